@@ -1,1 +1,7 @@
+//! `quorum` runs missions: graphs of tasks given to AI agents, judged by independent reviewers against evidence.
+//!
+//! Data flows one way. Every module is a room with one job, and imports point only downwards in this list:
+//! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
 
+pub mod domain;
+pub mod mission;

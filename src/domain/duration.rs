@@ -1,0 +1,149 @@
+//! Times: integer milliseconds everywhere, text only at the edges.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+/// A span of time in milliseconds. In files: `90s`, `30m`, `2h`, `250ms`, `1d`, or a bare integer (milliseconds).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// So many seconds.
+    #[must_use]
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs.saturating_mul(1000))
+    }
+
+    /// As the standard library's type.
+    #[must_use]
+    pub const fn as_duration(self) -> Duration {
+        Duration::from_millis(self.0)
+    }
+}
+
+impl From<Duration> for Millis {
+    /// Saturates at `u64::MAX` milliseconds.
+    fn from(duration: Duration) -> Self {
+        Self(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// A text that is not a duration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a duration: write 90s, 30m, 2h, 1d, 250ms, or milliseconds as a bare integer")]
+pub struct ParseDurationError(String);
+
+impl FromStr for Millis {
+    type Err = ParseDurationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let fail = || ParseDurationError(text.to_owned());
+        let trimmed = text.trim();
+        let split = trimmed
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(split);
+        let number: u64 = number.parse().map_err(|_| fail())?;
+        let factor = match unit {
+            "" | "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return Err(fail()),
+        };
+        number.checked_mul(factor).map(Self).ok_or_else(fail)
+    }
+}
+
+impl fmt::Display for Millis {
+    /// The largest unit that divides it: `30m`, `90s`, `250ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.0;
+        match ms {
+            0 => write!(f, "0s"),
+            _ if ms.is_multiple_of(3_600_000) => write!(f, "{}h", ms / 3_600_000),
+            _ if ms.is_multiple_of(60_000) => write!(f, "{}m", ms / 60_000),
+            _ if ms.is_multiple_of(1_000) => write!(f, "{}s", ms / 1_000),
+            _ => write!(f, "{ms}ms"),
+        }
+    }
+}
+
+/// A moment: milliseconds since the Unix epoch, UTC. RFC 3339 in JSON output, an integer in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    /// This moment by the system clock. Only the edges of the program may ask.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0))
+    }
+
+    /// `2026-11-21T21:59:00.123Z`
+    #[must_use]
+    pub fn to_rfc3339(self) -> String {
+        i64::try_from(self.0)
+            .ok()
+            .and_then(DateTime::<Utc>::from_timestamp_millis)
+            .map_or_else(
+                || self.0.to_string(),
+                |at| at.to_rfc3339_opts(SecondsFormat::Millis, true),
+            )
+    }
+
+    /// Time from `earlier` until this moment; zero if the clock went back.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Millis {
+        Millis(self.0.saturating_sub(earlier.0))
+    }
+
+    /// This moment and then some.
+    #[must_use]
+    pub fn plus(self, span: Millis) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_parse_and_print() {
+        for (text, ms, printed) in [
+            ("90s", 90_000, "90s"),
+            ("30m", 1_800_000, "30m"),
+            ("2h", 7_200_000, "2h"),
+            ("1500", 1_500, "1500ms"),
+            ("120s", 120_000, "2m"),
+            ("1d", 86_400_000, "24h"),
+        ] {
+            let parsed: Millis = text.parse().unwrap();
+            assert_eq!((parsed.0, parsed.to_string()), (ms, printed.to_owned()), "{text}");
+        }
+        for bad in [
+            "",
+            "s",
+            "-1",
+            "1.5h",
+            "10 parsecs",
+            "99999999999999999999",
+            "18446744073709551615h",
+        ] {
+            assert!(bad.parse::<Millis>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn timestamps_print_as_utc() {
+        assert_eq!(Timestamp(0).to_rfc3339(), "1970-01-01T00:00:00.000Z");
+    }
+}

@@ -1,0 +1,129 @@
+//! Why work failed: the class says what happened, the mode what it means for the task (semantics, section 13).
+
+use serde::{Deserialize, Serialize};
+
+/// What went wrong, by cause. Read from exit status, HTTP status and structured errors, never from prose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// Killed by our timer, or 408 / 504.
+    Timeout,
+    /// 429.
+    RateLimited,
+    /// 5xx except 504, 529, connection reset.
+    ProviderTransient,
+    /// 402, or quota exhausted.
+    ProviderSpendLimit,
+    /// 401 or 403 from the provider.
+    ProviderAuth,
+    /// A tool call was blocked by policy.
+    PolicyBlocked,
+    /// A tool call was malformed.
+    InvalidToolArgs,
+    /// A declared path does not exist.
+    MissingTargetPath,
+    /// A person must allow it.
+    PermissionRequired,
+    /// Everything else.
+    Unknown,
+}
+
+impl FailureClass {
+    /// Whether a provider *request* (never a worker turn that had started) may be repeated.
+    #[must_use]
+    pub fn request_retried(self) -> bool {
+        matches!(self, Self::Timeout | Self::RateLimited | Self::ProviderTransient)
+    }
+
+    /// Whether trying the attempt again cannot help, so that the task fails at once (section 4).
+    #[must_use]
+    pub fn exhausts_at_once(self) -> bool {
+        matches!(
+            self,
+            Self::ProviderAuth | Self::ProviderSpendLimit | Self::PolicyBlocked | Self::PermissionRequired
+        )
+    }
+
+    /// The mode of a task that failed with this class.
+    #[must_use]
+    pub fn mode(self) -> FailureMode {
+        match self {
+            Self::Timeout => FailureMode::Timeout,
+            Self::RateLimited | Self::ProviderSpendLimit => FailureMode::RateLimit,
+            _ => FailureMode::Error,
+        }
+    }
+
+    /// `errorType` of the JSON output.
+    #[must_use]
+    pub fn error_type(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::RateLimited => "429",
+            Self::ProviderSpendLimit => "402",
+            _ => "error",
+        }
+    }
+
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::RateLimited => "rate_limited",
+            Self::ProviderTransient => "provider_transient",
+            Self::ProviderSpendLimit => "provider_spend_limit",
+            Self::ProviderAuth => "provider_auth",
+            Self::PolicyBlocked => "policy_blocked",
+            Self::InvalidToolArgs => "invalid_tool_args",
+            Self::MissingTargetPath => "missing_target_path",
+            Self::PermissionRequired => "permission_required",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How a failed task failed (semantics, section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureMode {
+    /// The agent or its provider failed.
+    Error,
+    /// Killed by a timer.
+    Timeout,
+    /// Out of rate or money.
+    RateLimit,
+    /// Judged, and not good enough.
+    Quality,
+    /// Nothing was done.
+    Hollow,
+    /// A dependency failed.
+    Cascade,
+    /// A person said no.
+    Rejected,
+    /// Called off.
+    Cancelled,
+    /// A protected path was changed.
+    Protected,
+    /// Its deadline passed and the policy is to fail.
+    Deadline,
+}
+
+impl FailureMode {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+            Self::RateLimit => "rate-limit",
+            Self::Quality => "quality",
+            Self::Hollow => "hollow",
+            Self::Cascade => "cascade",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+            Self::Protected => "protected",
+            Self::Deadline => "deadline",
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Identifiers: dense `u32` indices inside a run, a sortable text for the run itself.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! index_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The position in the plan's vector.
+            #[must_use]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// The id of the element at `index`.
+            ///
+            /// # Panics
+            /// Never for a loaded mission: the loader refuses more than `u32::MAX` elements.
+            #[must_use]
+            pub fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).expect("the loader limits a mission to u32::MAX elements"))
+            }
+        }
+    };
+}
+
+index_id! {
+    /// A task, by its position in the mission file.
+    TaskId
+}
+index_id! {
+    /// An agent, by its position in the mission file.
+    AgentId
+}
+index_id! {
+    /// A gate, by its position in the mission file.
+    GateId
+}
+
+/// What an effect is identified by: one turn of one attempt at one task (semantics, section 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TurnId {
+    /// The task.
+    pub task: TaskId,
+    /// The attempt, counted from 1 over the whole run.
+    pub attempt: u32,
+    /// The turn within the attempt, counted from 1.
+    pub turn: u32,
+}
+
+impl fmt::Display for TurnId {
+    /// `12.1.1`: how the turn's spool files are named.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.task.0, self.attempt, self.turn)
+    }
+}
+
+/// The name of a run: a folder name below `.polpo/runs/`, ordered by start time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunId(String);
+
+/// A run id that cannot be a folder name.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "'{0}' is not a run id: use 1 to 64 letters, digits, '-', '_' or '.', starting with a letter or digit"
+)]
+pub struct InvalidRunId(String);
+
+impl RunId {
+    /// Checks and takes a run id.
+    ///
+    /// # Errors
+    /// When the text could not be one plain folder name.
+    pub fn new(text: impl Into<String>) -> Result<Self, InvalidRunId> {
+        let text = text.into();
+        let first_ok = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        let rest_ok = text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if first_ok && rest_ok && text.len() <= 64 {
+            Ok(Self(text))
+        } else {
+            Err(InvalidRunId(text))
+        }
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = InvalidRunId;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::new(text)
+    }
+}
+
+impl From<RunId> for String {
+    fn from(id: RunId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_id_is_one_plain_folder_name() {
+        for good in ["20261121-215900-ab12", "r1", "a.b_c-d"] {
+            assert!(RunId::new(good).is_ok(), "{good}");
+        }
+        for bad in ["", ".", "..", "../x", "a/b", "-x", "a b", "é"] {
+            assert!(RunId::new(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The words of a task's life: states, phases, attempts, flags (semantics, sections 1, 4 and 5).
+
+use serde::{Deserialize, Serialize};
+
+/// The seven states of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Waiting for dependencies, gates or a slot.
+    #[default]
+    Pending,
+    /// Waiting for a person.
+    AwaitingApproval,
+    /// An agent is chosen and about to start.
+    Assigned,
+    /// An agent is working.
+    InProgress,
+    /// The work is being judged.
+    Review,
+    /// Accepted.
+    Done,
+    /// Failed for good.
+    Failed,
+}
+
+impl Status {
+    /// Whether nothing happens to the task any more by itself.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Done | Self::Failed)
+    }
+
+    /// Whether the life cycle's table (section 5) has the edge from this state to `to`.
+    #[must_use]
+    pub fn may_become(self, to: Self) -> bool {
+        use Status::{Assigned, AwaitingApproval, Done, Failed, InProgress, Pending, Review};
+        match self {
+            Pending => matches!(to, Assigned | AwaitingApproval | Failed),
+            AwaitingApproval => matches!(to, Assigned | InProgress | Pending | Review | Failed),
+            Assigned => matches!(to, InProgress | Pending | Failed),
+            InProgress => matches!(to, Review | AwaitingApproval | Pending | Failed),
+            Review => matches!(to, Done | InProgress | Pending | AwaitingApproval | Failed),
+            Done | Failed => to == Pending,
+        }
+    }
+
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::AwaitingApproval => "awaiting_approval",
+            Self::Assigned => "assigned",
+            Self::InProgress => "in_progress",
+            Self::Review => "review",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What goes on inside `in_progress` and `review`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// First run or retry.
+    Execution,
+    /// Being judged.
+    Review,
+    /// Correcting what the review found.
+    Fix,
+    /// A question is being answered.
+    Clarification,
+}
+
+impl Phase {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Execution => "execution",
+            Self::Review => "review",
+            Self::Fix => "fix",
+            Self::Clarification => "clarification",
+        }
+    }
+}
+
+/// What kind of try an attempt is (section 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptKind {
+    /// The first try.
+    #[default]
+    Execute,
+    /// The same session where there is one, told what to correct.
+    Fix,
+    /// A fresh session and prompt; files stay as they are.
+    Retry,
+}
+
+impl AttemptKind {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Execute => "execute",
+            Self::Fix => "fix",
+            Self::Retry => "retry",
+        }
+    }
+
+    /// The phase a task is in while such an attempt works.
+    #[must_use]
+    pub fn phase(self) -> Phase {
+        match self {
+            Self::Fix => Phase::Fix,
+            Self::Execute | Self::Retry => Phase::Execution,
+        }
+    }
+}
+
+/// How good a done task is: the last that applies (section 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QualityFlag {
+    /// Everything that was asked for passed.
+    Clean,
+    /// Passed only with a foundation task's relief.
+    Relaxed,
+    /// Nobody judged it.
+    Unreviewed,
+    /// A finish gate was forced or a judge breaker was open.
+    Unverified,
+    /// Accepted on partial artifacts.
+    Degraded,
+    /// Accepted below the bar.
+    BelowThreshold,
+}
+
+impl QualityFlag {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Relaxed => "relaxed",
+            Self::Unreviewed => "unreviewed",
+            Self::Unverified => "unverified",
+            Self::Degraded => "degraded",
+            Self::BelowThreshold => "below-threshold",
+        }
+    }
+
+    /// Whether the work was accepted without having reached what was asked: it fails gates and the outcome.
+    #[must_use]
+    pub fn is_below_bar(self) -> bool {
+        matches!(self, Self::BelowThreshold | Self::Degraded | Self::Unverified)
+    }
+}
+
+/// Why a task waits for a person (section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitingReason {
+    /// `requiresApproval` or an approval gate.
+    Approval,
+    /// Acting again needs a person's word.
+    SideEffects,
+    /// A person must decide about the work.
+    Refer,
+    /// The agent asked something.
+    Question,
+    /// A tool call in mid-execution needs approval.
+    Auth,
+    /// Escalated to the operator.
+    Operator,
+}
+
+impl WaitingReason {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approval => "approval",
+            Self::SideEffects => "side-effects",
+            Self::Refer => "refer",
+            Self::Question => "question",
+            Self::Auth => "auth",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_is_final_but_for_an_explicit_redo() {
+        use Status::*;
+        let all = [
+            Pending,
+            AwaitingApproval,
+            Assigned,
+            InProgress,
+            Review,
+            Done,
+            Failed,
+        ];
+        for to in all {
+            assert_eq!(Failed.may_become(to), to == Pending);
+            assert_eq!(Done.may_become(to), to == Pending);
+            assert!(!to.may_become(to), "{to:?} must not become itself");
+        }
+        assert!(!Assigned.may_become(Done) && !InProgress.may_become(Done) && !Pending.may_become(Done));
+    }
+}

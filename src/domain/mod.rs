@@ -1,0 +1,22 @@
+//! The small types that every room shares: ids, scores, times, and the words of the life cycle.
+//!
+//! Nothing here does I/O and nothing here decides. The words are those of the field (mission, task,
+//! attempt, verdict, gate); the same word stands in YAML, JSON, logs and code.
+
+mod digest;
+mod duration;
+mod failure;
+mod ids;
+mod lifecycle;
+mod outcome;
+mod score;
+mod verdict;
+
+pub use digest::{Digest, Hasher};
+pub use duration::{Millis, ParseDurationError, Timestamp};
+pub use failure::{FailureClass, FailureMode};
+pub use ids::{AgentId, GateId, InvalidRunId, RunId, TaskId, TurnId};
+pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
+pub use outcome::OutcomeClass;
+pub use score::{Bar, BarOrigin, ParseBarError, Points};
+pub use verdict::{Cause, Dimension, DimensionScore, Finding, Severity, Stage, Verdict};

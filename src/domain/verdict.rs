@@ -1,0 +1,205 @@
+//! What judging yields: verdicts, findings, scored dimensions (semantics, sections 1 and 2).
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use super::Points;
+
+/// What a stage of judging says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Good enough.
+    Pass,
+    /// Not good enough.
+    Fail,
+    /// A person must decide.
+    Refer,
+    /// The stage does not apply.
+    Skip,
+    /// The judge itself failed. Never a pass and never a low score.
+    Fault,
+}
+
+impl Verdict {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Refer => "refer",
+            Self::Skip => "skip",
+            Self::Fault => "fault",
+        }
+    }
+}
+
+/// Why a verdict is what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The agent's run itself failed.
+    Outcome,
+    /// Declared files are missing or empty.
+    Artifact,
+    /// A cheap check before any judge.
+    Preflight,
+    /// A declared check failed.
+    Checks,
+    /// The score is below the bar.
+    Score,
+    /// No score could be read from the reviewer's reply.
+    Unparsed,
+    /// The judge could not be reached or failed.
+    GateError,
+    /// The judge was not sure enough.
+    Confidence,
+    /// A required criterion failed.
+    RequiredCriterion,
+    /// Nobody eligible could judge.
+    NoReviewer,
+}
+
+impl Cause {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Outcome => "outcome",
+            Self::Artifact => "artifact",
+            Self::Preflight => "preflight",
+            Self::Checks => "checks",
+            Self::Score => "score",
+            Self::Unparsed => "unparsed",
+            Self::GateError => "gate-error",
+            Self::Confidence => "confidence",
+            Self::RequiredCriterion => "required-criterion",
+            Self::NoReviewer => "no-reviewer",
+        }
+    }
+}
+
+/// One step of judging an attempt (section 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Exit status and the agent's own error.
+    Outcome,
+    /// Cheap checks that need no judge.
+    Preflight,
+    /// The agent's own obligations before it may call itself finished.
+    Finish,
+    /// Declared, deterministic checks.
+    Checks,
+    /// Panel or evaluation.
+    Judge,
+    /// Rubric, probes, confidence.
+    Verification,
+}
+
+impl Stage {
+    /// The name as written in JSON and in spool files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Outcome => "outcome",
+            Self::Preflight => "preflight",
+            Self::Finish => "finish",
+            Self::Checks => "checks",
+            Self::Judge => "judge",
+            Self::Verification => "verification",
+        }
+    }
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// For the record.
+    Info,
+    /// Minor.
+    Low,
+    /// Should be corrected.
+    Medium,
+    /// Must be corrected.
+    High,
+    /// Makes the work unusable.
+    Critical,
+}
+
+impl Severity {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// Something a stage found. A pass may carry findings too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// How bad.
+    pub severity: Severity,
+    /// What.
+    pub description: String,
+    /// What was seen, as the runtime or the reviewer saw it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// How it could be mended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested_fix: Option<String>,
+}
+
+impl Finding {
+    /// A finding without evidence or a suggested fix.
+    pub fn new(severity: Severity, description: impl Into<String>) -> Self {
+        Self {
+            severity,
+            description: description.into(),
+            evidence: None,
+            suggested_fix: None,
+        }
+    }
+
+    /// The same finding with what was seen.
+    #[must_use]
+    pub fn with_evidence(mut self, evidence: impl Into<String>) -> Self {
+        self.evidence = Some(evidence.into());
+        self
+    }
+}
+
+/// A weighted aspect that reviewers score from 1 to 5.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dimension {
+    /// Its name, as the reviewers must spell it.
+    pub name: String,
+    /// Its weight; greater than zero.
+    pub weight: Decimal,
+    /// What it means.
+    pub description: Option<String>,
+    /// What each level from 1 to 5 means, where given.
+    pub rubric: Vec<(u8, String)>,
+}
+
+/// One dimension's result: of one reviewer, or of the panel's consensus.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DimensionScore {
+    /// The dimension's name.
+    pub dimension: String,
+    /// The score on the scale 1 to 5, as points.
+    pub points: Points,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+}

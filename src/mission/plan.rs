@@ -1,0 +1,249 @@
+//! The plan: a validated mission in the form the engine works on.
+//!
+//! Names are resolved to dense ids, defaults and precedence are applied, adjacency lies in two flat vectors. The
+//! plan is computed from the frozen mission and the frozen flags alone, so that a replay sees the same plan.
+
+use std::sync::Arc;
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{AgentId, Bar, Dimension, GateId, Millis, Points, TaskId};
+
+use super::model;
+
+/// A mission, resolved.
+#[derive(Debug)]
+pub struct Plan {
+    /// The mission's name.
+    pub name: String,
+    /// Agents in file order.
+    pub agents: Vec<AgentPlan>,
+    /// Tasks in file order.
+    pub tasks: Vec<TaskPlan>,
+    /// Gates in file order.
+    pub gates: Vec<GatePlan>,
+    /// `dependsOn`, from a task to what it needs.
+    pub dependencies: Edges<TaskId>,
+    /// `dependsOn` turned round: from a task to the tasks that need it.
+    pub dependents: Edges<TaskId>,
+    /// From a task to the gates that wait for it.
+    pub gates_after: Edges<GateId>,
+    /// From a task to the gates that hold it.
+    pub gates_before: Edges<GateId>,
+    /// What holds for the whole run.
+    pub rules: Rules,
+}
+
+impl Plan {
+    /// The task with this id.
+    #[must_use]
+    pub fn task(&self, id: TaskId) -> &TaskPlan {
+        &self.tasks[id.index()]
+    }
+
+    /// The agent with this id.
+    #[must_use]
+    pub fn agent(&self, id: AgentId) -> &AgentPlan {
+        &self.agents[id.index()]
+    }
+
+    /// The gate with this id.
+    #[must_use]
+    pub fn gate(&self, id: GateId) -> &GatePlan {
+        &self.gates[id.index()]
+    }
+
+    /// All task ids in file order.
+    pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + use<> {
+        (0..self.tasks.len()).map(TaskId::from_index)
+    }
+}
+
+/// Adjacency in two flat vectors: the targets of node `i` are `targets[starts[i]..starts[i + 1]]`.
+#[derive(Debug, Default)]
+pub struct Edges<T> {
+    starts: Vec<u32>,
+    targets: Vec<T>,
+}
+
+impl<T: Copy> Edges<T> {
+    /// Builds the adjacency of `nodes` nodes from pairs, keeping the pairs' order within a node.
+    #[must_use]
+    pub fn new(nodes: usize, pairs: &[(u32, T)]) -> Self {
+        let mut starts = vec![0u32; nodes + 1];
+        for (from, _) in pairs {
+            starts[*from as usize + 1] += 1;
+        }
+        for i in 0..nodes {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut targets: Vec<Option<T>> = vec![None; pairs.len()];
+        for (from, to) in pairs {
+            let slot = &mut next[*from as usize];
+            targets[*slot as usize] = Some(*to);
+            *slot += 1;
+        }
+        Self {
+            starts,
+            targets: targets.into_iter().flatten().collect(),
+        }
+    }
+
+    /// The targets of a node.
+    #[must_use]
+    pub fn of(&self, node: usize) -> &[T] {
+        &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
+    }
+}
+
+/// An agent with its name and manager resolved; the rest as written in the file.
+#[derive(Debug)]
+pub struct AgentPlan {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its manager.
+    pub reports_to: Option<AgentId>,
+    /// What the file says of it.
+    pub spec: model::Agent,
+}
+
+/// A task, resolved.
+#[derive(Debug)]
+pub struct TaskPlan {
+    /// Its unique title.
+    pub title: Box<str>,
+    /// What is to be done.
+    pub description: Option<Box<str>>,
+    /// Who does it.
+    pub agent: AgentId,
+    /// The agent that handed it down, if any.
+    pub delegated_by: Option<AgentId>,
+    /// Orders the ready queue and weighs in the mission threshold. Greater than zero.
+    pub priority: Decimal,
+    /// What kind of work it is.
+    pub kind: model::TaskType,
+    /// Whether nothing else may run while it runs and is judged.
+    pub exclusive: bool,
+    /// How long one turn may take.
+    pub turn_timeout: Millis,
+    /// How often it may be tried.
+    pub limits: AttemptLimits,
+    /// Whether it asks for review.
+    pub review: model::Review,
+    /// What happens when attempts are exhausted; `None` is the default of semantics section 3.
+    pub on_exhausted: Option<model::OnExhausted>,
+    /// Its workspace relative to the mission's, if it has its own.
+    pub workspace: Option<Box<str>>,
+    /// Files it must produce; preflight checks them.
+    pub target_files: Vec<Box<str>>,
+    /// What it must pass; `None` when the file declares no expectations.
+    pub expectations: Option<Box<Expectations>>,
+}
+
+/// How often a task may be tried (semantics, section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptLimits {
+    /// Fixes after one execute or retry.
+    pub max_fix_attempts: u32,
+    /// Retries in all.
+    pub max_retries: u32,
+    /// Cap on attempts of every kind, from the task itself or `--max-attempts`: holds however the task is judged.
+    pub max_attempts: Option<u32>,
+    /// Cap on attempts where the task is judged by evaluation (`settings.maxAttempts`, default 2).
+    pub max_evaluated_attempts: u32,
+}
+
+/// The declared expectations of a task, by how they are judged.
+#[derive(Debug, Default)]
+pub struct Expectations {
+    /// Deterministic checks, in file order.
+    pub checks: Vec<model::Check>,
+    /// The `llm_review`, if there is one.
+    pub panel: Option<Panel>,
+}
+
+/// An `llm_review`, resolved.
+#[derive(Debug)]
+pub struct Panel {
+    /// What good work is, in words.
+    pub criteria: Option<String>,
+    /// What is scored; the four defaults where the file gives none.
+    pub dimensions: Vec<Dimension>,
+    /// What the weighted mean must reach.
+    pub bar: Bar,
+    /// Who sits on it.
+    pub reviewers: Reviewers,
+    /// How the seats' scores become one.
+    pub consensus: model::Consensus,
+    /// Whether a reviewer must answer for every earlier finding.
+    pub verify_prior_feedback: bool,
+}
+
+/// Who fills the seats of a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reviewers {
+    /// So many seats, filled by the rules of semantics section 8.
+    Seats(u32),
+    /// These agents, in this order.
+    Named(Vec<AgentId>),
+}
+
+/// A gate, resolved.
+#[derive(Debug)]
+pub struct GatePlan {
+    /// Its unique name.
+    pub name: Box<str>,
+    /// What must be terminal before it is evaluated.
+    pub after: Vec<TaskId>,
+    /// What waits for its pass.
+    pub blocks: Vec<TaskId>,
+    /// The mean score `after` must reach.
+    pub min_score: Option<Points>,
+    /// Whether a failed task fails the gate.
+    pub require_all_passed: bool,
+    /// Whether work accepted below the bar may pass.
+    pub accept_below_threshold: bool,
+    /// Whether its failure stops everything else too.
+    pub halt_on_fail: bool,
+}
+
+/// What holds for the whole run: settings of the file under the flags and environment of the command line.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// Tasks that may hold a slot at the same time.
+    pub concurrency: u32,
+    /// Whether judges are called at all.
+    pub evaluate: bool,
+    /// The bar of evaluations.
+    pub eval_bar: Bar,
+    /// Whether an unparsed evaluation passes, flagged `unreviewed`.
+    pub fail_open_on_unparsed_eval: bool,
+    /// How often a panel without any verdict is run again.
+    pub max_assessment_retries: u32,
+    /// The mission's own bar over all scored tasks.
+    pub quality_threshold: Option<Points>,
+    /// Mission-wide `onExhausted`.
+    pub on_exhausted: Option<model::OnExhausted>,
+    /// Whether an evaluating reviewer must answer for every earlier finding.
+    pub verify_prior_feedback: bool,
+    /// The workspace, absolute.
+    pub workspace: std::path::PathBuf,
+}
+
+/// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunOptions {
+    /// The folder of the mission file, absolute. `workspace` is relative to it.
+    pub mission_folder: std::path::PathBuf,
+    /// `--no-eval`, `EVAL=off`: no judge of any kind is called.
+    pub no_eval: bool,
+    /// `--eval-threshold`, `EVAL_THRESHOLD`.
+    pub eval_threshold: Option<Bar>,
+    /// `--max-attempts`.
+    pub max_attempts: Option<u32>,
+    /// `--jobs`.
+    pub jobs: Option<u32>,
+}
