@@ -1,0 +1,63 @@
+//! How a process is recognised again after a crash: its number alone may by then be a stranger's.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
+
+use super::platform;
+
+/// A process, told apart from every other one that had or will have its number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ProcessIdentity {
+    /// Process id.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot (from `/proc/PID/stat`); 0 where the system does not tell.
+    pub start_time: u64,
+    /// The boot in which the two mean something; empty where the system does not tell.
+    pub boot_id: String,
+}
+
+impl ProcessIdentity {
+    /// This process.
+    pub(super) fn own() -> io::Result<ProcessIdentity> {
+        let pid = rustix::process::getpid();
+        Ok(ProcessIdentity {
+            pid: number(pid),
+            start_time: platform::start_time(pid)?,
+            boot_id: platform::boot_id()?,
+        })
+    }
+
+    pub(super) fn rustix_pid(&self) -> Option<Pid> {
+        i32::try_from(self.pid).ok().and_then(Pid::from_raw)
+    }
+}
+
+/// A process id as the number it is.
+pub(super) fn number(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().unsigned_abs()
+}
+
+/// Whether the very process of `identity` still runs: boot, number and start time all match. A zombie does not run.
+/// False where the system cannot tell (all but Linux).
+pub fn alive(identity: &ProcessIdentity) -> bool {
+    platform::alive(identity)
+}
+
+/// Makes sure that the keeper of a crashed run and everything below it are gone. Blocks.
+///
+/// A keeper that still runs is asked with SIGTERM, on which it kills its children and ends; after `wait` it is killed.
+/// Then whatever carries its marker in the environment is killed too, so this also cleans up behind a keeper that was
+/// itself killed. Nothing is signalled that is not surely part of that run.
+///
+/// On systems other than Linux this does nothing: there a keeper ends with its runner, and nothing can be told apart.
+///
+/// # Errors
+///
+/// `PermissionDenied` if the caller is itself a child of that keeper, `TimedOut` if processes cannot be killed, and
+/// what the system refuses.
+pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
+    platform::end(identity, wait)
+}

@@ -1,0 +1,286 @@
+//! What only Linux has: adopting the orphans of one's descendants, and `/proc` to find and recognise processes.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::identity::ProcessIdentity;
+use super::orphans::{Marker, TURN_KEY_VARIABLE};
+
+/// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.
+const KILL_WAIT: Duration = Duration::from_secs(2);
+
+/// From now on a descendant whose parent dies becomes a child of this process, however it hid.
+pub(super) fn adopt_orphans() -> io::Result<()> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    Ok(())
+}
+
+/// A name for `ps`. Only a comfort, so a failure is none.
+pub(super) fn name_process(name: &str) {
+    let _ = fs::write("/proc/self/comm", name);
+}
+
+/// How many threads this process has.
+pub(super) fn thread_count() -> io::Result<usize> {
+    Ok(fs::read_dir("/proc/self/task")?.count())
+}
+
+/// The open file descriptors of this process.
+pub(super) fn open_descriptors() -> io::Result<Vec<RawFd>> {
+    numbers_in("/proc/self/fd")
+}
+
+fn numbers_in(directory: &str) -> io::Result<Vec<i32>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        numbers.extend(
+            entry?
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse::<i32>().ok()),
+        );
+    }
+    Ok(numbers)
+}
+
+/// A random name of this boot: process ids and start times mean nothing in another one.
+pub(super) fn boot_id() -> io::Result<String> {
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
+        .trim_end()
+        .to_owned())
+}
+
+/// When a process started, in clock ticks since boot.
+pub(super) fn start_time(pid: Pid) -> io::Result<u64> {
+    Ok(Stat::of(pid)?.start_time)
+}
+
+/// The part of `/proc/PID/stat` that we need.
+struct Stat {
+    dead: bool,
+    parent: i32,
+    start_time: u64,
+}
+
+impl Stat {
+    fn of(pid: Pid) -> io::Result<Stat> {
+        let mut bytes = [0; 1024];
+        let length = File::open(format!("/proc/{pid}/stat"))?.read_at(&mut bytes, 0)?;
+        Stat::parse(&bytes[..length]).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("/proc/{pid}/stat is not understood"),
+            )
+        })
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Stat> {
+        // The program's name stands in parentheses and may contain anything, so count from the last one.
+        let end = bytes.iter().rposition(|&byte| byte == b')')?;
+        let mut fields = std::str::from_utf8(&bytes[end + 1..])
+            .ok()?
+            .split_ascii_whitespace();
+        Some(Stat {
+            dead: matches!(fields.next()?, "Z" | "X"),
+            parent: fields.next()?.parse().ok()?,
+            start_time: fields.nth(17)?.parse().ok()?,
+        })
+    }
+}
+
+/// The children of this process, adopted ones included.
+pub(super) struct Children {
+    /// Kept open: reading it again from the start costs a quarter of opening it. Some kernels do not have it.
+    file: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl Children {
+    pub(super) fn open() -> Children {
+        Children {
+            file: File::open("/proc/thread-self/children").ok(),
+            bytes: vec![0; 4096],
+        }
+    }
+
+    /// Puts their process ids into `pids`.
+    pub(super) fn list(&mut self, pids: &mut Vec<Pid>) -> io::Result<()> {
+        pids.clear();
+        let Some(file) = &self.file else {
+            return list_by_parent(pids);
+        };
+        let mut length = 0;
+        loop {
+            match file.read_at(&mut self.bytes[length..], length as u64)? {
+                0 => break,
+                read => length += read,
+            }
+            if length == self.bytes.len() {
+                self.bytes.resize(2 * length, 0);
+            }
+        }
+        let words = self.bytes[..length].split(|&byte| byte == b' ');
+        pids.extend(
+            words.filter_map(|word| Pid::from_raw(std::str::from_utf8(word).ok()?.parse().ok()?)),
+        );
+        Ok(())
+    }
+}
+
+fn list_by_parent(pids: &mut Vec<Pid>) -> io::Result<()> {
+    let parent = rustix::process::getpid().as_raw_nonzero().get();
+    let all = numbers_in("/proc")?.into_iter().filter_map(Pid::from_raw);
+    pids.extend(all.filter(|&pid| Stat::of(pid).is_ok_and(|stat| stat.parent == parent)));
+    Ok(())
+}
+
+/// What can be read of the marker in another process's environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Marked {
+    /// The marker's value.
+    With(String),
+    /// It has an environment without one, or one that this user may not read.
+    Without,
+    /// It has no environment: it is dead, or about to start a program.
+    NoEnvironment,
+}
+
+/// Reads [`TURN_KEY_VARIABLE`] of a process, as it was when it started its program.
+pub(super) fn marker_of(pid: Pid) -> Marked {
+    let bytes = match fs::read(format!("/proc/{pid}/environ")) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Marked::Without,
+        Err(_) => return Marked::NoEnvironment,
+    };
+    if bytes.is_empty() {
+        return Marked::NoEnvironment;
+    }
+    let value = bytes.split(|&byte| byte == 0).find_map(|variable| {
+        variable
+            .strip_prefix(TURN_KEY_VARIABLE.as_bytes())?
+            .strip_prefix(b"=")
+    });
+    match value {
+        Some(value) => Marked::With(String::from_utf8_lossy(value).into_owned()),
+        None => Marked::Without,
+    }
+}
+
+/// Whether the very process of `identity` runs. A zombie does not.
+pub(super) fn alive(identity: &ProcessIdentity) -> bool {
+    let same = |pid| {
+        let stat = Stat::of(pid)?;
+        Ok::<_, io::Error>(!stat.dead && stat.start_time == identity.start_time)
+    };
+    identity
+        .rustix_pid()
+        .is_some_and(|pid| same(pid).unwrap_or(false))
+        && boot_id().is_ok_and(|boot_id| boot_id == identity.boot_id)
+}
+
+/// Ends the keeper of `identity` and everything that carries its marker; see [`end`](super::end).
+pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
+    if boot_id()? != identity.boot_id {
+        return Ok(());
+    }
+    let marker = Marker::of(identity);
+    let marked =
+        |pid| matches!(marker_of(pid), Marked::With(value) if marker.key_in(&value).is_some());
+    if marked(rustix::process::getpid()) {
+        let message = "this process was started by the run that it is to end";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+    }
+    if let Some(keeper) = Held::of(identity.rustix_pid(), |_| alive(identity)) {
+        keeper.signal(Signal::TERM)?;
+        if !keeper.gone_within(wait)? {
+            keeper.signal(Signal::KILL)?;
+            keeper.gone_within(KILL_WAIT)?;
+        }
+    }
+    // The keeper leaves nothing if it ended itself. If it was killed, its children carry on, and only the marker tells
+    // which they are. A child may start another before it dies, so look until a look finds nothing.
+    let deadline = Instant::now() + KILL_WAIT;
+    loop {
+        let all = numbers_in("/proc")?.into_iter().map(Pid::from_raw);
+        let left: Vec<Held> = all.filter_map(|pid| Held::of(pid, marked)).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            let message = format!("{} processes of the run cannot be killed", left.len());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        }
+        for process in &left {
+            process.signal(Signal::KILL)?;
+        }
+        for process in &left {
+            process.gone_within(deadline.saturating_duration_since(Instant::now()))?;
+        }
+    }
+}
+
+/// A process held by a descriptor, so that a signal cannot reach another one with the same number.
+struct Held(OwnedFd);
+
+impl Held {
+    /// Nothing if there is no such process, or it is not the right one.
+    fn of(pid: Option<Pid>, right: impl Fn(Pid) -> bool) -> Option<Held> {
+        let pid = pid?;
+        // A look before saves the descriptor of most; only the look after it counts.
+        if !right(pid) {
+            return None;
+        }
+        let held = Held(pidfd_open(pid, PidfdFlags::empty()).ok()?);
+        right(pid).then_some(held)
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        match pidfd_send_signal(&self.0, signal) {
+            Err(rustix::io::Errno::SRCH) | Ok(()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until the process has ended; false if it still runs.
+    fn gone_within(&self, wait: Duration) -> io::Result<bool> {
+        let deadline = Instant::now() + wait;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+            match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&timeout)) {
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(ready) => return Ok(ready > 0),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_is_read_behind_any_program_name() {
+        let line = b"7 (a) R 1 (b) Z 3 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0\n";
+        let stat = Stat::parse(line).unwrap();
+        assert_eq!((stat.dead, stat.parent, stat.start_time), (true, 3, 4711));
+        assert!(Stat::parse(b"7 (a) R 1").is_none());
+    }
+
+    #[test]
+    fn this_process_is_found_in_proc() {
+        let this = rustix::process::getpid();
+        assert!(start_time(this).unwrap() > 0);
+        assert_eq!(boot_id().unwrap().len(), 36);
+        assert!(open_descriptors().unwrap().contains(&0));
+        assert!(thread_count().unwrap() >= 1);
+    }
+}

@@ -1,0 +1,42 @@
+//! The one process per run that spawns, reaps and kills every child.
+//!
+//! The runner could spawn agents itself, but then their fate would hang on the runner's: nobody would be left to see
+//! an exit, enforce a time-out or kill a process tree when the runner crashes, and a program with threads and a large
+//! heap is a bad place to create processes from. So [`fork`] splits off a small process early, before any thread
+//! exists and before the run's lock is taken. It
+//!
+//! * starts every child in a process group of its own, with its output straight in files;
+//! * sees each exit first, kills what is left of the child's tree, and only then lets the process id go, so that a
+//!   signal can never reach a stranger that got the same number;
+//! * enforces time-outs (SIGTERM, then SIGKILL after a grace) without the runner's help;
+//! * records every exit in `exits.log`, which survives the runner;
+//! * kills everything when the runner is gone.
+//!
+//! The map of the room: [`protocol`] is what travels between the two, `process` the keeper's loop, `child` one child's
+//! life, `orphans` the hunt for processes that left their group, `exits` the record, `client` the runner's end,
+//! `identity` how a process is recognised again after a crash. `posix` holds the few raw system calls; everything
+//! that only Linux has is in `linux`, with a plain process-group fallback in `other`.
+
+mod child;
+mod client;
+mod exits;
+mod identity;
+mod orphans;
+mod posix;
+mod process;
+mod protocol;
+mod resolve;
+
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod platform;
+#[cfg(not(target_os = "linux"))]
+#[path = "other.rs"]
+mod platform;
+
+pub use client::{Client, Handle, fork};
+pub use exits::{ExitRecord, ExitsLog, read as read_exits};
+pub use identity::{ProcessIdentity, alive, end};
+pub use orphans::TURN_KEY_VARIABLE;
+pub use protocol::{Command, Event, Exit, Spawn};
+pub use resolve::resolve;

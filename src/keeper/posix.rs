@@ -1,0 +1,263 @@
+//! The raw system calls that neither the standard library nor `rustix` offers: `fork` with the C library's own
+//! book-keeping, signal handlers, and waiting for children without reaping them or with their resource usage.
+//! All `unsafe` of the room is here, which is also why `libc` is a dependency.
+
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use rustix::process::Pid;
+
+/// Which of the two processes after [`fork`] this is.
+pub(super) enum Forked {
+    Keeper,
+    Runner { keeper: Pid },
+}
+
+/// Splits the process in two.
+///
+/// # Safety
+///
+/// The process must have exactly one thread: the new one would wait for ever for locks that other threads held.
+pub(super) unsafe fn fork() -> io::Result<Forked> {
+    // SAFETY: one thread, says the caller, so the new process may go on using everything.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Forked::Keeper),
+        pid => match Pid::from_raw(pid) {
+            Some(keeper) => Ok(Forked::Runner { keeper }),
+            None => Err(io::ErrorKind::Other.into()),
+        },
+    }
+}
+
+/// Ends the process without flushing buffers that the runner will flush too.
+pub(super) fn exit_now(code: i32) -> ! {
+    // SAFETY: ends the process and touches nothing.
+    unsafe { libc::_exit(code) }
+}
+
+/// Points 0, 1 and 2 to `/dev/null` and closes everything else but `keep`, so that nobody waits for the end of a pipe
+/// or a lock that only the keeper still holds.
+pub(super) fn close_inherited(
+    keep: RawFd,
+    open: impl IntoIterator<Item = RawFd>,
+) -> io::Result<()> {
+    let null = File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?
+        .into_raw_fd();
+    for standard in 0..=2 {
+        // SAFETY: the standard streams have no owner whose descriptor could be pulled from under it.
+        if unsafe { libc::dup2(null, standard) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    for descriptor in open
+        .into_iter()
+        .chain([null])
+        .filter(|&fd| fd > 2 && fd != keep)
+    {
+        // SAFETY: what owns these is the runner's code, to which the keeper never returns. One that is no longer
+        // open gives an error of no interest.
+        unsafe { libc::close(descriptor) };
+    }
+    Ok(())
+}
+
+/// Moves the socket out of 0, 1 and 2, in case the runner was started with these closed.
+pub(super) fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    rustix::io::fcntl_dupfd_cloexec(&descriptor, 3).map_err(io::Error::from)
+}
+
+// A signal handler can only reach statics. There is one keeper in a process, which lives as long as it.
+static WAKE_PIPE: AtomicI32 = AtomicI32::new(-1);
+static WOKEN: AtomicBool = AtomicBool::new(false);
+static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    if signal == libc::SIGTERM {
+        ASKED_TO_END.store(true, Ordering::SeqCst);
+    }
+    // At most one byte is ever under way, so the write never blocks and never fails, and `errno` stays as it was.
+    if !WOKEN.swap(true, Ordering::SeqCst) {
+        let byte = 0u8;
+        // SAFETY: write(2) may be called in a handler; the byte lives through the call.
+        unsafe {
+            libc::write(
+                WAKE_PIPE.load(Ordering::SeqCst),
+                (&raw const byte).cast(),
+                1,
+            )
+        };
+    }
+}
+
+extern "C" fn do_nothing(_signal: libc::c_int) {}
+
+/// Turns SIGCHLD and SIGTERM into something that can be polled.
+pub(super) struct Signals {
+    pipe: PipeReader,
+    _write_end: PipeWriter,
+}
+
+impl Signals {
+    /// Takes over all signals of the process.
+    ///
+    /// Signals are caught, never blocked or ignored: children inherit a mask and what is ignored, but handlers are
+    /// reset when they start their program.
+    pub(super) fn install() -> io::Result<Signals> {
+        let (pipe, write_end) = io::pipe()?;
+        WAKE_PIPE.store(write_end.as_raw_fd(), Ordering::SeqCst);
+        for signal in 1..=64 {
+            // SIGKILL, SIGSTOP and numbers that do not exist are refused, rightly.
+            let _ = handle(signal, libc::SIG_DFL);
+        }
+        for signal in [libc::SIGINT, libc::SIGHUP, libc::SIGPIPE] {
+            handle(
+                signal,
+                do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,
+            )?;
+        }
+        for signal in [libc::SIGCHLD, libc::SIGTERM] {
+            handle(
+                signal,
+                on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t,
+            )?;
+        }
+        unblock_all()?;
+        Ok(Signals {
+            pipe,
+            _write_end: write_end,
+        })
+    }
+
+    /// Whether a signal came since the last call.
+    pub(super) fn take(&mut self) -> bool {
+        if !WOKEN.load(Ordering::SeqCst) {
+            return false;
+        }
+        // The handler has run to its end in this very thread, so the byte is there. A failed read would only leave it.
+        let _ = self.pipe.read(&mut [0]);
+        WOKEN.store(false, Ordering::SeqCst);
+        true
+    }
+
+    /// Whether a SIGTERM ever came.
+    pub(super) fn asked_to_end(&self) -> bool {
+        ASKED_TO_END.load(Ordering::SeqCst)
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
+fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
+    // SAFETY: all zeros is a valid `sigaction` with an empty mask, and both handlers do only what a handler may.
+    let result = unsafe {
+        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        action.sa_sigaction = handler;
+        action.sa_flags = libc::SA_RESTART | libc::SA_NOCLDSTOP;
+        libc::sigaction(signal, &action, std::ptr::null_mut())
+    };
+    checked(result)
+}
+
+fn unblock_all() -> io::Result<()> {
+    let mut none = MaybeUninit::uninit();
+    // SAFETY: `sigemptyset` initialises the set.
+    let result = unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
+    };
+    checked(result)
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// What waiting without blocking found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waited {
+    /// This child has exited and is kept as a zombie until [`reap`].
+    Exited(Pid),
+    /// There are children, and all are running.
+    Running,
+    /// There are no children at all.
+    NoChildren,
+}
+
+/// Looks for a child that has exited and leaves it as it is, so that its process id stays taken.
+pub(super) fn look_for_exit() -> io::Result<Waited> {
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: all zeros is a valid `siginfo_t`, and `waitid` fills it in or leaves its process id 0.
+    let (result, pid) = unsafe {
+        let mut info: libc::siginfo_t = MaybeUninit::zeroed().assume_init();
+        let result = libc::waitid(libc::P_ALL, 0, &mut info, options);
+        (result, info.si_pid())
+    };
+    match checked(result) {
+        Ok(()) => Ok(Pid::from_raw(pid).map_or(Waited::Running, Waited::Exited)),
+        Err(error) if error.raw_os_error() == Some(libc::ECHILD) => Ok(Waited::NoChildren),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a child used, with what its own reaped children used.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usage {
+    pub(super) user_us: u64,
+    pub(super) system_us: u64,
+    pub(super) max_rss: u64,
+}
+
+/// Takes the exit status of a child that [`look_for_exit`] found. From here on its process id may be a stranger's.
+pub(super) fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
+    let mut status = 0;
+    // SAFETY: all zeros is a valid `rusage`, and both places live through the call.
+    let (result, usage) = unsafe {
+        let mut usage: libc::rusage = MaybeUninit::zeroed().assume_init();
+        let result = libc::wait4(
+            pid.as_raw_nonzero().get(),
+            &mut status,
+            libc::WNOHANG,
+            &mut usage,
+        );
+        (result, usage)
+    };
+    checked(result)?;
+    let usage = Usage {
+        user_us: microseconds(usage.ru_utime),
+        system_us: microseconds(usage.ru_stime),
+        max_rss: natural(usage.ru_maxrss),
+    };
+    Ok((ExitStatus::from_raw(status), usage))
+}
+
+fn microseconds(time: libc::timeval) -> u64 {
+    natural(time.tv_sec) * 1_000_000 + natural(time.tv_usec)
+}
+
+/// The fields' types differ between systems; none of them is ever negative.
+fn natural(value: impl TryInto<u64>) -> u64 {
+    value.try_into().unwrap_or(0)
+}
+
+/// Reaps the keeper, once it is known to have ended, so that it does not stay a zombie of a runner that goes on.
+pub(super) fn wait_for(pid: Pid) -> io::Result<()> {
+    rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())?;
+    Ok(())
+}

@@ -1,0 +1,417 @@
+//! The keeper itself: one thread in one loop that waits for the runner, for children and for the next deadline, and
+//! never for anything else.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Pid;
+
+use super::child::{Child, Ended, SpawnError, wall_clock_ms};
+use super::exits::{ExitRecord, Writer};
+use super::identity::{ProcessIdentity, number};
+use super::orphans::{Found, Marker, Orphans, TURN_KEY_VARIABLE, Turns};
+use super::platform;
+use super::posix::{self, Signals, Waited};
+use super::protocol::{Command, Event, Frames, Outgoing, Spawn, encode};
+
+/// How long an exit waits for the rest of its tree to die after SIGKILL.
+const TREE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the keeper's own end waits for children to die and for the runner to take the last events.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+const READ_SIZE: usize = 64 << 10;
+
+/// What the keeper says first, so that the runner knows that signals no longer end it by accident.
+pub(super) type Greeting = Result<ProcessIdentity, String>;
+
+/// Lives the keeper's life in a process of its own and ends it; `socket` leads to the runner.
+pub(super) fn run(socket: UnixStream) -> ! {
+    // After a panic the stack must not unwind into the runner's code, of which this process is a copy.
+    let outcome = catch_unwind(AssertUnwindSafe(|| serve(socket)));
+    posix::exit_now(if matches!(outcome, Ok(Ok(()))) { 0 } else { 1 })
+}
+
+fn serve(socket: UnixStream) -> io::Result<()> {
+    let mut socket = UnixStream::from(posix::above_standard(socket.into())?);
+    let ready = become_keeper(&socket);
+    let greeting: Greeting = match &ready {
+        Ok((_, identity)) => Ok(identity.clone()),
+        Err(error) => Err(error.to_string()),
+    };
+    let mut bytes = Vec::new();
+    encode(&greeting, &mut bytes)?;
+    socket.write_all(&bytes)?;
+    socket.set_nonblocking(true)?;
+    let (signals, identity) = ready?;
+    Keeper::new(socket, signals, identity).serve();
+    Ok(())
+}
+
+/// Cuts the process off from what it shares with the runner, and makes it fit to look after children.
+fn become_keeper(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentity)> {
+    // A session of its own: the terminal's Ctrl-C is for the runner, which decides what it means for children.
+    rustix::process::setsid()?;
+    posix::close_inherited(socket.as_raw_fd(), platform::open_descriptors()?)?;
+    let signals = Signals::install()?;
+    platform::adopt_orphans()?;
+    platform::name_process("quorum-keeper");
+    Ok((signals, ProcessIdentity::own()?))
+}
+
+struct Keeper {
+    socket: UnixStream,
+    /// False once the runner is gone.
+    connected: bool,
+    signals: Signals,
+    incoming: Frames,
+    outgoing: Outgoing,
+    read_buffer: Vec<u8>,
+    boot_id: String,
+    exits: ExitsFile,
+    /// Running children, by key.
+    children: HashMap<u64, Child>,
+    by_pid: HashMap<Pid, u64>,
+    /// Reaped but not reported.
+    ended: Vec<Ended>,
+    orphans: Orphans,
+    /// There are no processes below the keeper at all.
+    alone: bool,
+    /// When to look for orphans.
+    hunt: Option<Instant>,
+    /// The keeper is ending; this is when it ends at the latest.
+    stop: Option<Instant>,
+}
+
+enum ExitsFile {
+    /// [`Command::Open`] has not come yet.
+    Awaited,
+    Open(Writer),
+    /// It failed and the runner was told.
+    Failed,
+}
+
+/// What the runner's end of the socket allows.
+#[derive(Default)]
+struct Ready {
+    readable: bool,
+    closed: bool,
+}
+
+impl Keeper {
+    fn new(socket: UnixStream, signals: Signals, identity: ProcessIdentity) -> Keeper {
+        let outer = std::env::var(TURN_KEY_VARIABLE).ok();
+        let marker = Marker::of(&identity).within(outer);
+        Keeper {
+            socket,
+            connected: true,
+            signals,
+            incoming: Frames::default(),
+            outgoing: Outgoing::default(),
+            read_buffer: vec![0; READ_SIZE],
+            boot_id: identity.boot_id,
+            exits: ExitsFile::Awaited,
+            children: HashMap::new(),
+            by_pid: HashMap::new(),
+            ended: Vec::new(),
+            orphans: Orphans::new(marker),
+            alone: true,
+            hunt: None,
+            stop: None,
+        }
+    }
+
+    /// One turn of the loop obeys at most one command, so that a burst of them holds up neither exits nor time-outs.
+    fn serve(&mut self) {
+        while !self.finished() {
+            let ready = self.wait();
+            if ready.closed {
+                self.runner_gone();
+            } else if ready.readable {
+                self.read();
+            }
+            if self.signals.take() {
+                self.reap();
+            }
+            if self.signals.asked_to_end() {
+                self.stop();
+            }
+            if let Some(command) = self.next_command() {
+                self.obey(command);
+            }
+            let now = Instant::now();
+            for child in self.children.values_mut() {
+                child.enforce(now);
+            }
+            self.report_ended(now);
+            self.write();
+        }
+    }
+
+    fn finished(&self) -> bool {
+        let all_gone = self.alone && self.children.is_empty() && self.ended.is_empty();
+        let all_said = self.outgoing.is_empty() || !self.connected;
+        self.stop
+            .is_some_and(|deadline| (all_gone && all_said) || deadline <= Instant::now())
+    }
+
+    /// Sleeps until there is something to do: a message, room for one, a signal or a deadline.
+    fn wait(&self) -> Ready {
+        let mut interest = PollFlags::empty();
+        let listening = self.stop.is_none();
+        let obeying = listening && self.incoming.has_frame();
+        interest.set(PollFlags::IN, listening && !obeying);
+        interest.set(PollFlags::OUT, !self.outgoing.is_empty());
+        let mut descriptors = [
+            PollFd::new(&self.signals, PollFlags::IN),
+            PollFd::new(&self.socket, interest),
+        ];
+        let watched = if self.connected {
+            &mut descriptors[..]
+        } else {
+            &mut descriptors[..1]
+        };
+        let timeout = if obeying {
+            Some(Duration::ZERO)
+        } else {
+            self.time_left()
+        };
+        // A time-out out of the system's range is as good as none.
+        let timeout = timeout.and_then(|left| Timespec::try_from(left).ok());
+        if poll(watched, timeout.as_ref()).is_err() {
+            // Interrupted by a signal, which the caller looks for in any case.
+            return Ready::default();
+        }
+        let events = descriptors[1].revents();
+        Ready {
+            readable: events.contains(PollFlags::IN),
+            closed: events.intersects(PollFlags::HUP | PollFlags::ERR),
+        }
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        let children = self.children.values().filter_map(Child::deadline);
+        let ended = self.ended.iter().map(|ended| ended.give_up);
+        let next = children
+            .chain(ended)
+            .chain(self.hunt)
+            .chain(self.stop)
+            .min()?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    fn read(&mut self) {
+        match self.socket.read(&mut self.read_buffer) {
+            Ok(0) => self.runner_gone(),
+            Ok(length) => self.incoming.extend(&self.read_buffer[..length]),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) => {}
+            Err(_) => self.runner_gone(),
+        }
+    }
+
+    fn write(&mut self) {
+        if self.connected
+            && self
+                .outgoing
+                .write_with(|bytes| self.socket.write(bytes))
+                .is_err()
+        {
+            self.runner_gone();
+        }
+    }
+
+    fn say(&mut self, event: &Event) {
+        // An event the keeper made itself can always be encoded.
+        if self.connected && self.outgoing.push(event).is_err() {
+            self.runner_gone();
+        }
+    }
+
+    fn warn(&mut self, message: String) {
+        self.say(&Event::Warning { message });
+    }
+
+    fn next_command(&mut self) -> Option<Command> {
+        if self.stop.is_some() {
+            return None;
+        }
+        match self.incoming.next() {
+            Ok(command) => command,
+            Err(error) => {
+                // The stream cannot be trusted any more, and without it there is no runner.
+                self.warn(format!(
+                    "the keeper ends, because it does not understand the runner: {error}"
+                ));
+                self.stop();
+                None
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Open { exits_log } => match Writer::open(&exits_log) {
+                Ok(writer) => self.exits = ExitsFile::Open(writer),
+                Err(error) => self.exits_failed(&format!("`{}`: {error}", exits_log.display())),
+            },
+            Command::Spawn(spawn) => self.spawn(spawn),
+            Command::Terminate { key, grace_ms } => {
+                if let Some(child) = self.children.get_mut(&key) {
+                    child.terminate(Instant::now(), Duration::from_millis(grace_ms));
+                }
+            }
+            Command::KillAll => self.children.values_mut().for_each(Child::kill),
+            Command::Shutdown => self.stop(),
+        }
+    }
+
+    fn spawn(&mut self, spawn: Spawn) {
+        let key = spawn.key;
+        let taken =
+            self.children.contains_key(&key) || self.ended.iter().any(|ended| ended.key() == key);
+        let spawned = if taken {
+            Err(SpawnError::refused(format!(
+                "there already is a child with the key {key}"
+            )))
+        } else if matches!(self.exits, ExitsFile::Awaited) {
+            Err(SpawnError::refused(
+                "the keeper was not told where to record exits",
+            ))
+        } else {
+            Child::spawn(spawn, &self.orphans.marker_for(key))
+        };
+        match spawned {
+            Ok(child) => {
+                self.alone = false;
+                self.say(&child.spawned());
+                self.by_pid.insert(child.pid, key);
+                self.children.insert(key, child);
+            }
+            Err(error) => self.say(&error.event(key)),
+        }
+    }
+
+    /// Ends the tree of every child that has exited, while its process id is still its own, then reaps it.
+    fn reap(&mut self) {
+        loop {
+            let pid = match posix::look_for_exit() {
+                Ok(Waited::Exited(pid)) => pid,
+                Ok(waited) => {
+                    self.alone = waited == Waited::NoChildren;
+                    return;
+                }
+                Err(_) => return,
+            };
+            let child = self
+                .by_pid
+                .remove(&pid)
+                .and_then(|key| self.children.remove(&key));
+            if let Some(child) = &child {
+                child.kill_tree();
+            }
+            let Ok((status, usage)) = posix::reap(pid) else {
+                return;
+            };
+            let now = Instant::now();
+            self.hunt = Some(now);
+            match child {
+                Some(child) => self
+                    .ended
+                    .push(child.ended(status, usage, now, TREE_PATIENCE)),
+                None => self.orphans.forget(pid),
+            }
+        }
+    }
+
+    /// Looks for what is left of ended children's trees, and reports those of which nothing is.
+    fn report_ended(&mut self, now: Instant) {
+        let due = |at: Instant| at <= now;
+        if !self.hunt.is_some_and(due) && !self.ended.iter().any(|ended| due(ended.give_up)) {
+            return;
+        }
+        let found = if self.alone {
+            Found::default()
+        } else {
+            self.look_for_orphans(now)
+        };
+        self.hunt = found.look_again;
+        for ended in std::mem::take(&mut self.ended) {
+            let held = found.dying.contains(&ended.key()) || found.look_again.is_some();
+            if held && !due(ended.give_up) {
+                self.ended.push(ended);
+                continue;
+            }
+            if held {
+                self.warn(format!(
+                    "processes of {} did not die when they were killed",
+                    ended.label
+                ));
+            }
+            self.report(ended);
+        }
+    }
+
+    fn look_for_orphans(&mut self, now: Instant) -> Found {
+        let ended: Vec<_> = self
+            .ended
+            .iter()
+            .map(|ended| (ended.pid, ended.key()))
+            .collect();
+        self.orphans.hunt(
+            &Turns {
+                running: &self.by_pid,
+                ended: &ended,
+            },
+            now,
+        )
+    }
+
+    fn report(&mut self, mut ended: Ended) {
+        let exit = ended.report().clone();
+        let record = ExitRecord {
+            pid: number(ended.pid),
+            start_time: ended.start_time,
+            label: ended.label,
+            boot_id: self.boot_id.clone(),
+            exit: exit.clone(),
+            at_ms: wall_clock_ms(),
+        };
+        if let ExitsFile::Open(writer) = &mut self.exits
+            && let Err(error) = writer.append(&record)
+        {
+            self.exits_failed(&error.to_string());
+        }
+        self.say(&Event::Exited(exit));
+    }
+
+    /// The runner still hears of every exit, so a lost record only matters if the runner dies too.
+    fn exits_failed(&mut self, reason: &str) {
+        self.exits = ExitsFile::Failed;
+        self.warn(format!("exits cannot be recorded: {reason}"));
+    }
+
+    /// The one place that decides what becomes of the children when the runner is gone: they are killed.
+    fn runner_gone(&mut self) {
+        self.connected = false;
+        self.outgoing.clear();
+        self.stop();
+    }
+
+    /// Kills everything; the loop ends when all of it is reaped and reported.
+    fn stop(&mut self) {
+        if self.stop.is_some() {
+            return;
+        }
+        let now = Instant::now();
+        self.stop = Some(now + STOP_PATIENCE);
+        self.hunt = Some(now);
+        self.children.values_mut().for_each(Child::kill);
+    }
+}

@@ -1,0 +1,331 @@
+//! What the runner and the keeper say to each other, and how it is framed.
+//!
+//! A frame is a length (four bytes, little endian) and that many bytes of JSON. Prompts and outputs never travel here,
+//! only their paths, so frames are small and JSON costs a few microseconds per child.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Longest frame in bytes. Linux refuses an argument list of more than a few MiB, so a longer one is a damaged stream.
+const MAX_FRAME: usize = 16 << 20;
+
+const HEADER: usize = size_of::<u32>();
+
+/// What the runner asks of the keeper.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// Where the run's exits are recorded. Must come before the first [`Command::Spawn`].
+    Open {
+        /// Path of `exits.log`; created if missing, appended to otherwise.
+        exits_log: PathBuf,
+    },
+    /// Start a child.
+    Spawn(Spawn),
+    /// SIGTERM to the child's process group, SIGKILL after the grace. Ignored if the child has already ended.
+    Terminate {
+        /// The child's [`Spawn::key`].
+        key: u64,
+        /// Milliseconds between SIGTERM and SIGKILL.
+        grace_ms: u64,
+    },
+    /// SIGKILL to all children at once; each is still reported by an [`Event::Exited`].
+    KillAll,
+    /// Kill all children, report their exits, and end.
+    Shutdown,
+}
+
+/// A child to start. Paths and strings must be UTF-8, else [`Client::send`](super::Client::send) refuses the command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spawn {
+    /// The runner's name for the child, unique for the keeper's life.
+    pub key: u64,
+    /// What people and `exits.log` call the child: `task.attempt.turn`.
+    pub label: String,
+    /// The program, as an absolute path (see [`resolve`](super::resolve())), and its arguments.
+    pub argv: Vec<String>,
+    /// The whole environment. The keeper adds [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) and nothing else.
+    pub env: Vec<(String, String)>,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// A regular file to read as standard input; without one `/dev/null`.
+    pub stdin: Option<PathBuf>,
+    /// File for standard output, created or emptied; without one `/dev/null`. Removed at the end if it is empty.
+    pub stdout: Option<PathBuf>,
+    /// The same for standard error. May be the same path as `stdout`, then both share one position in it.
+    pub stderr: Option<PathBuf>,
+    /// Milliseconds until the child's process group gets SIGTERM.
+    pub timeout_ms: Option<u64>,
+    /// Milliseconds between the time-out's SIGTERM and SIGKILL.
+    pub grace_ms: u64,
+}
+
+/// What the keeper tells the runner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// The child runs its program.
+    Spawned {
+        /// The child's [`Spawn::key`].
+        key: u64,
+        /// Process id, also the id of its process group.
+        pid: u32,
+        /// When it started, in clock ticks since boot; 0 where the system does not tell.
+        start_time: u64,
+    },
+    /// There never was a process, so trying again cannot repeat anything.
+    SpawnFailed {
+        /// The child's [`Spawn::key`].
+        key: u64,
+        /// The system's error number, if the system refused; see [`io::Error::from_raw_os_error`].
+        errno: Option<i32>,
+        /// What failed, naming the file or program.
+        message: String,
+    },
+    /// The child and all that was found of its tree are gone.
+    Exited(Exit),
+    /// Something that ends no child but that people should know.
+    Warning {
+        /// A sentence for people.
+        message: String,
+    },
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    /// The child's [`Spawn::key`].
+    pub key: u64,
+    /// Exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Its time-out fired. True even if it then exited with 0.
+    pub timed_out: bool,
+    /// It was still running when [`Command::Terminate`], [`Command::KillAll`] or the keeper's own end asked it to stop.
+    pub terminated: bool,
+    /// Length of the standard output's file in bytes; 0 means that there is no file.
+    pub stdout_len: u64,
+    /// Length of the standard error's file in bytes; 0 means that there is no file.
+    pub stderr_len: u64,
+    /// Wall clock at the start, milliseconds since 1970.
+    pub started_ms: u64,
+    /// From the start to the exit of the child itself, in milliseconds, by a clock that is never set.
+    pub duration_ms: u64,
+    /// Processor time in user mode, of the child and the descendants it waited for, in microseconds.
+    pub user_us: u64,
+    /// Processor time in the kernel, likewise.
+    pub system_us: u64,
+    /// Largest resident size of any of them, in the system's unit (KiB on Linux).
+    pub max_rss: u64,
+}
+
+/// Appends `message` to `out` as one frame. `out` is unchanged on error.
+pub(super) fn encode<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(&[0; HEADER]);
+    let written = serde_json::to_writer(&mut *out, message).map_err(|error| error.to_string());
+    let length = out.len() - start - HEADER;
+    let checked = written.and_then(|()| match u32::try_from(length) {
+        Ok(header) if length <= MAX_FRAME => Ok(header),
+        _ => Err(format!("a message of {length} bytes is too long")),
+    });
+    match checked {
+        Ok(header) => {
+            out[start..start + HEADER].copy_from_slice(&header.to_le_bytes());
+            Ok(())
+        }
+        Err(message) => {
+            out.truncate(start);
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+        }
+    }
+}
+
+/// Collects bytes as they arrive and cuts them into messages.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Frames {
+    /// Takes in what was just read.
+    pub(super) fn extend(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.start);
+        self.start = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Whether [`next`](Self::next) has something to say.
+    pub(super) fn has_frame(&self) -> bool {
+        let bytes = &self.bytes[self.start..];
+        bytes
+            .split_first_chunk::<HEADER>()
+            .is_some_and(|(header, rest)| {
+                let length = u32::from_le_bytes(*header) as usize;
+                length > MAX_FRAME || length <= rest.len()
+            })
+    }
+
+    /// The next whole message, if one has arrived. After an error the stream is of no use any more.
+    pub(super) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        let bytes = &self.bytes[self.start..];
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes(*header) as usize;
+        if length > MAX_FRAME {
+            let message = format!("a frame of {length} bytes is too long");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        let Some(payload) = rest.get(..length) else {
+            return Ok(None);
+        };
+        let message = serde_json::from_slice(payload)?;
+        self.start += HEADER + length;
+        Ok(Some(message))
+    }
+}
+
+/// Bytes on their way out of a socket that may take only some of them at a time.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Outgoing {
+    /// Adds a message at the end; nothing is added on error.
+    pub(super) fn push<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
+        encode(message, &mut self.bytes)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.bytes.len()
+    }
+
+    /// Gives up what could not be sent.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.start = 0;
+    }
+
+    /// Hands bytes to `write` until all are gone or it would block.
+    pub(super) fn write_with(
+        &mut self,
+        mut write: impl FnMut(&[u8]) -> io::Result<usize>,
+    ) -> io::Result<()> {
+        while !self.is_empty() {
+            match write(&self.bytes[self.start..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => self.start += written,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        self.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages() -> Vec<Command> {
+        vec![
+            Command::Open {
+                exits_log: "/tmp/exits.log".into(),
+            },
+            Command::Spawn(Spawn {
+                key: u64::MAX,
+                argv: vec!["/bin/echo".into(), "ä\n\0".into()],
+                env: vec![("A".into(), "=".into())],
+                timeout_ms: Some(7),
+                ..Spawn::default()
+            }),
+            Command::Terminate {
+                key: 1,
+                grace_ms: 3000,
+            },
+            Command::KillAll,
+            Command::Shutdown,
+        ]
+    }
+
+    #[test]
+    fn frames_survive_any_cut() {
+        let mut bytes = Vec::new();
+        for message in messages() {
+            encode(&message, &mut bytes).unwrap();
+        }
+        for size in [1, 2, 3, 5, 64, bytes.len()] {
+            let mut frames = Frames::default();
+            let mut seen = Vec::new();
+            for piece in bytes.chunks(size) {
+                frames.extend(piece);
+                while let Some(message) = frames.next::<Command>().unwrap() {
+                    seen.push(message);
+                }
+            }
+            assert_eq!(seen, messages(), "cut into pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn damaged_frames_are_errors() {
+        let mut oversized = Frames::default();
+        oversized.extend(&u32::MAX.to_le_bytes());
+        assert!(oversized.next::<Command>().is_err());
+
+        let mut nonsense = Frames::default();
+        nonsense.extend(&[2, 0, 0, 0, b'{', b'}']);
+        assert!(nonsense.next::<Command>().is_err());
+    }
+
+    #[test]
+    fn a_refused_message_leaves_the_stream_whole() {
+        use std::os::unix::ffi::OsStrExt;
+        let mut bytes = Vec::new();
+        encode(&Command::KillAll, &mut bytes).unwrap();
+        let before = bytes.clone();
+        let path = std::ffi::OsStr::from_bytes(&[0xff]).into();
+        let error = encode(&Command::Open { exits_log: path }, &mut bytes).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(bytes, before);
+    }
+
+    #[test]
+    fn outgoing_keeps_what_was_not_taken() {
+        let mut outgoing = Outgoing::default();
+        for message in messages() {
+            outgoing.push(&message).unwrap();
+        }
+        let mut taken = Vec::new();
+        let mut turn = 0;
+        while !outgoing.is_empty() {
+            outgoing
+                .write_with(|bytes| {
+                    turn += 1;
+                    match turn % 3 {
+                        0 => Err(io::ErrorKind::WouldBlock.into()),
+                        1 => Err(io::ErrorKind::Interrupted.into()),
+                        _ => {
+                            let length = bytes.len().min(7);
+                            taken.extend_from_slice(&bytes[..length]);
+                            Ok(length)
+                        }
+                    }
+                })
+                .unwrap();
+        }
+        let mut frames = Frames::default();
+        frames.extend(&taken);
+        for message in messages() {
+            assert_eq!(frames.next::<Command>().unwrap(), Some(message));
+        }
+    }
+}

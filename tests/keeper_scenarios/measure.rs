@@ -1,0 +1,70 @@
+//! What the keeper adds to the bare cost of a child. `cargo test --release --test keeper -- --ignored`
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use quorum::keeper::{self, Event};
+
+use super::scene::{Scene, cpu_time};
+
+const CHILDREN: u32 = 2000;
+
+pub fn cost_per_child() {
+    for round in 1..=3 {
+        let (floor_wall, floor_cpu) = bare();
+        let (wall, cpu, runner_cpu) = kept();
+        println!(
+            "round {round}: bare {:.1} us (own cpu {:.1}); keeper {:.1} us (keeper cpu {:.1}, runner cpu {:.1}); \
+             keeper adds {:.1} us of cpu to the bare spawn",
+            micros(floor_wall),
+            micros(floor_cpu),
+            micros(wall),
+            micros(cpu),
+            micros(runner_cpu),
+            micros(cpu) - micros(floor_cpu),
+        );
+    }
+}
+
+fn micros(total: Duration) -> f64 {
+    total.as_secs_f64() * 1e6 / f64::from(CHILDREN)
+}
+
+/// Spawn and wait, one at a time, by the standard library alone.
+fn bare() -> (Duration, Duration) {
+    let pid = std::process::id();
+    let (started, before) = (Instant::now(), cpu_time(pid));
+    for _ in 0..CHILDREN {
+        let mut command = Command::new("/bin/true");
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir("/")
+            .process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        assert!(command.status().unwrap().success());
+    }
+    (started.elapsed(), cpu_time(pid) - before)
+}
+
+/// The same by way of a keeper, outputs to files and all.
+fn kept() -> (Duration, Duration, Duration) {
+    let mut scene = Scene::new();
+    let (keeper, runner) = (scene.identity.pid, std::process::id());
+    let (started, before, own) = (Instant::now(), cpu_time(keeper), cpu_time(runner));
+    for _ in 0..CHILDREN {
+        let mut spawn = scene.program(&["/bin/true"]);
+        spawn.timeout_ms = Some(60_000);
+        scene.send(&keeper::Command::Spawn(spawn));
+        while !matches!(scene.event(), Event::Exited(_)) {}
+    }
+    (
+        started.elapsed(),
+        cpu_time(keeper) - before,
+        cpu_time(runner) - own,
+    )
+}

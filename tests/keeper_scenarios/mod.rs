@@ -1,0 +1,55 @@
+//! The harness: runs the scenarios one by one and reports like the usual one.
+
+mod endings;
+mod files;
+mod measure;
+mod messages;
+mod scene;
+mod trees;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::Instant;
+
+type Scenario = (&'static str, fn());
+
+pub fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    if has("--ignored") {
+        measure::cost_per_child();
+        return ExitCode::SUCCESS;
+    }
+    let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
+    let all = [
+        endings::SCENARIOS,
+        files::SCENARIOS,
+        messages::SCENARIOS,
+        trees::SCENARIOS,
+    ]
+    .concat();
+    let (chosen, others): (Vec<Scenario>, Vec<Scenario>) = all
+        .into_iter()
+        .partition(|(name, _)| filter.is_none_or(|word| name.contains(word.as_str())));
+    if has("--list") {
+        chosen.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    println!("\nrunning {} tests", chosen.len());
+    let started = Instant::now();
+    let failed = chosen.iter().filter(|scenario| !passes(scenario)).count();
+    println!(
+        "\ntest result: {}. {} passed; {failed} failed; 0 ignored; 0 measured; {} filtered out; finished in {:.2}s\n",
+        if failed == 0 { "ok" } else { "FAILED" },
+        chosen.len() - failed,
+        others.len(),
+        started.elapsed().as_secs_f64(),
+    );
+    ExitCode::from(if failed == 0 { 0 } else { 101 })
+}
+
+fn passes((name, scenario): &Scenario) -> bool {
+    let passed = catch_unwind(AssertUnwindSafe(scenario)).is_ok();
+    println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+    passed
+}

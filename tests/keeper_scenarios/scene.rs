@@ -1,0 +1,208 @@
+//! What a scenario works with: a keeper, a folder, and ways to look at processes from outside.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use quorum::keeper::{self, Client, Command, Event, Exit, ProcessIdentity, Spawn};
+use tokio::runtime::Runtime;
+
+/// No wait of any scenario lasts longer: what has not happened by then never will.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+pub struct Scene {
+    pub place: tempfile::TempDir,
+    pub identity: ProcessIdentity,
+    pub client: Option<Client>,
+    pub runtime: Runtime,
+    next_key: u64,
+}
+
+impl Scene {
+    /// A keeper that records exits in `exits.log` of a fresh folder.
+    pub fn new() -> Scene {
+        let mut scene = Scene::unopened();
+        let exits_log = scene.path("exits.log");
+        scene.send(&Command::Open { exits_log });
+        scene
+    }
+
+    /// A keeper that was told nothing yet.
+    pub fn unopened() -> Scene {
+        let handle = keeper::fork().unwrap();
+        // One thread, so that the next scenario can fork too.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let identity = handle.identity().clone();
+        let client = runtime.block_on(async { handle.into_async() }).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        Scene {
+            place,
+            identity,
+            client: Some(client),
+            runtime,
+            next_key: 1,
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn client(&mut self) -> &mut Client {
+        self.client.as_mut().unwrap()
+    }
+
+    pub fn send(&mut self, command: &Command) {
+        self.client().send(command).unwrap();
+    }
+
+    /// A child with these arguments that writes to `KEY.out` and `KEY.err`. It is not sent yet.
+    pub fn program(&mut self, argv: &[&str]) -> Spawn {
+        let key = self.next_key;
+        self.next_key += 1;
+        Spawn {
+            key,
+            label: format!("{key}.1.1"),
+            argv: argv.iter().map(|&word| word.to_owned()).collect(),
+            env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            cwd: self.place.path().to_owned(),
+            stdin: None,
+            stdout: Some(self.path(&format!("{key}.out"))),
+            stderr: Some(self.path(&format!("{key}.err"))),
+            timeout_ms: None,
+            grace_ms: 3000,
+        }
+    }
+
+    pub fn script(&mut self, script: &str) -> Spawn {
+        self.program(&["/bin/sh", "-c", script])
+    }
+
+    /// Starts a child and returns its process id.
+    pub fn start(&mut self, spawn: Spawn) -> u32 {
+        let wanted = spawn.key;
+        self.send(&Command::Spawn(spawn));
+        match self.event() {
+            Event::Spawned { key, pid, .. } if key == wanted => pid,
+            other => panic!("expected {wanted} to be spawned: {other:?}"),
+        }
+    }
+
+    /// Starts a child and waits for its end.
+    pub fn run(&mut self, spawn: Spawn) -> Exit {
+        let key = spawn.key;
+        self.start(spawn);
+        self.exit_of(key)
+    }
+
+    pub fn exit_of(&mut self, key: u64) -> Exit {
+        match self.event() {
+            Event::Exited(exit) if exit.key == key => exit,
+            other => panic!("expected {key} to exit: {other:?}"),
+        }
+    }
+
+    pub fn event(&mut self) -> Event {
+        let client = self.client.as_mut().unwrap();
+        self.runtime
+            .block_on(async { tokio::time::timeout(DEADLINE, client.recv()).await })
+            .expect("no event in time")
+            .unwrap()
+    }
+
+    pub fn flush(&mut self) {
+        let client = self.client.as_mut().unwrap();
+        self.runtime
+            .block_on(async { tokio::time::timeout(DEADLINE, client.flush()).await })
+            .expect("not flushed in time")
+            .unwrap();
+    }
+
+    /// Waits until a script has written a process id, or several, to a file of the folder.
+    pub fn pids_in(&self, name: &str, count: usize) -> Vec<u32> {
+        let read = || -> Vec<u32> {
+            let text = fs::read_to_string(self.path(name)).unwrap_or_default();
+            let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+            whole
+                .lines()
+                .map(|line| line.trim().parse().unwrap())
+                .collect()
+        };
+        until("process ids are written", || read().len() == count);
+        read()
+    }
+}
+
+/// Looks again and again until `condition` holds.
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < DEADLINE, "it never happened that {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether a process exists and is more than a zombie.
+pub fn running(pid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// The n-th field of `/proc/PID/stat`, counted from 1 as in its manual page; n > 2.
+pub fn stat_field(pid: u32, n: usize) -> i64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let rest = stat.rsplit_once(") ").unwrap().1;
+    rest.split(' ').nth(n - 3).unwrap().parse().unwrap()
+}
+
+/// What the open descriptors of a process lead to.
+pub fn descriptors(pid: u32) -> Vec<(i32, PathBuf)> {
+    let mut all: Vec<_> = fs::read_dir(format!("/proc/{pid}/fd"))
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let number = entry.file_name().to_str().unwrap().parse().unwrap();
+            (number, fs::read_link(entry.path()).unwrap_or_default())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// The sockets that this process has open.
+pub fn own_sockets() -> BTreeSet<i32> {
+    let is_socket = |number: &i32| {
+        let path = format!("/proc/self/fd/{number}");
+        fs::metadata(Path::new(&path)).is_ok_and(|metadata| metadata.file_type().is_socket())
+    };
+    descriptors(std::process::id())
+        .into_iter()
+        .map(|(number, _)| number)
+        .filter(is_socket)
+        .collect()
+}
+
+/// Processor time that a process has used so far.
+pub fn cpu_time(pid: u32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap();
+    Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
+}
+
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}

@@ -1,0 +1,210 @@
+//! Whole trees: what leaves its group, what outlives the runner, what outlives the keeper.
+
+use std::time::{Duration, Instant};
+
+use quorum::keeper::{Command, ProcessIdentity, alive, end};
+use rustix::process::Signal;
+
+use super::scene::{Scene, running, signal, until};
+
+pub const SCENARIOS: &[super::Scenario] = &[
+    (
+        "what_stays_in_the_group_dies_with_the_child",
+        what_stays_in_the_group_dies,
+    ),
+    (
+        "what_left_the_group_dies_at_the_turns_end",
+        what_left_the_group_dies_at_the_turns_end,
+    ),
+    (
+        "what_hid_its_marker_dies_when_no_turn_runs",
+        what_hid_its_marker_dies_when_no_turn_runs,
+    ),
+    (
+        "all_is_gone_when_the_runner_is_gone",
+        all_is_gone_when_the_runner_is_gone,
+    ),
+    (
+        "sigterm_ends_the_keeper_and_all_below",
+        sigterm_ends_the_keeper_and_all_below,
+    ),
+    ("a_stuck_keeper_is_ended_too", a_stuck_keeper_is_ended_too),
+    (
+        "what_a_killed_keeper_left_is_found",
+        what_a_killed_keeper_left_is_found,
+    ),
+    (
+        "a_stranger_with_the_same_number_is_spared",
+        a_stranger_with_the_same_number_is_spared,
+    ),
+    (
+        "a_terminals_signals_do_not_reach_the_keeper",
+        a_terminals_signals_do_not_reach_the_keeper,
+    ),
+];
+
+/// Leaves its group and session by a double fork, and writes its process id to `$1`.
+const ESCAPE: &str = "escape() { setsid sh -c 'echo $$ >>'$1'; exec sleep 1000' & }
+    arrived() { while [ \"$(cat $1 2>/dev/null | wc -l)\" -lt $2 ]; do sleep 0.01; done; }
+    ";
+
+/// Two processes below a keeper, one of them in hiding, that nothing but SIGKILL ends.
+fn stubborn(scene: &mut Scene) -> Vec<u32> {
+    let script = format!(
+        "{ESCAPE} trap '' TERM; escape escaped; arrived escaped 1; echo $$ >pid; sleep 1000; :"
+    );
+    let spawn = scene.script(&script);
+    scene.start(spawn);
+    let mut pids = scene.pids_in("escaped", 1);
+    pids.extend(scene.pids_in("pid", 1));
+    assert!(pids.iter().all(|&pid| running(pid)));
+    pids
+}
+
+fn what_stays_in_the_group_dies() {
+    let mut scene = Scene::new();
+    let spawn =
+        scene.script("sleep 1000 & echo $! >>pids; (sleep 1000; :) & echo $! >>pids; exit 0");
+    let exit = scene.run(spawn);
+    assert_eq!(
+        (exit.code, exit.timed_out, exit.terminated),
+        (Some(0), false, false)
+    );
+    for pid in scene.pids_in("pids", 2) {
+        assert!(!running(pid));
+    }
+}
+
+fn what_left_the_group_dies_at_the_turns_end() {
+    let mut scene = Scene::new();
+    let other = scene.script(&format!(
+        "{ESCAPE} (escape others); arrived others 1; sleep 1000; :"
+    ));
+    let other_key = other.key;
+    scene.start(other);
+    let others = scene.pids_in("others", 1)[0];
+
+    // The second one escapes from an escaped one, and is an orphan only once that one was killed.
+    let deep = "setsid sh -c 'setsid sh -c \"echo \\$\\$ >>escaped; exec sleep 1000\" & echo $$ >>escaped; wait' &";
+    let spawn = scene.script(&format!(
+        "{ESCAPE} (escape escaped); {deep} arrived escaped 3; exit 5"
+    ));
+    let exit = scene.run(spawn);
+    assert_eq!(exit.code, Some(5));
+    for pid in scene.pids_in("escaped", 3) {
+        assert!(!running(pid), "{pid} survived its turn");
+    }
+    assert!(running(others), "another running turn's process was killed");
+
+    scene.send(&Command::Terminate {
+        key: other_key,
+        grace_ms: 15_000,
+    });
+    scene.exit_of(other_key);
+    assert!(!running(others));
+}
+
+fn what_hid_its_marker_dies_when_no_turn_runs() {
+    let mut scene = Scene::new();
+    let other = scene.program(&["/bin/sleep", "1000"]);
+    let other_key = other.key;
+    scene.start(other);
+    let hidden = "env -i /usr/bin/setsid /bin/sh -c 'echo $$ >>hidden; exec /bin/sleep 1000' &";
+    let spawn = scene.script(&format!("{ESCAPE} ({hidden}) ; arrived hidden 1; exit 0"));
+    assert_eq!(scene.run(spawn).code, Some(0));
+    let pid = scene.pids_in("hidden", 1)[0];
+    assert!(running(pid), "it may be part of the turn that runs");
+    scene.send(&Command::Terminate {
+        key: other_key,
+        grace_ms: 15_000,
+    });
+    scene.exit_of(other_key);
+    assert!(!running(pid));
+}
+
+fn all_is_gone_when_the_runner_is_gone() {
+    let mut scene = Scene::new();
+    let pids = stubborn(&mut scene);
+    scene.client = None;
+    until("the children are gone", || {
+        !pids.iter().any(|&pid| running(pid))
+    });
+    until("the keeper is gone", || !alive(&scene.identity));
+    let log = quorum::keeper::read_exits(&scene.path("exits.log")).unwrap();
+    assert_eq!(
+        log.records[0].exit.signal,
+        Some(9),
+        "the exit is on record all the same"
+    );
+}
+
+fn sigterm_ends_the_keeper_and_all_below() {
+    let mut scene = Scene::new();
+    let pids = stubborn(&mut scene);
+    assert!(alive(&scene.identity));
+    let started = Instant::now();
+    end(&scene.identity, Duration::from_secs(10)).unwrap();
+    assert!(
+        started.elapsed() < Duration::from_secs(5),
+        "it had to be killed"
+    );
+    assert!(!alive(&scene.identity));
+    assert!(!pids.iter().any(|&pid| running(pid)));
+    assert_eq!(
+        scene.exit_of(1).signal,
+        Some(9),
+        "it still said so to the runner"
+    );
+    end(&scene.identity, Duration::from_secs(10)).unwrap();
+}
+
+fn a_stuck_keeper_is_ended_too() {
+    let mut scene = Scene::new();
+    let pids = stubborn(&mut scene);
+    signal(scene.identity.pid, Signal::STOP);
+    end(&scene.identity, Duration::from_millis(50)).unwrap();
+    assert!(!alive(&scene.identity));
+    assert!(!pids.iter().any(|&pid| running(pid)));
+}
+
+fn what_a_killed_keeper_left_is_found() {
+    let mut scene = Scene::new();
+    let pids = stubborn(&mut scene);
+    signal(scene.identity.pid, Signal::KILL);
+    until("the keeper is gone", || !alive(&scene.identity));
+    assert!(
+        pids.iter().all(|&pid| running(pid)),
+        "nobody was left to kill them"
+    );
+    end(&scene.identity, Duration::from_millis(50)).unwrap();
+    assert!(!pids.iter().any(|&pid| running(pid)));
+}
+
+fn a_stranger_with_the_same_number_is_spared() {
+    let mut scene = Scene::new();
+    let pids = stubborn(&mut scene);
+    let known = scene.identity.clone();
+    let earlier = ProcessIdentity {
+        start_time: known.start_time - 1,
+        ..known.clone()
+    };
+    let other_boot = ProcessIdentity {
+        boot_id: "another".into(),
+        ..known
+    };
+    for stranger in [earlier, other_boot] {
+        assert!(!alive(&stranger));
+        end(&stranger, Duration::from_millis(50)).unwrap();
+        assert!(alive(&scene.identity));
+        assert!(pids.iter().all(|&pid| running(pid)));
+    }
+}
+
+fn a_terminals_signals_do_not_reach_the_keeper() {
+    let mut scene = Scene::new();
+    for ignored in [Signal::INT, Signal::HUP, Signal::PIPE] {
+        signal(scene.identity.pid, ignored);
+    }
+    let spawn = scene.script("exit 2");
+    assert_eq!(scene.run(spawn).code, Some(2));
+}
