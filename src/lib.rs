@@ -4,5 +4,8 @@
 //! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
 
 pub mod domain;
+pub mod engine;
+pub mod judging;
 pub mod keeper;
 pub mod mission;
+pub mod store;

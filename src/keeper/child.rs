@@ -174,13 +174,7 @@ impl Child {
     }
 
     /// Turns a child that was just reaped into what is to be reported of it.
-    pub(super) fn ended(
-        self,
-        status: ExitStatus,
-        usage: Usage,
-        now: Instant,
-        patience: Duration,
-    ) -> Ended {
+    pub(super) fn ended(self, status: ExitStatus, usage: Usage, now: Instant, patience: Duration) -> Ended {
         let duration = now.saturating_duration_since(self.started);
         Ended {
             label: self.label,
@@ -259,9 +253,7 @@ fn start(spawn: &Spawn, marker: &str) -> Result<Pid, SpawnError> {
 /// The system does not say whether it was the program or the directory that it could not find.
 fn refusal(program: &str, cwd: &Path, error: &io::Error) -> SpawnError {
     match fs::metadata(cwd) {
-        Ok(metadata) if metadata.is_dir() => {
-            SpawnError::system("cannot start", Path::new(program), error)
-        }
+        Ok(metadata) if metadata.is_dir() => SpawnError::system("cannot start", Path::new(program), error),
         _ => SpawnError::system("cannot enter the working directory", cwd, error),
     }
 }
@@ -277,18 +269,14 @@ fn open_input(path: Option<&Path>) -> Result<Stdio, SpawnError> {
 
 fn open_outputs(spawn: &Spawn) -> Result<(Stdio, Stdio), SpawnError> {
     let open = |path: &Path| {
-        open_regular(
-            OpenOptions::new().write(true).create(true).truncate(true),
-            path,
-        )
-        .map_err(|error| SpawnError::system("cannot write the output", path, &error))
+        open_regular(OpenOptions::new().write(true).create(true).truncate(true), path)
+            .map_err(|error| SpawnError::system("cannot write the output", path, &error))
     };
     match (&spawn.stdout, &spawn.stderr) {
         (Some(stdout), Some(stderr)) if stdout == stderr => {
             let file = open(stdout)?;
             let same = file.try_clone();
-            let same = same
-                .map_err(|error| SpawnError::system("cannot share the output", stdout, &error))?;
+            let same = same.map_err(|error| SpawnError::system("cannot share the output", stdout, &error))?;
             Ok((file.into(), same.into()))
         }
         (stdout, stderr) => {
@@ -304,14 +292,9 @@ fn open_outputs(spawn: &Spawn) -> Result<(Stdio, Stdio), SpawnError> {
 /// Opens a regular file and nothing else: a link could lead anywhere, and opening a FIFO would wait for its other end.
 fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = options
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)?;
+    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a regular file",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     // Not blocking was for the opening only, the child shall not inherit it.
     fcntl_setfl(&file, OFlags::empty())?;
@@ -320,8 +303,7 @@ fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 
 /// The length of an output; an empty one is removed. What is not a regular file any more counts as none.
 fn settle(output: Option<&Path>) -> u64 {
-    let Some((path, metadata)) =
-        output.and_then(|path| Some((path, fs::symlink_metadata(path).ok()?)))
+    let Some((path, metadata)) = output.and_then(|path| Some((path, fs::symlink_metadata(path).ok()?)))
     else {
         return 0;
     };
@@ -329,9 +311,5 @@ fn settle(output: Option<&Path>) -> u64 {
         // It only stays as an empty file then.
         let _ = fs::remove_file(path);
     }
-    if metadata.is_file() {
-        metadata.len()
-    } else {
-        0
-    }
+    if metadata.is_file() { metadata.len() } else { 0 }
 }

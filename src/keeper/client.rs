@@ -55,9 +55,8 @@ fn greeted(mut socket: &UnixStream) -> io::Result<ProcessIdentity> {
     let mut buffer = [0; 1024];
     loop {
         if let Some(greeting) = frames.next::<Greeting>()? {
-            return greeting.map_err(|message| {
-                io::Error::other(format!("the keeper cannot start: {message}"))
-            });
+            return greeting
+                .map_err(|message| io::Error::other(format!("the keeper cannot start: {message}")));
         }
         match socket.read(&mut buffer) {
             Ok(0) => return Err(ended()),
@@ -193,7 +192,6 @@ impl Client {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        self.outgoing
-            .write_with(|bytes| self.socket.try_write(bytes))
+        self.outgoing.write_with(|bytes| self.socket.try_write(bytes))
     }
 }

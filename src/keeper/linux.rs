@@ -127,9 +127,7 @@ impl Children {
             }
         }
         let words = self.bytes[..length].split(|&byte| byte == b' ');
-        pids.extend(
-            words.filter_map(|word| Pid::from_raw(std::str::from_utf8(word).ok()?.parse().ok()?)),
-        );
+        pids.extend(words.filter_map(|word| Pid::from_raw(std::str::from_utf8(word).ok()?.parse().ok()?)));
         Ok(())
     }
 }
@@ -191,8 +189,7 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
         return Ok(());
     }
     let marker = Marker::of(identity);
-    let marked =
-        |pid| matches!(marker_of(pid), Marked::With(value) if marker.key_in(&value).is_some());
+    let marked = |pid| matches!(marker_of(pid), Marked::With(value) if marker.key_in(&value).is_some());
     if marked(rustix::process::getpid()) {
         let message = "this process was started by the run that it is to end";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));

@@ -123,11 +123,7 @@ impl Orphans {
         if self.children.list(&mut self.pids).is_err() || self.pids.len() == turns.running.len() {
             return found;
         }
-        for &pid in self
-            .pids
-            .iter()
-            .filter(|pid| !turns.running.contains_key(pid))
-        {
+        for &pid in self.pids.iter().filter(|pid| !turns.running.contains_key(pid)) {
             let first_seen = *self.seen.entry(pid).or_insert(now);
             let all_ended = turns.ended.iter().map(|&(_, key)| key);
             let kill = match owner(pid, &self.marker, turns) {

@@ -60,10 +60,7 @@ impl Children {
 
 /// What can be read of the marker in another process's environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    dead_code,
-    reason = "the orphans' rules handle what only Linux can find"
-)]
+#[expect(dead_code, reason = "the orphans' rules handle what only Linux can find")]
 pub(super) enum Marked {
     With(String),
     Without,

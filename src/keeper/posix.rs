@@ -43,10 +43,7 @@ pub(super) fn exit_now(code: i32) -> ! {
 
 /// Points 0, 1 and 2 to `/dev/null` and closes everything else but `keep`, so that nobody waits for the end of a pipe
 /// or a lock that only the keeper still holds.
-pub(super) fn close_inherited(
-    keep: RawFd,
-    open: impl IntoIterator<Item = RawFd>,
-) -> io::Result<()> {
+pub(super) fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>) -> io::Result<()> {
     let null = File::options()
         .read(true)
         .write(true)
@@ -58,11 +55,7 @@ pub(super) fn close_inherited(
             return Err(io::Error::last_os_error());
         }
     }
-    for descriptor in open
-        .into_iter()
-        .chain([null])
-        .filter(|&fd| fd > 2 && fd != keep)
-    {
+    for descriptor in open.into_iter().chain([null]).filter(|&fd| fd > 2 && fd != keep) {
         // SAFETY: what owns these is the runner's code, to which the keeper never returns. One that is no longer
         // open gives an error of no interest.
         unsafe { libc::close(descriptor) };
@@ -88,13 +81,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
     if !WOKEN.swap(true, Ordering::SeqCst) {
         let byte = 0u8;
         // SAFETY: write(2) may be called in a handler; the byte lives through the call.
-        unsafe {
-            libc::write(
-                WAKE_PIPE.load(Ordering::SeqCst),
-                (&raw const byte).cast(),
-                1,
-            )
-        };
+        unsafe { libc::write(WAKE_PIPE.load(Ordering::SeqCst), (&raw const byte).cast(), 1) };
     }
 }
 
@@ -230,12 +217,7 @@ pub(super) fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
     // SAFETY: all zeros is a valid `rusage`, and both places live through the call.
     let (result, usage) = unsafe {
         let mut usage: libc::rusage = MaybeUninit::zeroed().assume_init();
-        let result = libc::wait4(
-            pid.as_raw_nonzero().get(),
-            &mut status,
-            libc::WNOHANG,
-            &mut usage,
-        );
+        let result = libc::wait4(pid.as_raw_nonzero().get(), &mut status, libc::WNOHANG, &mut usage);
         (result, usage)
     };
     checked(result)?;

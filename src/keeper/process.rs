@@ -195,11 +195,7 @@ impl Keeper {
     fn time_left(&self) -> Option<Duration> {
         let children = self.children.values().filter_map(Child::deadline);
         let ended = self.ended.iter().map(|ended| ended.give_up);
-        let next = children
-            .chain(ended)
-            .chain(self.hunt)
-            .chain(self.stop)
-            .min()?;
+        let next = children.chain(ended).chain(self.hunt).chain(self.stop).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -274,8 +270,7 @@ impl Keeper {
 
     fn spawn(&mut self, spawn: Spawn) {
         let key = spawn.key;
-        let taken =
-            self.children.contains_key(&key) || self.ended.iter().any(|ended| ended.key() == key);
+        let taken = self.children.contains_key(&key) || self.ended.iter().any(|ended| ended.key() == key);
         let spawned = if taken {
             Err(SpawnError::refused(format!(
                 "there already is a child with the key {key}"
@@ -322,9 +317,7 @@ impl Keeper {
             let now = Instant::now();
             self.hunt = Some(now);
             match child {
-                Some(child) => self
-                    .ended
-                    .push(child.ended(status, usage, now, TREE_PATIENCE)),
+                Some(child) => self.ended.push(child.ended(status, usage, now, TREE_PATIENCE)),
                 None => self.orphans.forget(pid),
             }
         }
@@ -359,11 +352,7 @@ impl Keeper {
     }
 
     fn look_for_orphans(&mut self, now: Instant) -> Found {
-        let ended: Vec<_> = self
-            .ended
-            .iter()
-            .map(|ended| (ended.pid, ended.key()))
-            .collect();
+        let ended: Vec<_> = self.ended.iter().map(|ended| (ended.pid, ended.key())).collect();
         self.orphans.hunt(
             &Turns {
                 running: &self.by_pid,

@@ -161,12 +161,10 @@ impl Frames {
     /// Whether [`next`](Self::next) has something to say.
     pub(super) fn has_frame(&self) -> bool {
         let bytes = &self.bytes[self.start..];
-        bytes
-            .split_first_chunk::<HEADER>()
-            .is_some_and(|(header, rest)| {
-                let length = u32::from_le_bytes(*header) as usize;
-                length > MAX_FRAME || length <= rest.len()
-            })
+        bytes.split_first_chunk::<HEADER>().is_some_and(|(header, rest)| {
+            let length = u32::from_le_bytes(*header) as usize;
+            length > MAX_FRAME || length <= rest.len()
+        })
     }
 
     /// The next whole message, if one has arrived. After an error the stream is of no use any more.
@@ -213,10 +211,7 @@ impl Outgoing {
     }
 
     /// Hands bytes to `write` until all are gone or it would block.
-    pub(super) fn write_with(
-        &mut self,
-        mut write: impl FnMut(&[u8]) -> io::Result<usize>,
-    ) -> io::Result<()> {
+    pub(super) fn write_with(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
         while !self.is_empty() {
             match write(&self.bytes[self.start..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

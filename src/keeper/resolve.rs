@@ -60,9 +60,7 @@ enum Executable {
 
 fn executable(path: &Path) -> Executable {
     match path.metadata() {
-        Ok(metadata) if metadata.is_file() && access(path, Access::EXEC_OK).is_ok() => {
-            Executable::Yes
-        }
+        Ok(metadata) if metadata.is_file() && access(path, Access::EXEC_OK).is_ok() => Executable::Yes,
         Ok(_) => Executable::No,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Executable::No,
         Err(_) => Executable::Missing,
@@ -118,8 +116,7 @@ mod tests {
     fn errors_say_what_is_wrong_and_where() {
         let place = place();
         let cwd = place.path();
-        let refused =
-            |program: &str| resolve(program, &cwd.join("a").to_string_lossy(), cwd).unwrap_err();
+        let refused = |program: &str| resolve(program, &cwd.join("a").to_string_lossy(), cwd).unwrap_err();
         for (program, kind, text) in [
             (
                 "nothing",
@@ -141,11 +138,7 @@ mod tests {
                 io::ErrorKind::PermissionDenied,
                 "a/text` is not an executable file",
             ),
-            (
-                "a/nothing",
-                io::ErrorKind::NotFound,
-                "a/nothing` does not exist",
-            ),
+            ("a/nothing", io::ErrorKind::NotFound, "a/nothing` does not exist"),
             ("", io::ErrorKind::InvalidInput, "empty"),
         ] {
             let error = refused(program);

@@ -61,7 +61,7 @@ impl Plan {
 }
 
 /// Adjacency in two flat vectors: the targets of node `i` are `targets[starts[i]..starts[i + 1]]`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Edges<T> {
     starts: Vec<u32>,
     targets: Vec<T>,
@@ -246,4 +246,10 @@ pub struct RunOptions {
     pub max_attempts: Option<u32>,
     /// `--jobs`.
     pub jobs: Option<u32>,
+    /// `--strict`: unreviewed work and open stages are indeterminate.
+    pub strict: bool,
+    /// `--allow`: conditions that do not count for the outcome.
+    pub allow: Vec<crate::domain::OutcomeClass>,
+    /// `--timeout`: how long a session may take.
+    pub timeout: Option<Millis>,
 }

@@ -79,8 +79,7 @@ fn a_timeout_counts_with_exit_0() {
 
 fn terminate_is_not_a_timeout() {
     let mut scene = Scene::new();
-    let mut spawn =
-        scene.script("trap 'exit 3' TERM; echo $$ >ready; while :; do sleep 0.02; done");
+    let mut spawn = scene.script("trap 'exit 3' TERM; echo $$ >ready; while :; do sleep 0.02; done");
     spawn.timeout_ms = Some(60_000);
     let key = spawn.key;
     scene.start(spawn);
@@ -106,10 +105,7 @@ fn terminate_is_not_a_timeout() {
 
 fn terminate_of_an_unknown_child_is_ignored() {
     let mut scene = Scene::new();
-    scene.send(&Command::Terminate {
-        key: 77,
-        grace_ms: 0,
-    });
+    scene.send(&Command::Terminate { key: 77, grace_ms: 0 });
     let spawn = scene.script("exit 4");
     let key = spawn.key;
     assert_eq!(scene.run(spawn).code, Some(4));

@@ -35,10 +35,7 @@ pub const SCENARIOS: &[super::Scenario] = &[
         "nonsense_ends_the_keeper_and_its_children",
         nonsense_ends_the_keeper_and_its_children,
     ),
-    (
-        "shutdown_reports_what_it_killed",
-        shutdown_reports_what_it_killed,
-    ),
+    ("shutdown_reports_what_it_killed", shutdown_reports_what_it_killed),
     (
         "a_program_with_threads_cannot_fork_a_keeper",
         a_program_with_threads_cannot_fork_a_keeper,
@@ -73,11 +70,7 @@ fn what_cannot_be_started_is_refused() {
         let wanted = spawn.key;
         scene.send(&Command::Spawn(spawn));
         match scene.event() {
-            Event::SpawnFailed {
-                key,
-                errno,
-                message,
-            } => {
+            Event::SpawnFailed { key, errno, message } => {
                 assert_eq!(key, wanted);
                 assert_eq!(
                     errno.map(|errno| Error::from_raw_os_error(errno).kind()),
@@ -93,12 +86,7 @@ fn what_cannot_be_started_is_refused() {
             "{text}: an empty output was left"
         );
     }
-    assert!(
-        read_exits(&scene.path("exits.log"))
-            .unwrap()
-            .records
-            .is_empty()
-    );
+    assert!(read_exits(&scene.path("exits.log")).unwrap().records.is_empty());
 }
 
 fn nothing_starts_before_open() {

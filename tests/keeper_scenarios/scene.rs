@@ -132,10 +132,7 @@ impl Scene {
         let read = || -> Vec<u32> {
             let text = fs::read_to_string(self.path(name)).unwrap_or_default();
             let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-            whole
-                .lines()
-                .map(|line| line.trim().parse().unwrap())
-                .collect()
+            whole.lines().map(|line| line.trim().parse().unwrap()).collect()
         };
         until("process ids are written", || read().len() == count);
         read()
@@ -156,9 +153,7 @@ pub fn running(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
-    let state = stat
-        .rsplit_once(") ")
-        .and_then(|(_, rest)| rest.chars().next());
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     !matches!(state, None | Some('Z' | 'X'))
 }
 

@@ -50,9 +50,8 @@ const ESCAPE: &str = "escape() { setsid sh -c 'echo $$ >>'$1'; exec sleep 1000' 
 
 /// Two processes below a keeper, one of them in hiding, that nothing but SIGKILL ends.
 fn stubborn(scene: &mut Scene) -> Vec<u32> {
-    let script = format!(
-        "{ESCAPE} trap '' TERM; escape escaped; arrived escaped 1; echo $$ >pid; sleep 1000; :"
-    );
+    let script =
+        format!("{ESCAPE} trap '' TERM; escape escaped; arrived escaped 1; echo $$ >pid; sleep 1000; :");
     let spawn = scene.script(&script);
     scene.start(spawn);
     let mut pids = scene.pids_in("escaped", 1);
@@ -63,8 +62,7 @@ fn stubborn(scene: &mut Scene) -> Vec<u32> {
 
 fn what_stays_in_the_group_dies() {
     let mut scene = Scene::new();
-    let spawn =
-        scene.script("sleep 1000 & echo $! >>pids; (sleep 1000; :) & echo $! >>pids; exit 0");
+    let spawn = scene.script("sleep 1000 & echo $! >>pids; (sleep 1000; :) & echo $! >>pids; exit 0");
     let exit = scene.run(spawn);
     assert_eq!(
         (exit.code, exit.timed_out, exit.terminated),
@@ -85,7 +83,8 @@ fn what_left_the_group_dies_at_the_turns_end() {
     let others = scene.pids_in("others", 1)[0];
 
     // The second one escapes from an escaped one, and is an orphan only once that one was killed.
-    let deep = "setsid sh -c 'setsid sh -c \"echo \\$\\$ >>escaped; exec sleep 1000\" & echo $$ >>escaped; wait' &";
+    let deep =
+        "setsid sh -c 'setsid sh -c \"echo \\$\\$ >>escaped; exec sleep 1000\" & echo $$ >>escaped; wait' &";
     let spawn = scene.script(&format!(
         "{ESCAPE} (escape escaped); {deep} arrived escaped 3; exit 5"
     ));
@@ -126,9 +125,7 @@ fn all_is_gone_when_the_runner_is_gone() {
     let mut scene = Scene::new();
     let pids = stubborn(&mut scene);
     scene.client = None;
-    until("the children are gone", || {
-        !pids.iter().any(|&pid| running(pid))
-    });
+    until("the children are gone", || !pids.iter().any(|&pid| running(pid)));
     until("the keeper is gone", || !alive(&scene.identity));
     let log = quorum::keeper::read_exits(&scene.path("exits.log")).unwrap();
     assert_eq!(
@@ -144,17 +141,10 @@ fn sigterm_ends_the_keeper_and_all_below() {
     assert!(alive(&scene.identity));
     let started = Instant::now();
     end(&scene.identity, Duration::from_secs(10)).unwrap();
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "it had to be killed"
-    );
+    assert!(started.elapsed() < Duration::from_secs(5), "it had to be killed");
     assert!(!alive(&scene.identity));
     assert!(!pids.iter().any(|&pid| running(pid)));
-    assert_eq!(
-        scene.exit_of(1).signal,
-        Some(9),
-        "it still said so to the runner"
-    );
+    assert_eq!(scene.exit_of(1).signal, Some(9), "it still said so to the runner");
     end(&scene.identity, Duration::from_secs(10)).unwrap();
 }
 

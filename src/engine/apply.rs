@@ -1,0 +1,395 @@
+//! Applying events: the only way state changes, live and in recovery.
+//!
+//! Applying never judges and never fails: an event that stands in the journal has happened.
+
+use crate::domain::{AttemptKind, Cause, Phase, QualityFlag, Stage, Status, TaskId, Verdict};
+
+use super::event::{Event, SeatResult, StageReport};
+use super::state::{
+    Feedback, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+};
+
+/// How many rounds of feedback a task carries along; older ones are in the journal.
+const FEEDBACK_KEPT: usize = 8;
+
+/// Changes the state by one event. Costs O(degree of the task).
+pub fn apply(state: &mut State, event: &Event) {
+    match event {
+        Event::RunStarted(started) => {
+            state.options = started.options.clone();
+            state.phase = RunPhase::Running;
+            for id in state.plan.task_ids() {
+                make_ready_if_unblocked(state, id);
+            }
+        }
+        Event::RunResumed { options, .. } => {
+            state.options = (**options).clone();
+            state.phase = RunPhase::Running;
+            state.threshold_failed = None;
+        }
+        Event::Stopping { cause } => state.phase = RunPhase::Stopping(*cause),
+        Event::RunFinished { .. } => state.phase = RunPhase::Finished,
+        Event::GateEvaluated { gate, result } => {
+            let gate_state = &mut state.gates[gate.index()];
+            gate_state.result = Some(result.clone());
+            state.gates_due.remove(gate);
+            if result.passed {
+                open_gate(state, *gate);
+            } else if state.plan.gate(*gate).halt_on_fail {
+                state.halted = true;
+            }
+        }
+        Event::GateOverridden { gate, .. } => {
+            let was_open = state.gates[gate.index()].is_open();
+            state.gates[gate.index()].overridden = true;
+            if !was_open {
+                open_gate(state, *gate);
+            }
+            state.halted = state
+                .gates
+                .iter()
+                .zip(&state.plan.gates)
+                .any(|(gate_state, gate)| gate_state.has_failed() && gate.halt_on_fail);
+        }
+        Event::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
+        // The transition beside it takes the task out of the queue.
+        Event::DependencyFailed { .. } => {}
+        Event::Warning { .. } => {}
+        Event::Transition { task, .. } => transition(state, *task, event),
+        Event::AttemptPlanned { task, .. }
+        | Event::ScanRequested { task }
+        | Event::FilesScanned { task, .. }
+        | Event::CheckRequested { task, .. }
+        | Event::CheckFinished { task, .. }
+        | Event::SeatRequested { task, .. }
+        | Event::SeatReplied { task, .. }
+        | Event::SeatFailed { task, .. }
+        | Event::EvalUnparsed { task }
+        | Event::ForceAccepted { task, .. }
+        | Event::ApprovalRequested { task, .. }
+        | Event::ApprovalResolved { task, .. } => change_task(state, *task, event),
+        Event::StageVerdict(report) => change_task(state, report.task, event),
+        Event::TurnStarted { turn, .. }
+        | Event::AgentSpawned { turn, .. }
+        | Event::TurnRequestFailed { turn, .. }
+        | Event::TurnFinished { turn, .. }
+        | Event::TurnLost { turn } => change_task(state, turn.task, event),
+    }
+}
+
+/// Applies a task's event and keeps the sums that hang on it.
+fn change_task(state: &mut State, id: TaskId, event: &Event) {
+    let task = &mut state.tasks[id.index()];
+    let before = (task.indeterminate, task.attempt > 1, task.running.is_some());
+    task.apply(event);
+    let after = (task.indeterminate, task.attempt > 1, task.running.is_some());
+    adjust(&mut state.counts.indeterminate, before.0, after.0);
+    adjust(&mut state.counts.reworked, before.1, after.1);
+    adjust(&mut state.turns_running, before.2, after.2);
+}
+
+fn adjust(count: &mut u32, before: bool, after: bool) {
+    *count = (*count + u32::from(after)).saturating_sub(u32::from(before));
+}
+
+fn transition(state: &mut State, id: TaskId, event: &Event) {
+    let plan = state.plan.clone();
+    let task_plan = plan.task(id);
+    let task = &mut state.tasks[id.index()];
+    let (from, held, flag) = (task.status, task.holds_slot(), task.flag);
+    change_task(state, id, event);
+    let task = &state.tasks[id.index()];
+    let (to, holds) = (task.status, task.holds_slot());
+
+    let counts = &mut state.counts;
+    for (status, count) in [
+        (Status::Done, &mut counts.done),
+        (Status::Failed, &mut counts.failed),
+        (Status::AwaitingApproval, &mut counts.awaiting),
+    ] {
+        adjust(count, from == status, to == status);
+    }
+    adjust(&mut counts.running, held, holds);
+    if let Some(flag) = flag {
+        adjust(counts.of_flag(flag), true, false);
+    }
+    if let Some(flag) = task.flag {
+        adjust(counts.of_flag(flag), false, true);
+    }
+
+    if held != holds {
+        adjust(&mut state.slots, held, holds);
+        if holds {
+            state.ready.occupy(task_plan.agent);
+        } else {
+            state.ready.release(task_plan.agent);
+        }
+        if task_plan.exclusive {
+            state.exclusive = holds;
+        }
+    }
+    if from == Status::Pending {
+        state.ready.remove(id, task_plan.agent, task_plan.priority);
+        while let Some(due) = state
+            .cascades_due
+            .range((id, TaskId(0))..=(id, TaskId(u32::MAX)))
+            .next()
+            .copied()
+        {
+            state.cascades_due.remove(&due);
+        }
+    }
+    if to == Status::Pending {
+        make_ready_if_unblocked(state, id);
+    }
+    if to.is_terminal() && !from.is_terminal() {
+        became_terminal(state, id, to);
+    }
+}
+
+fn became_terminal(state: &mut State, id: TaskId, to: Status) {
+    let plan = state.plan.clone();
+    for dependent in plan.dependents.of(id.index()) {
+        if to == Status::Done {
+            unblock(state, *dependent);
+        } else if state.task(*dependent).status == Status::Pending {
+            state.cascades_due.insert((*dependent, id));
+        }
+    }
+    for gate in plan.gates_after.of(id.index()) {
+        let gate_state = &mut state.gates[gate.index()];
+        gate_state.open = gate_state.open.saturating_sub(1);
+        if gate_state.open == 0 && gate_state.result.is_none() {
+            state.gates_due.insert(*gate);
+        }
+    }
+}
+
+fn open_gate(state: &mut State, gate: crate::domain::GateId) {
+    let plan = state.plan.clone();
+    for blocked in &plan.gate(gate).blocks {
+        unblock(state, *blocked);
+    }
+}
+
+fn unblock(state: &mut State, id: TaskId) {
+    let task = &mut state.tasks[id.index()];
+    task.blockers = task.blockers.saturating_sub(1);
+    make_ready_if_unblocked(state, id);
+}
+
+fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
+    let task = &state.tasks[id.index()];
+    if task.status == Status::Pending && task.blockers == 0 {
+        let plan = state.plan.task(id);
+        state.ready.insert(id, plan.agent, plan.priority);
+    }
+}
+
+impl TaskState {
+    /// Changes one task by one of its events. What other tasks feel of it is [`apply`]'s business.
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Transition {
+                to,
+                phase,
+                mode,
+                flag,
+                ..
+            } => self.enter(*to, *phase, *mode, *flag),
+            Event::AttemptPlanned { attempt, kind, .. } => self.plan_attempt(*attempt, *kind),
+            Event::TurnStarted { turn, .. } => {
+                self.turn = turn.turn;
+                self.running = Some(Turn {
+                    failed_requests: 0,
+                    not_before: None,
+                });
+            }
+            Event::TurnRequestFailed { not_before, .. } => {
+                if let Some(running) = &mut self.running {
+                    running.failed_requests += 1;
+                    running.not_before = Some(*not_before);
+                }
+            }
+            Event::TurnFinished { output, result, .. } => {
+                self.running = None;
+                self.output = OutputRefs {
+                    stdout: output.clone(),
+                    result: result.clone(),
+                };
+            }
+            Event::TurnLost { .. } => self.running = None,
+            Event::ScanRequested { .. } => self.judging_mut().scanning = true,
+            Event::FilesScanned { files, .. } => {
+                let judging = self.judging_mut();
+                judging.scanning = false;
+                judging.files.clone_from(files);
+            }
+            Event::CheckRequested { check, .. } => {
+                let checks = &mut self.judging_mut().checks;
+                if checks.len() <= *check as usize {
+                    checks.resize(*check as usize + 1, None);
+                }
+            }
+            Event::CheckFinished { check, result, .. } => {
+                if let Some(slot) = self.judging_mut().checks.get_mut(*check as usize) {
+                    *slot = Some(result.clone());
+                }
+            }
+            Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
+                self.judging_mut().apply_seat(event);
+            }
+            Event::StageVerdict(report) => self.take_verdict(report),
+            Event::ApprovalRequested {
+                number,
+                reason,
+                cause,
+                ..
+            } => {
+                self.asked = *number;
+                self.waiting = Some(Waiting {
+                    reason: *reason,
+                    cause: *cause,
+                    number: *number,
+                });
+            }
+            // What these say is in the transition beside them, or matters to readers only.
+            Event::AgentSpawned { .. }
+            | Event::EvalUnparsed { .. }
+            | Event::ForceAccepted { .. }
+            | Event::ApprovalResolved { .. }
+            | Event::DependencyFailed { .. } => {}
+            Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::Stopping { .. }
+            | Event::RunFinished { .. }
+            | Event::GateEvaluated { .. }
+            | Event::GateOverridden { .. }
+            | Event::ThresholdFailed { .. }
+            | Event::Warning { .. } => {}
+        }
+    }
+
+    fn judging_mut(&mut self) -> &mut Judging {
+        self.judging.get_or_insert_default()
+    }
+
+    fn enter(
+        &mut self,
+        to: Status,
+        phase: Option<Phase>,
+        mode: Option<crate::domain::FailureMode>,
+        flag: Option<QualityFlag>,
+    ) {
+        self.status = to;
+        self.phase = phase;
+        self.mode = mode;
+        self.flag = flag;
+        if to == Status::Assigned && self.attempt == 0 {
+            self.plan_attempt(1, AttemptKind::Execute);
+        }
+        if to != Status::Review {
+            self.judging = None;
+        }
+        if to != Status::AwaitingApproval {
+            self.waiting = None;
+        }
+        if to.is_terminal() {
+            self.running = None;
+            self.feedback = Vec::new();
+        }
+    }
+
+    fn plan_attempt(&mut self, attempt: u32, kind: AttemptKind) {
+        self.attempt = attempt;
+        self.kind = kind;
+        self.turn = 0;
+        self.tries += 1;
+        self.indeterminate = false;
+        match kind {
+            AttemptKind::Execute => {}
+            AttemptKind::Fix => self.fixes += 1,
+            AttemptKind::Retry => {
+                self.retries += 1;
+                self.fixes = 0;
+            }
+        }
+    }
+
+    fn take_verdict(&mut self, report: &StageReport) {
+        match report.verdict {
+            Verdict::Pass if report.stage == Stage::Judge => {
+                self.points = report.points;
+                self.indeterminate = false;
+            }
+            Verdict::Fail => {
+                self.points = report.points;
+                self.indeterminate = report.cause == Some(Cause::Unparsed);
+                self.signature = super::decide::signature(report, self.judging.as_deref());
+                if self.feedback.len() == FEEDBACK_KEPT {
+                    self.feedback.remove(0);
+                }
+                self.feedback.push(Feedback {
+                    attempt: report.attempt,
+                    stage: report.stage,
+                    cause: report.cause,
+                    points: report.points,
+                    dimensions: report.dimensions.clone(),
+                    findings: report.findings.clone(),
+                });
+            }
+            Verdict::Refer => {
+                self.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+            }
+            Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
+        }
+    }
+}
+
+impl Judging {
+    fn apply_seat(&mut self, event: &Event) {
+        match event {
+            Event::SeatRequested {
+                seat,
+                agent,
+                strict,
+                not_before,
+                ..
+            } => {
+                if self.round != seat.round {
+                    self.round = seat.round;
+                    self.seats.clear();
+                }
+                let asked = |failed_requests| Seat {
+                    agent: *agent,
+                    tries: seat.attempt_try,
+                    failed_requests,
+                    strict: strict.clone(),
+                    not_before: *not_before,
+                    state: SeatState::Asked,
+                };
+                match self.seats.get_mut(seat.seat as usize) {
+                    Some(existing) => *existing = asked(existing.failed_requests),
+                    None => self.seats.push(asked(0)),
+                }
+            }
+            Event::SeatReplied { seat, result, .. } => {
+                if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
+                    existing.state = match result {
+                        SeatResult::Unparsed { .. } => SeatState::Unparsed(result.clone()),
+                        SeatResult::Scores { .. } | SeatResult::Evaluation { .. } => {
+                            SeatState::Replied(result.clone())
+                        }
+                    };
+                }
+            }
+            Event::SeatFailed { seat, class, .. } => {
+                if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
+                    existing.failed_requests += 1;
+                    existing.state = SeatState::Failed(*class);
+                }
+            }
+            _ => {}
+        }
+    }
+}

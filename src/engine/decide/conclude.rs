@@ -1,0 +1,212 @@
+//! What a verdict means for the task: accept it, send it back, give up, or ask a person.
+//!
+//! `done` is written in [`accept`] and nowhere else (semantics, section 20).
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::domain::{
+    AttemptKind, Cause, FailureClass, FailureMode, Finding, QualityFlag, Severity, Stage, Status, Verdict,
+    WaitingReason,
+};
+use crate::engine::event::{Event, StageReport};
+use crate::engine::state::{Judging, TaskState};
+use crate::mission::AttemptLimits;
+use crate::mission::model::OnExhausted;
+
+use super::draft::Draft;
+use super::stages::{JudgedBy, judged_by};
+
+/// On what grounds work is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Accepted {
+    /// Reviewers scored it at or above the bar.
+    Reviewed,
+    /// All its declared checks passed, and it asked for no judge.
+    Checked,
+    /// Nobody judged it.
+    Unreviewed,
+    /// It stayed below the bar, after all attempts.
+    BelowBar,
+}
+
+/// The acceptance step.
+pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
+    let flag = match grounds {
+        Accepted::Reviewed | Accepted::Checked => QualityFlag::Clean,
+        Accepted::Unreviewed => QualityFlag::Unreviewed,
+        Accepted::BelowBar => QualityFlag::BelowThreshold,
+    };
+    draft.done(flag);
+}
+
+/// Emits a stage's verdict on the current attempt.
+pub(super) fn stage(
+    draft: &mut Draft<'_>,
+    stage: Stage,
+    verdict: Verdict,
+    cause: Option<Cause>,
+    fill: impl FnOnce(&mut StageReport),
+) {
+    let mut report = StageReport::new(draft.id, draft.task.attempt, stage, verdict, cause);
+    fill(&mut report);
+    draft.emit(Event::StageVerdict(Box::new(report)));
+}
+
+/// The agent itself failed: never judged, never fixed, perhaps retried.
+pub(super) fn agent_failed(draft: &mut Draft<'_>, class: FailureClass, message: &str) {
+    let next = if class.exhausts_at_once() {
+        None
+    } else {
+        next_attempt(draft, true)
+    };
+    match next {
+        Some(kind) => rework(draft, kind),
+        None => draft.fail(class.mode(), message),
+    }
+}
+
+/// The last verdict was `fail`: rework within the limits, else what the policy says.
+pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
+    let no_progress = draft.task.signature.is_some() && draft.task.signature == previous_signature(draft);
+    let next = if no_progress {
+        None
+    } else {
+        next_attempt(draft, false)
+    };
+    match next {
+        Some(kind) => rework(draft, kind),
+        None => exhausted(draft, no_progress),
+    }
+}
+
+/// The signature of the attempt before, as it was before this decision.
+fn previous_signature(draft: &Draft<'_>) -> Option<u64> {
+    draft.state.task(draft.id).signature
+}
+
+fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
+    let evaluated = matches!(judged_by(draft.state, draft.id), JudgedBy::Evaluation(_));
+    allowed_attempt(draft.task_plan().limits, &draft.task, agent_failed, evaluated)
+}
+
+/// Which kind of attempt may follow (section 4): fixes first, then a retry with a fresh allowance of fixes, under
+/// the cap on attempts of every kind.
+pub(in crate::engine) fn allowed_attempt(
+    limits: AttemptLimits,
+    task: &TaskState,
+    agent_failed: bool,
+    evaluated: bool,
+) -> Option<AttemptKind> {
+    let cap = limits
+        .max_attempts
+        .or(evaluated.then_some(limits.max_evaluated_attempts));
+    if cap.is_some_and(|cap| task.tries >= cap) {
+        None
+    } else if !agent_failed && task.fixes < limits.max_fix_attempts {
+        Some(AttemptKind::Fix)
+    } else if task.retries < limits.max_retries {
+        Some(AttemptKind::Retry)
+    } else {
+        None
+    }
+}
+
+/// Sends the work back. Dependents stay held: the task is not terminal.
+fn rework(draft: &mut Draft<'_>, kind: AttemptKind) {
+    let attempt = draft.task.attempt + 1;
+    let planned = Event::AttemptPlanned {
+        task: draft.id,
+        attempt,
+        kind,
+    };
+    match kind {
+        AttemptKind::Fix => {
+            draft.emit(planned);
+            draft.enter(Status::InProgress);
+        }
+        AttemptKind::Execute | AttemptKind::Retry => {
+            draft.emit(planned);
+            draft.enter(Status::Pending);
+        }
+    }
+}
+
+/// All attempts are used up (section 3, last column).
+fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
+    let last = draft.task.feedback.last();
+    let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
+    let by_default = match judged_by(draft.state, draft.id) {
+        JudgedBy::Evaluation(_) => OnExhausted::Accept,
+        JudgedBy::Panel(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => OnExhausted::Fail,
+    };
+    let policy = draft
+        .task_plan()
+        .on_exhausted
+        .or(draft.plan().rules.on_exhausted)
+        .unwrap_or(by_default);
+    // Acceptance below the bar is only for work that finished and was judged, never for a preflight reject.
+    let was_judged = matches!(stage, Stage::Checks | Stage::Judge);
+    if policy == OnExhausted::Accept && was_judged {
+        let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
+        let message = format!(
+            "accepted below the quality bar after {} attempts, {score}",
+            draft.task.attempt
+        );
+        draft.emit(Event::ForceAccepted {
+            task: draft.id,
+            points,
+            message,
+        });
+        return accept(draft, Accepted::BelowBar);
+    }
+    let why = cause.map_or("quality", Cause::as_str);
+    let how = if no_progress {
+        "no progress between the last two attempts"
+    } else {
+        "all attempts used"
+    };
+    let mode = if stage == Stage::Preflight {
+        FailureMode::Hollow
+    } else {
+        FailureMode::Quality
+    };
+    draft.fail(mode, format!("{how}; last verdict: fail ({why})"));
+}
+
+/// A person must decide: nothing trustworthy could be said.
+pub(super) fn refer(draft: &mut Draft<'_>, cause: Cause, message: &str) {
+    stage(draft, Stage::Judge, Verdict::Refer, Some(cause), |report| {
+        report.findings = vec![Finding::new(Severity::Info, message)];
+    });
+    draft.enter_because(Status::AwaitingApproval, message);
+    let number = draft.task.asked + 1;
+    draft.emit(Event::ApprovalRequested {
+        task: draft.id,
+        number,
+        reason: WaitingReason::Refer,
+        cause: Some(cause),
+        message: message.to_owned(),
+    });
+}
+
+/// What a failed attempt looked like: failed checks, scores per dimension, hashes of the files in question. `None`
+/// where no such file is known: then two attempts cannot be said to be the same.
+pub(in crate::engine) fn signature(report: &StageReport, judging: Option<&Judging>) -> Option<u64> {
+    let files = judging.map_or(&[][..], |judging| &judging.files);
+    if !files.iter().any(|file| file.digest.is_some()) {
+        return None;
+    }
+    // The standard hasher has fixed keys: the same inputs give the same signature in every replay.
+    let mut hasher = DefaultHasher::new();
+    (report.stage, report.points, report.cause).hash(&mut hasher);
+    for dimension in &report.dimensions {
+        (&dimension.dimension, dimension.points).hash(&mut hasher);
+    }
+    for check in judging.into_iter().flat_map(|judging| &judging.checks) {
+        check.as_ref().map(|check| check.passed).hash(&mut hasher);
+    }
+    for file in files {
+        (&file.path, file.size, file.digest).hash(&mut hasher);
+    }
+    Some(hasher.finish())
+}

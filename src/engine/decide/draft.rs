@@ -1,0 +1,93 @@
+//! Deciding about one task in several steps.
+//!
+//! A decision often takes several steps, each of which depends on the one before: the last check passed, so the
+//! stage passed, so the reviewers are asked. A [`Draft`] holds a copy of that one task's state and applies each
+//! event to it as it is emitted, so that later steps read what earlier ones decided. Cost: one small copy.
+
+use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
+use crate::engine::event::Event;
+use crate::engine::state::{State, TaskState};
+use crate::mission::{Plan, TaskPlan};
+
+pub(super) struct Draft<'a> {
+    pub state: &'a State,
+    pub id: TaskId,
+    /// The task as it is after the events emitted so far.
+    pub task: TaskState,
+    events: Vec<Event>,
+}
+
+impl<'a> Draft<'a> {
+    pub fn new(state: &'a State, id: TaskId) -> Self {
+        Self {
+            state,
+            id,
+            task: state.task(id).clone(),
+            events: Vec::new(),
+        }
+    }
+
+    pub fn plan(&self) -> &'a Plan {
+        &self.state.plan
+    }
+
+    pub fn task_plan(&self) -> &'a TaskPlan {
+        self.state.plan.task(self.id)
+    }
+
+    pub fn emit(&mut self, event: Event) {
+        self.task.apply(&event);
+        self.events.push(event);
+    }
+
+    /// Moves the task along an edge of the life cycle.
+    pub fn enter(&mut self, to: Status) {
+        let phase = match to {
+            Status::Review => Some(Phase::Review),
+            Status::InProgress => Some(self.task.kind.phase()),
+            _ => None,
+        };
+        self.transition(to, phase, None, None, None);
+    }
+
+    pub fn enter_because(&mut self, to: Status, reason: impl Into<String>) {
+        self.transition(to, None, None, None, Some(reason.into()));
+    }
+
+    pub fn fail(&mut self, mode: FailureMode, reason: impl Into<String>) {
+        self.transition(Status::Failed, None, Some(mode), None, Some(reason.into()));
+    }
+
+    /// Writes `done`. Called by the acceptance step of `conclude` and by nothing else.
+    pub fn done(&mut self, flag: QualityFlag) {
+        self.transition(Status::Done, None, None, Some(flag), None);
+    }
+
+    pub fn into_events(self) -> Vec<Event> {
+        self.events
+    }
+
+    fn transition(
+        &mut self,
+        to: Status,
+        phase: Option<Phase>,
+        mode: Option<FailureMode>,
+        flag: Option<QualityFlag>,
+        reason: Option<String>,
+    ) {
+        let from = self.task.status;
+        debug_assert!(
+            from.may_become(to),
+            "{from:?} -> {to:?} is not an edge of the life cycle"
+        );
+        self.emit(Event::Transition {
+            task: self.id,
+            from,
+            to,
+            phase,
+            mode,
+            flag,
+            reason,
+        });
+    }
+}

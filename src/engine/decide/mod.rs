@@ -1,0 +1,69 @@
+//! Deciding: from a state and an input to events. Total, deterministic, and the only place where rules about
+//! *when* live.
+//!
+//! | file | rules |
+//! |---|---|
+//! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
+//! | `stages` | the order of judging one attempt (6) |
+//! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
+//! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
+
+mod conclude;
+mod draft;
+mod schedule;
+mod seats;
+mod stages;
+mod turns;
+
+use crate::domain::Timestamp;
+
+use super::event::Event;
+use super::input::Input;
+use super::state::{RunPhase, State};
+
+pub(super) use conclude::signature;
+pub(super) use schedule::{evaluate_gate, mission_score, needs_prompt};
+
+/// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
+#[must_use]
+pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
+    match input {
+        Input::Start(started) if state.phase == RunPhase::New => vec![Event::RunStarted(started.clone())],
+        Input::Resume { options, keeper } if state.phase != RunPhase::New => {
+            schedule::resume(state, options, keeper)
+        }
+        Input::Cancel { reason, keeper } if state.phase != RunPhase::New => {
+            schedule::cancel(state, reason, keeper)
+        }
+        Input::OverrideGate { gate, reason, by } => schedule::override_gate(state, *gate, reason, by),
+        Input::Warn(message) => vec![Event::Warning {
+            message: message.clone(),
+        }],
+        _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping(_)) => Vec::new(),
+        Input::Advance => schedule::advance(state),
+        Input::Stop(cause) => match state.phase {
+            RunPhase::Running => vec![Event::Stopping { cause: *cause }],
+            _ => Vec::new(),
+        },
+        Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
+        Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
+        Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
+        Input::TurnEnded(end) => turns::ended(state, end),
+        Input::FilesScanned { task, attempt, files } => stages::scanned(state, *task, *attempt, files),
+        Input::CheckFinished {
+            task,
+            attempt,
+            check,
+            result,
+        } => stages::check_finished(state, *task, *attempt, *check, result),
+        Input::SeatReplied {
+            task,
+            seat,
+            reply,
+            result,
+        } => seats::replied(state, *task, *seat, reply, result),
+        Input::SeatFailed(failure) => seats::failed(state, failure, now),
+        Input::Start(_) | Input::Resume { .. } | Input::Cancel { .. } => Vec::new(),
+    }
+}

@@ -1,0 +1,248 @@
+//! What has become due: gates, failed dependencies, free slots, the end of a session.
+//!
+//! `apply` pushes what becomes due to queues; [`advance`] drains them. The runtime asks again until there is nothing
+//! left, so each call may decide only what the state already shows.
+
+use std::collections::BTreeSet;
+
+use rust_decimal::Decimal;
+
+use crate::domain::{FailureMode, GateId, Points, Status};
+use crate::engine::event::{Event, GateResult, KeeperRef};
+use crate::engine::outcome::outcome;
+use crate::engine::state::{RunPhase, State};
+use crate::mission::model::Input as PromptInput;
+use crate::mission::{Plan, RunOptions, TaskPlan};
+
+use super::draft::Draft;
+use super::{stages, turns};
+
+/// Decides what the state makes due.
+pub(super) fn advance(state: &State) -> Vec<Event> {
+    let mut events = gates(state);
+    events.extend(cascades(state));
+    if events.is_empty() && state.may_start_work() {
+        events = start_tasks(state);
+    }
+    if events.is_empty() && is_over(state) {
+        events = finish(state);
+    }
+    events
+}
+
+fn gates(state: &State) -> Vec<Event> {
+    let due = state.gates_due.iter();
+    due.map(|gate| Event::GateEvaluated {
+        gate: *gate,
+        result: evaluate_gate(state, *gate),
+    })
+    .collect()
+}
+
+/// Evaluates a gate from stored state only (section 14).
+pub(in crate::engine) fn evaluate_gate(state: &State, id: GateId) -> GateResult {
+    let gate = state.plan.gate(id);
+    let title = |task: &crate::domain::TaskId| state.plan.task(*task).title.as_ref();
+    let list = |tasks: Vec<&str>| tasks.join(", ");
+    let of = |wanted: &dyn Fn(&crate::engine::state::TaskState) -> bool| -> Vec<&str> {
+        gate.after
+            .iter()
+            .filter(|task| wanted(state.task(**task)))
+            .map(title)
+            .collect()
+    };
+    let scores: Vec<Points> = gate
+        .after
+        .iter()
+        .filter_map(|task| state.task(*task).points)
+        .collect();
+    let avg = Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
+    let unscored = of(&|task| task.points.is_none());
+
+    let mut reasons = Vec::new();
+    let failed = of(&|task| task.status == Status::Failed);
+    if gate.require_all_passed && !failed.is_empty() {
+        reasons.push(format!("failed: {}", list(failed)));
+    }
+    let below = of(&|task| task.flag.is_some_and(crate::domain::QualityFlag::is_below_bar));
+    if !gate.accept_below_threshold && !below.is_empty() {
+        reasons.push(format!("accepted below the bar: {}", list(below)));
+    }
+    if let Some(min) = gate.min_score {
+        match avg {
+            _ if !state.plan.rules.evaluate => {
+                reasons.push("minScore cannot be met: reviews are switched off".to_owned())
+            }
+            None => reasons.push(format!(
+                "no score to hold against minScore {min}; unscored: {}",
+                list(unscored.clone())
+            )),
+            Some(avg) if avg < min => reasons.push(format!("average score {avg} is below {min}")),
+            Some(_) => {}
+        }
+    }
+    let passed = reasons.is_empty();
+    if gate.min_score.is_some() && avg.is_some() && !unscored.is_empty() {
+        reasons.push(format!("unscored, not counted: {}", list(unscored)));
+    }
+    GateResult {
+        passed,
+        avg,
+        reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+    }
+}
+
+/// Tasks whose dependency failed for good, and which nothing can stand in for: skipped (section 11).
+fn cascades(state: &State) -> Vec<Event> {
+    let mut seen = BTreeSet::new();
+    let mut events = Vec::new();
+    for (task, dependency) in &state.cascades_due {
+        if !seen.insert(*task) {
+            continue;
+        }
+        let mut draft = Draft::new(state, *task);
+        draft.emit(Event::DependencyFailed {
+            task: *task,
+            dependency: *dependency,
+        });
+        draft.fail(
+            FailureMode::Cascade,
+            format!("dependency '{}' failed", state.plan.task(*dependency).title),
+        );
+        events.extend(draft.into_events());
+    }
+    events
+}
+
+/// Fills the free slots by priority. An exclusive task waits until nothing else holds a slot, and while it waits
+/// at the head nothing overtakes it: otherwise it might never start.
+fn start_tasks(state: &State) -> Vec<Event> {
+    let free = state.plan.rules.concurrency.saturating_sub(state.slots);
+    if free == 0 || state.exclusive {
+        return Vec::new();
+    }
+    let mut events = Vec::new();
+    for (started, id) in state.ready.next_up().take(free as usize).enumerate() {
+        let plan = state.plan.task(id);
+        if plan.exclusive && (state.slots > 0 || started > 0) {
+            break;
+        }
+        let mut draft = Draft::new(state, id);
+        draft.enter(Status::Assigned);
+        if !needs_prompt(&state.plan, plan) {
+            turns::start_turn(&mut draft, None);
+        }
+        events.extend(draft.into_events());
+        if plan.exclusive {
+            break;
+        }
+    }
+    events
+}
+
+/// Whether the task's agent is told anything at all.
+pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
+    plan.agent(task.agent).spec.input != PromptInput::None
+}
+
+/// Whether the session has nothing left to do.
+fn is_over(state: &State) -> bool {
+    match state.phase {
+        RunPhase::Running => state.slots == 0,
+        RunPhase::Stopping(_) => state.turns_running == 0,
+        RunPhase::New | RunPhase::Finished => false,
+    }
+}
+
+fn finish(state: &State) -> Vec<Event> {
+    if let (Some(threshold), None, false) = (
+        state.plan.rules.quality_threshold,
+        state.threshold_failed,
+        state.is_unfinished(),
+    ) && let Some(points) = mission_score(state).filter(|points| *points < threshold)
+    {
+        return vec![Event::ThresholdFailed { points, threshold }];
+    }
+    let outcome = outcome(state);
+    vec![Event::RunFinished {
+        outcome: outcome.class,
+        conditions: outcome.conditions,
+        allowed: outcome.allowed,
+    }]
+}
+
+/// Σ(score × priority) / Σ(priority) over done tasks with a score; `None` if there is none (section 14).
+#[must_use]
+pub fn mission_score(state: &State) -> Option<Points> {
+    let scored = state
+        .plan
+        .tasks
+        .iter()
+        .zip(&state.tasks)
+        .filter(|(_, task)| task.status == Status::Done);
+    Points::weighted_mean(scored.filter_map(|(plan, task)| Some((task.points?, plan.priority))))
+}
+
+/// A later session: what was in flight is lost, and judges that were missing are asked again.
+pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef) -> Vec<Event> {
+    let mut events = vec![Event::RunResumed {
+        options: Box::new(options.clone()),
+        keeper: keeper.clone(),
+    }];
+    for id in state.plan.task_ids() {
+        let task = state.task(id);
+        if task.running.is_some() {
+            events.push(Event::TurnLost {
+                turn: state.current_turn(id),
+            });
+        } else if task
+            .waiting
+            .as_ref()
+            .is_some_and(crate::engine::state::Waiting::is_for_judges)
+        {
+            let mut draft = Draft::new(state, id);
+            draft.enter_because(Status::Review, "the reviewers are asked again");
+            stages::begin(&mut draft);
+            events.extend(draft.into_events());
+        }
+    }
+    events
+}
+
+/// The run is called off: what is not terminal fails, mode cancelled.
+pub(super) fn cancel(state: &State, reason: &str, keeper: &KeeperRef) -> Vec<Event> {
+    let mut events = vec![Event::RunResumed {
+        options: Box::new(state.options.clone()),
+        keeper: keeper.clone(),
+    }];
+    for id in state
+        .plan
+        .task_ids()
+        .filter(|id| !state.task(*id).status.is_terminal())
+    {
+        let mut draft = Draft::new(state, id);
+        if draft.task.running.is_some() {
+            draft.emit(Event::TurnLost {
+                turn: state.current_turn(id),
+            });
+        }
+        draft.fail(FailureMode::Cancelled, reason);
+        events.extend(draft.into_events());
+    }
+    events
+}
+
+pub(super) fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Event> {
+    if state
+        .gates
+        .get(gate.index())
+        .is_none_or(|gate| !gate.has_failed())
+    {
+        return Vec::new();
+    }
+    vec![Event::GateOverridden {
+        gate,
+        reason: reason.to_owned(),
+        by: by.to_owned(),
+    }]
+}

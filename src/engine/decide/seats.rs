@@ -1,0 +1,305 @@
+//! Asking reviewers: the seats of a panel, or the one seat of an evaluation (semantics, sections 7, 9 and 13).
+//!
+//! The engine counts here: one strict reprompt a seat, three request retries a seat and round, rounds of the panel.
+//! A judge that fails never costs the worker an attempt.
+
+use crate::domain::{AgentId, Cause, Finding, Severity, Stage, TaskId, Timestamp, Verdict};
+use crate::engine::event::{Event, ReplyRef, SeatId, SeatResult};
+use crate::engine::input::SeatFailure;
+use crate::engine::state::{Seat, SeatState, State};
+use crate::judging::consensus::{SeatScores, merge};
+
+use super::conclude;
+use super::draft::Draft;
+use super::stages::in_review;
+use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+
+/// Opens a round: every seat is asked at once, each in a context of its own.
+pub(super) fn ask_round(draft: &mut Draft<'_>, round: u32, agents: &[AgentId]) {
+    for (seat, agent) in (0..).zip(agents) {
+        let seat = SeatId {
+            attempt: draft.task.attempt,
+            round,
+            seat,
+            attempt_try: 1,
+        };
+        draft.emit(Event::SeatRequested {
+            task: draft.id,
+            seat,
+            agent: *agent,
+            strict: None,
+            not_before: None,
+        });
+    }
+}
+
+pub(super) fn replied(
+    state: &State,
+    task: TaskId,
+    seat: SeatId,
+    reply: &ReplyRef,
+    result: &SeatResult,
+) -> Vec<Event> {
+    let Some((mut draft, asked)) = asked(state, task, seat) else {
+        return Vec::new();
+    };
+    draft.emit(Event::SeatReplied {
+        task,
+        seat,
+        reply: reply.clone(),
+        result: result.clone(),
+    });
+    match result {
+        SeatResult::Unparsed { why, .. } if asked.strict.is_none() => {
+            ask_again(&mut draft, seat, &asked, Some(why.clone()), None);
+        }
+        _ => settle(&mut draft),
+    }
+    draft.into_events()
+}
+
+pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Vec<Event> {
+    let Some((mut draft, asked)) = asked(state, failure.task, failure.seat) else {
+        return Vec::new();
+    };
+    draft.emit(Event::SeatFailed {
+        task: failure.task,
+        seat: failure.seat,
+        class: failure.class,
+        message: failure.message.clone(),
+    });
+    let pause = pause_before_retry(asked.failed_requests, failure.retry_after, failure.jitter);
+    let may_retry = failure.class.request_retried() && asked.failed_requests < MAX_REQUEST_RETRIES;
+    match pause.filter(|_| may_retry) {
+        Some(pause) => {
+            let not_before = Some(now.plus(pause));
+            ask_again(&mut draft, failure.seat, &asked, asked.strict.clone(), not_before);
+        }
+        None => settle(&mut draft),
+    }
+    draft.into_events()
+}
+
+fn ask_again(
+    draft: &mut Draft<'_>,
+    seat: SeatId,
+    asked: &Seat,
+    strict: Option<String>,
+    not_before: Option<Timestamp>,
+) {
+    let seat = SeatId {
+        attempt_try: seat.attempt_try + 1,
+        ..seat
+    };
+    draft.emit(Event::SeatRequested {
+        task: draft.id,
+        seat,
+        agent: asked.agent,
+        strict,
+        not_before,
+    });
+}
+
+/// The seat that this reply or failure belongs to, if its call is still out.
+fn asked(state: &State, task: TaskId, seat: SeatId) -> Option<(Draft<'_>, Seat)> {
+    let draft = in_review(state, task, seat.attempt)?;
+    let judging = draft
+        .task
+        .judging
+        .as_ref()
+        .filter(|judging| judging.round == seat.round)?;
+    let current = judging.seats.get(seat.seat as usize)?.clone();
+    (current.state == SeatState::Asked && current.tries == seat.attempt_try).then_some((draft, current))
+}
+
+/// Once every seat has come to an end: the stage's verdict.
+fn settle(draft: &mut Draft<'_>) {
+    let Some(judging) = draft.task.judging.as_deref() else {
+        return;
+    };
+    if judging.seats.iter().any(|seat| seat.state == SeatState::Asked) {
+        return;
+    }
+    let seats = judging.seats.clone();
+    match draft
+        .task_plan()
+        .expectations
+        .as_deref()
+        .and_then(|e| e.panel.as_ref())
+    {
+        Some(_) => settle_panel(draft, &seats),
+        None => settle_evaluation(draft, &seats),
+    }
+}
+
+fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
+    let Some(panel) = draft
+        .task_plan()
+        .expectations
+        .as_deref()
+        .and_then(|e| e.panel.as_ref())
+    else {
+        return;
+    };
+    let scored: Vec<(u32, &Vec<_>, &Vec<Finding>)> = (0..)
+        .zip(seats)
+        .filter_map(|(index, seat)| match &seat.state {
+            SeatState::Replied(SeatResult::Scores { dimensions, findings }) => {
+                Some((index, dimensions, findings))
+            }
+            _ => None,
+        })
+        .collect();
+    if scored.is_empty() {
+        return no_verdict(draft, seats);
+    }
+    let inputs: Vec<SeatScores> = scored
+        .iter()
+        .map(|(_, dimensions, _)| SeatScores {
+            scores: (*dimensions).clone(),
+        })
+        .collect();
+    let merged = merge(&inputs, &panel.dimensions, panel.consensus);
+    let Some(points) = merged.points else {
+        return no_verdict(draft, seats);
+    };
+    let passed = panel.bar.is_reached_by(points);
+    let position = |name: &str| {
+        panel
+            .dimensions
+            .iter()
+            .position(|dimension| dimension.name == name)
+    };
+    let outliers: Vec<(u32, u32)> = merged
+        .outliers
+        .iter()
+        .filter_map(|outlier| {
+            let dimension = u32::try_from(position(&outlier.dimension)?).ok()?;
+            Some((scored.get(outlier.seat)?.0, dimension))
+        })
+        .collect();
+    let mut findings: Vec<Finding> = scored
+        .iter()
+        .flat_map(|(_, _, findings)| (*findings).clone())
+        .collect();
+    findings.extend(remarks(seats, scored.len()));
+    let (verdict, cause) = if passed {
+        (Verdict::Pass, None)
+    } else {
+        (Verdict::Fail, Some(Cause::Score))
+    };
+    conclude::stage(draft, Stage::Judge, verdict, cause, |report| {
+        report.points = Some(points);
+        report.dimensions = merged.dimensions;
+        report.outliers = outliers;
+        report.findings = findings;
+    });
+    if passed {
+        conclude::accept(draft, conclude::Accepted::Reviewed);
+    } else {
+        conclude::not_good_enough(draft);
+    }
+}
+
+/// What should be known about how a panel's verdict came about.
+fn remarks(seats: &[Seat], scored: usize) -> Vec<Finding> {
+    let mut remarks = Vec::new();
+    if seats.len() > 1 && scored == 1 {
+        remarks.push(Finding::new(
+            Severity::Info,
+            format!(
+                "single reviewer: {} of {} seats gave no verdict",
+                seats.len() - 1,
+                seats.len()
+            ),
+        ));
+    }
+    let distinct: std::collections::BTreeSet<_> = seats.iter().map(|seat| seat.agent).collect();
+    if distinct.len() < seats.len() {
+        remarks.push(Finding::new(
+            Severity::Info,
+            format!(
+                "{} seats were filled by {} agent(s): fewer eligible reviewers than seats",
+                seats.len(),
+                distinct.len()
+            ),
+        ));
+    }
+    remarks
+}
+
+fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
+    match seats.first().map(|seat| &seat.state) {
+        Some(SeatState::Replied(SeatResult::Evaluation { points, reasoning })) => {
+            let (points, text) = (*points, reasoning.clone());
+            let passed = draft.plan().rules.eval_bar.is_reached_by(points);
+            let (verdict, cause) = if passed {
+                (Verdict::Pass, None)
+            } else {
+                (Verdict::Fail, Some(Cause::Score))
+            };
+            conclude::stage(draft, Stage::Judge, verdict, cause, |report| {
+                report.points = Some(points);
+                if !passed {
+                    report.findings = vec![Finding::new(Severity::Medium, text)];
+                }
+            });
+            if passed {
+                conclude::accept(draft, conclude::Accepted::Reviewed);
+            } else {
+                conclude::not_good_enough(draft);
+            }
+        }
+        Some(SeatState::Unparsed(SeatResult::Unparsed { excerpt, .. })) => {
+            let excerpt = excerpt.clone();
+            unparsed_evaluation(draft, excerpt);
+        }
+        _ => no_verdict(draft, seats),
+    }
+}
+
+/// Twice no score could be read: the work goes back, it is never waved through.
+fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
+    draft.emit(Event::EvalUnparsed { task: draft.id });
+    if draft.plan().rules.fail_open_on_unparsed_eval {
+        return conclude::accept(draft, conclude::Accepted::Unreviewed);
+    }
+    conclude::stage(
+        draft,
+        Stage::Judge,
+        Verdict::Fail,
+        Some(Cause::Unparsed),
+        |report| {
+            let finding = Finding::new(Severity::Medium, "no score could be read from the review");
+            report.findings = vec![finding.with_evidence(excerpt)];
+        },
+    );
+    conclude::not_good_enough(draft);
+}
+
+/// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
+fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
+    let round = draft.task.judging.as_ref().map_or(0, |judging| judging.round);
+    let is_panel = draft
+        .task_plan()
+        .expectations
+        .as_deref()
+        .is_some_and(|e| e.panel.is_some());
+    if is_panel && round <= draft.plan().rules.max_assessment_retries {
+        let agents: Vec<AgentId> = seats.iter().map(|seat| seat.agent).collect();
+        return ask_round(draft, round + 1, &agents);
+    }
+    let unread = seats
+        .iter()
+        .filter(|seat| matches!(seat.state, SeatState::Unparsed(_)))
+        .count();
+    let message = match unread {
+        0 => "no reviewer could be reached".to_owned(),
+        n if n == seats.len() => "no reviewer's reply could be read".to_owned(),
+        n => format!(
+            "{n} of {} reviewers sent replies that could not be read, the others could not be reached",
+            seats.len()
+        ),
+    };
+    conclude::refer(draft, Cause::GateError, &message);
+}

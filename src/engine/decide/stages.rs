@@ -1,0 +1,281 @@
+//! The order of judging one attempt (semantics, section 6): preflight, checks, judge, accept.
+//!
+//! Each stage either leads to the next at once or asks the world for something and goes on when it comes back.
+
+use crate::domain::{AgentId, Cause, Finding, Severity, Stage, Status, TaskId, Verdict};
+use crate::engine::event::{CheckResult, Event, FileFact, StageReport};
+use crate::engine::state::State;
+use crate::judging::eligibility::{reviewers, seat_agents};
+use crate::judging::evidence_rules::{FileState, TargetFile, artifacts};
+use crate::mission::model::{Check, Review};
+use crate::mission::{Expectations, Reviewers};
+
+use super::conclude;
+use super::draft::Draft;
+use super::seats;
+
+/// What judges an attempt once the deterministic stages have passed (section 3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum JudgedBy {
+    /// An `llm_review`: these agents, one a seat. Empty: nobody may.
+    Panel(Vec<AgentId>),
+    /// One routed reviewer. Empty: it was asked for, and nobody may.
+    Evaluation(Vec<AgentId>),
+    /// Declared checks alone; nobody was asked for an opinion.
+    ChecksOnly,
+    /// Nobody: not asked for, nobody eligible, or switched off.
+    Nobody,
+}
+
+/// Who judges this task. Depends on the plan and the options alone.
+pub(super) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
+    let plan = &state.plan;
+    let task = plan.task(id);
+    let expectations = task.expectations.as_deref();
+    let asks_for_judge = expectations.is_some_and(|e| e.panel.is_some()) || task.review == Review::Required;
+    if !plan.rules.evaluate {
+        let deterministic = expectations.is_some() && !asks_for_judge;
+        return if deterministic {
+            JudgedBy::ChecksOnly
+        } else {
+            JudgedBy::Nobody
+        };
+    }
+    if let Some(panel) = expectations.and_then(|e| e.panel.as_ref()) {
+        let (named, seats) = match &panel.reviewers {
+            Reviewers::Named(agents) => (Some(agents.as_slice()), agents.len()),
+            Reviewers::Seats(seats) => (None, *seats as usize),
+        };
+        let eligible = reviewers(plan, id, named);
+        return JudgedBy::Panel(seat_agents(&eligible, seats).0);
+    }
+    let wanted = match task.review {
+        Review::None => false,
+        Review::Auto => expectations.is_none(),
+        Review::Required => true,
+    };
+    if !wanted {
+        return if expectations.is_some() {
+            JudgedBy::ChecksOnly
+        } else {
+            JudgedBy::Nobody
+        };
+    }
+    let first = reviewers(plan, id, None).first().map(|eligible| eligible.agent);
+    match (first, task.review) {
+        (Some(agent), _) => JudgedBy::Evaluation(vec![agent]),
+        (None, Review::Required) => JudgedBy::Evaluation(Vec::new()),
+        (None, _) => JudgedBy::Nobody,
+    }
+}
+
+/// The attempt finished: judging begins.
+pub(super) fn begin(draft: &mut Draft<'_>) {
+    if needs_scan(draft) {
+        draft.emit(Event::ScanRequested { task: draft.id });
+    } else {
+        preflight(draft);
+    }
+}
+
+/// Only files that the task's rules name are looked at.
+fn needs_scan(draft: &Draft<'_>) -> bool {
+    let task = draft.task_plan();
+    let names_files = |e: &Expectations| {
+        e.checks
+            .iter()
+            .any(|check| matches!(check, Check::FileExists { .. }))
+    };
+    !task.target_files.is_empty() || task.expectations.as_deref().is_some_and(names_files)
+}
+
+pub(super) fn scanned(state: &State, task: TaskId, attempt: u32, files: &[FileFact]) -> Vec<Event> {
+    let Some(mut draft) = in_review(state, task, attempt) else {
+        return Vec::new();
+    };
+    if !draft
+        .task
+        .judging
+        .as_ref()
+        .is_some_and(|judging| judging.scanning)
+    {
+        return Vec::new();
+    }
+    draft.emit(Event::FilesScanned {
+        task,
+        files: files.to_vec(),
+    });
+    preflight(&mut draft);
+    draft.into_events()
+}
+
+/// Cheap checks that spend no judge call: declared files must not all be missing or empty.
+fn preflight(draft: &mut Draft<'_>) {
+    let targets = &draft.task_plan().target_files;
+    if targets.is_empty() {
+        return checks(draft);
+    }
+    let files = draft
+        .task
+        .judging
+        .as_ref()
+        .map_or(&[][..], |judging| &judging.files);
+    let targets: Vec<TargetFile> = targets.iter().map(|path| target_file(path, files)).collect();
+    match artifacts(&targets) {
+        None => {
+            conclude::stage(draft, Stage::Preflight, Verdict::Pass, None, |_| {});
+            checks(draft);
+        }
+        Some(reject) => {
+            conclude::stage(
+                draft,
+                Stage::Preflight,
+                Verdict::Fail,
+                Some(Cause::Artifact),
+                |report| {
+                    report.points = Some(reject.points);
+                    report.findings = reject.findings;
+                },
+            );
+            conclude::not_good_enough(draft);
+        }
+    }
+}
+
+fn target_file(path: &str, files: &[FileFact]) -> TargetFile {
+    let size = files
+        .iter()
+        .find(|file| file.path == path)
+        .and_then(|file| file.size);
+    let state = match size {
+        None => FileState::Missing,
+        Some(0) => FileState::Empty,
+        Some(_) => FileState::Filled,
+    };
+    TargetFile {
+        path: path.to_owned(),
+        state,
+    }
+}
+
+fn checks(draft: &mut Draft<'_>) {
+    let count = draft
+        .task_plan()
+        .expectations
+        .as_deref()
+        .map_or(0, |e| e.checks.len());
+    if count == 0 {
+        return judge(draft);
+    }
+    for check in 0..count {
+        let check = u32::try_from(check).expect("the loader limits the checks of a task");
+        draft.emit(Event::CheckRequested {
+            task: draft.id,
+            check,
+        });
+    }
+}
+
+pub(super) fn check_finished(
+    state: &State,
+    task: TaskId,
+    attempt: u32,
+    check: u32,
+    result: &CheckResult,
+) -> Vec<Event> {
+    let Some(mut draft) = in_review(state, task, attempt) else {
+        return Vec::new();
+    };
+    let is_open = |judging: &crate::engine::state::Judging| {
+        judging.checks.get(check as usize).is_some_and(Option::is_none)
+    };
+    if !draft.task.judging.as_deref().is_some_and(is_open) {
+        return Vec::new();
+    }
+    draft.emit(Event::CheckFinished {
+        task,
+        check,
+        result: result.clone(),
+    });
+    let results = draft
+        .task
+        .judging
+        .as_ref()
+        .map(|judging| judging.checks.clone())
+        .unwrap_or_default();
+    if let Some(results) = results.into_iter().collect::<Option<Vec<_>>>() {
+        checked(&mut draft, &results);
+    }
+    draft.into_events()
+}
+
+/// All checks are in: all failures are reported, not only the first.
+fn checked(draft: &mut Draft<'_>, results: &[CheckResult]) {
+    let failed: Vec<Finding> = results
+        .iter()
+        .filter(|result| !result.passed)
+        .map(|result| Finding::new(Severity::High, result.message.clone()))
+        .collect();
+    if failed.is_empty() {
+        conclude::stage(draft, Stage::Checks, Verdict::Pass, None, |_| {});
+        judge(draft);
+    } else {
+        conclude::stage(
+            draft,
+            Stage::Checks,
+            Verdict::Fail,
+            Some(Cause::Checks),
+            |report| report.findings = failed,
+        );
+        conclude::not_good_enough(draft);
+    }
+}
+
+/// The deterministic stages passed: who has an opinion?
+pub(super) fn judge(draft: &mut Draft<'_>) {
+    match judged_by(draft.state, draft.id) {
+        JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) => {
+            if agents.is_empty() {
+                conclude::refer(
+                    draft,
+                    Cause::NoReviewer,
+                    "nobody may review this work: no agent other than its author is able to judge",
+                );
+            } else {
+                seats::ask_round(draft, 1, &agents);
+            }
+        }
+        JudgedBy::ChecksOnly => conclude::accept(draft, conclude::Accepted::Checked),
+        JudgedBy::Nobody => conclude::accept(draft, conclude::Accepted::Unreviewed),
+    }
+}
+
+/// The draft of a task whose attempt is being judged.
+pub(super) fn in_review(state: &State, task: TaskId, attempt: u32) -> Option<Draft<'_>> {
+    let current = state.tasks.get(task.index())?;
+    (current.status == Status::Review && current.attempt == attempt).then(|| Draft::new(state, task))
+}
+
+impl StageReport {
+    /// A report without points or findings.
+    pub(super) fn new(
+        task: TaskId,
+        attempt: u32,
+        stage: Stage,
+        verdict: Verdict,
+        cause: Option<Cause>,
+    ) -> Self {
+        Self {
+            task,
+            attempt,
+            stage,
+            verdict,
+            cause,
+            points: None,
+            dimensions: Vec::new(),
+            outliers: Vec::new(),
+            findings: Vec::new(),
+            failure: None,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A worker's turns. A turn runs real tools, so it is never repeated blindly: only a failure *before* a process or
+//! session existed is, once, and a provider's refusal of a request by its class (semantics, sections 4 and 13).
+
+use crate::domain::{Cause, Digest, Millis, Stage, Status, Timestamp, TurnId, Verdict};
+use crate::engine::event::{Event, Exit, ProcessRef, StageReport};
+use crate::engine::input::{Input, TurnEnd};
+use crate::engine::state::State;
+
+use super::conclude;
+use super::draft::Draft;
+use super::stages;
+
+/// Request retries of one turn or seat.
+pub(super) const MAX_REQUEST_RETRIES: u32 = 3;
+/// Repeats of a spawn or connection that never came to be.
+const MAX_SPAWN_RETRIES: u32 = 1;
+/// A provider that asks for a longer pause than this is down as far as a run is concerned.
+const LONGEST_PAUSE: Millis = Millis::from_secs(600);
+
+/// The prompt of the next turn is written: the turn may start.
+pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>) -> Vec<Event> {
+    let task = state.task(turn.task);
+    let expected = TurnId {
+        turn: task.turn + 1,
+        ..state.current_turn(turn.task)
+    };
+    let waits = task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
+    if !waits || turn != expected || !state.may_start_work() {
+        return Vec::new();
+    }
+    let mut draft = Draft::new(state, turn.task);
+    start_turn(&mut draft, digest);
+    draft.into_events()
+}
+
+/// Starts the next turn of the current attempt.
+pub(super) fn start_turn(draft: &mut Draft<'_>, prompt: Option<Digest>) {
+    let turn = TurnId {
+        task: draft.id,
+        attempt: draft.task.attempt,
+        turn: draft.task.turn + 1,
+    };
+    draft.emit(Event::TurnStarted { turn, prompt });
+    if draft.task.status == Status::Assigned {
+        draft.enter(Status::InProgress);
+    }
+}
+
+pub(super) fn spawned(state: &State, turn: TurnId, process: Option<&ProcessRef>) -> Vec<Event> {
+    if !is_current(state, turn) {
+        return Vec::new();
+    }
+    vec![Event::AgentSpawned {
+        turn,
+        process: process.cloned(),
+    }]
+}
+
+/// A spawn or request failed: repeated within its bounds, or the end of the turn.
+pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
+    let Input::TurnRequestFailed {
+        turn,
+        class,
+        before_effect,
+        message,
+        retry_after,
+        jitter,
+    } = input
+    else {
+        return Vec::new();
+    };
+    let Some(running) = state
+        .task(turn.task)
+        .running
+        .as_ref()
+        .filter(|_| is_current(state, *turn))
+    else {
+        return Vec::new();
+    };
+    let allowed = match (class.request_retried(), before_effect) {
+        (true, _) => MAX_REQUEST_RETRIES,
+        (false, true) => MAX_SPAWN_RETRIES,
+        (false, false) => 0,
+    };
+    let pause = pause_before_retry(running.failed_requests, *retry_after, *jitter);
+    if let Some(pause) = pause.filter(|_| running.failed_requests < allowed && state.may_start_work()) {
+        let not_before = now.plus(pause);
+        return vec![Event::TurnRequestFailed {
+            turn: *turn,
+            class: *class,
+            message: message.clone(),
+            not_before,
+        }];
+    }
+    let exit = Exit {
+        failure: Some(*class),
+        message: Some(message.clone()),
+        ..Exit::default()
+    };
+    let mut draft = Draft::new(state, turn.task);
+    finish_turn(&mut draft, *turn, exit, None);
+    draft.into_events()
+}
+
+/// How long to wait before a request is made again: what the provider asks for, else 1, 2, 4 seconds and up to half
+/// as much again by `jitter` (0 to 1000). `None`: longer than a run should wait.
+pub(super) fn pause_before_retry(
+    failed_before: u32,
+    retry_after: Option<Millis>,
+    jitter: u16,
+) -> Option<Millis> {
+    let pause = retry_after.unwrap_or_else(|| {
+        let base = 1000_u64 << failed_before.min(6);
+        Millis(base + base * u64::from(jitter.min(1000)) / 2000)
+    });
+    (pause <= LONGEST_PAUSE).then_some(pause)
+}
+
+/// A turn ended. One that the runner itself interrupted is lost; anything else is judged by its exit.
+pub(super) fn ended(state: &State, end: &TurnEnd) -> Vec<Event> {
+    if !is_current(state, end.turn) {
+        return Vec::new();
+    }
+    if end.interrupted {
+        return vec![Event::TurnLost { turn: end.turn }];
+    }
+    let mut draft = Draft::new(state, end.turn.task);
+    finish_turn(&mut draft, end.turn, end.exit.clone(), Some(end));
+    draft.into_events()
+}
+
+/// The `outcome` stage: while still in progress, by exit status and the agent's own error.
+fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&TurnEnd>) {
+    let failure = exit.failure;
+    let message = exit.message.clone().unwrap_or_default();
+    draft.emit(Event::TurnFinished {
+        turn,
+        exit,
+        output: end.and_then(|end| end.output.clone()),
+        stderr: end.and_then(|end| end.stderr.clone()),
+        result: end.and_then(|end| end.result.clone()),
+        duration: end.map_or_else(Millis::default, |end| end.duration),
+        usage: end.map_or_else(Default::default, |end| end.usage),
+        model: end.and_then(|end| end.model.clone()),
+    });
+    match failure {
+        None => {
+            draft.enter(Status::Review);
+            stages::begin(draft);
+        }
+        Some(class) => {
+            draft.emit(Event::StageVerdict(Box::new(StageReport {
+                failure: Some(class),
+                findings: vec![crate::domain::Finding::new(
+                    crate::domain::Severity::High,
+                    message.clone(),
+                )],
+                ..StageReport::new(
+                    draft.id,
+                    turn.attempt,
+                    Stage::Outcome,
+                    Verdict::Fail,
+                    Some(Cause::Outcome),
+                )
+            })));
+            conclude::agent_failed(draft, class, &message);
+        }
+    }
+}
+
+fn is_current(state: &State, turn: TurnId) -> bool {
+    state
+        .tasks
+        .get(turn.task.index())
+        .is_some_and(|task| task.running.is_some())
+        && state.current_turn(turn.task) == turn
+}

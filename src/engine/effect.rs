@@ -1,0 +1,174 @@
+//! What the runtime must do about an event. An effect starts only after the record that decided it is durable.
+//!
+//! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
+
+use crate::domain::{AgentId, Status, TaskId, Timestamp, TurnId};
+
+use super::decide::needs_prompt;
+use super::event::{Event, SeatId};
+use super::state::{SeatState, State, TaskState};
+
+/// Something to do in the world, named by value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Write the prompt of the next turn. Harmless to repeat, so it may run before the record is durable.
+    PreparePrompt(TurnId),
+    /// Start the worker's process or request.
+    RunTurn {
+        /// The turn.
+        turn: TurnId,
+        /// Not before this moment.
+        not_before: Option<Timestamp>,
+    },
+    /// Look at the files that the task's rules name.
+    ScanFiles {
+        /// The task.
+        task: TaskId,
+        /// The attempt that is judged.
+        attempt: u32,
+    },
+    /// Run a declared check.
+    RunCheck {
+        /// The task.
+        task: TaskId,
+        /// The attempt that is judged.
+        attempt: u32,
+        /// Its position among the task's checks.
+        check: u32,
+    },
+    /// Ask a reviewer.
+    CallSeat {
+        /// The task.
+        task: TaskId,
+        /// Which call.
+        seat: SeatId,
+        /// Who is asked.
+        agent: AgentId,
+        /// For a strict reprompt: why the reply before could not be read.
+        strict: Option<String>,
+        /// Not before this moment.
+        not_before: Option<Timestamp>,
+    },
+    /// End everything that runs.
+    StopAll,
+}
+
+/// What follows from an event that was just applied.
+#[must_use]
+pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
+    match event {
+        Event::Transition {
+            task,
+            to: Status::Assigned | Status::InProgress,
+            ..
+        } => prepare_prompt(state, *task).into_iter().collect(),
+        Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
+        Event::TurnStarted { turn, .. } => vec![Effect::RunTurn {
+            turn: *turn,
+            not_before: None,
+        }],
+        Event::TurnRequestFailed { turn, not_before, .. } => {
+            vec![Effect::RunTurn {
+                turn: *turn,
+                not_before: Some(*not_before),
+            }]
+        }
+        Event::ScanRequested { task } => {
+            vec![Effect::ScanFiles {
+                task: *task,
+                attempt: state.task(*task).attempt,
+            }]
+        }
+        Event::CheckRequested { task, check } => {
+            vec![Effect::RunCheck {
+                task: *task,
+                attempt: state.task(*task).attempt,
+                check: *check,
+            }]
+        }
+        Event::SeatRequested {
+            task,
+            seat,
+            agent,
+            strict,
+            not_before,
+        } => vec![Effect::CallSeat {
+            task: *task,
+            seat: *seat,
+            agent: *agent,
+            strict: strict.clone(),
+            not_before: *not_before,
+        }],
+        Event::Stopping { .. } => vec![Effect::StopAll],
+        _ => Vec::new(),
+    }
+}
+
+/// What is still to do in a state that was just recovered, beside what its new events ask for.
+#[must_use]
+pub fn pending_effects(state: &State) -> Vec<Effect> {
+    let mut pending = Vec::new();
+    for id in state.plan.task_ids() {
+        let task = state.task(id);
+        match task.status {
+            Status::Assigned | Status::InProgress => pending.extend(prepare_prompt(state, id)),
+            Status::Review => pending.extend(pending_judging(id, task)),
+            _ => {}
+        }
+    }
+    pending
+}
+
+/// A task between its decision to work and the turn: its prompt is to be written.
+fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
+    let task = state.task(id);
+    let waits = matches!(task.status, Status::Assigned | Status::InProgress) && task.running.is_none();
+    let turn = TurnId {
+        turn: task.turn + 1,
+        ..state.current_turn(id)
+    };
+    waits.then_some(Effect::PreparePrompt(turn))
+}
+
+fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {
+    prepare_prompt(state, id).filter(|_| state.may_start_work())
+}
+
+fn pending_judging(id: TaskId, task: &TaskState) -> Vec<Effect> {
+    let Some(judging) = task.judging.as_deref() else {
+        return Vec::new();
+    };
+    let attempt = task.attempt;
+    if judging.scanning {
+        return vec![Effect::ScanFiles { task: id, attempt }];
+    }
+    let open_checks = (0..).zip(&judging.checks).filter(|(_, result)| result.is_none());
+    let mut pending: Vec<_> = open_checks
+        .map(|(check, _)| Effect::RunCheck {
+            task: id,
+            attempt,
+            check,
+        })
+        .collect();
+    for (index, seat) in judging
+        .seats
+        .iter()
+        .enumerate()
+        .filter(|(_, seat)| seat.state == SeatState::Asked)
+    {
+        pending.extend(task.seat_id(index).map(|seat_id| Effect::CallSeat {
+            task: id,
+            seat: seat_id,
+            agent: seat.agent,
+            strict: seat.strict.clone(),
+            not_before: seat.not_before,
+        }));
+    }
+    pending
+}
+
+/// Whether the agent of a task is told anything: if not, its prompt is "ready" without a file.
+#[must_use]
+pub fn gets_prompt(state: &State, task: TaskId) -> bool {
+    needs_prompt(&state.plan, state.plan.task(task))
+}

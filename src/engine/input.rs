@@ -1,0 +1,173 @@
+//! What the world tells the engine.
+
+use crate::domain::{Digest, FailureClass, GateId, Millis, TaskId, TurnId};
+use crate::mission::RunOptions;
+
+use super::event::{
+    CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
+    StopCause, Usage,
+};
+
+/// Something that happened outside. Each one leads to one decision: one record of the journal.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A run begins.
+    Start(Box<RunStarted>),
+    /// A later session of the run begins; whatever was in flight is lost.
+    Resume {
+        /// The options that hold now.
+        options: Box<RunOptions>,
+        /// The process that holds this session's children.
+        keeper: KeeperRef,
+    },
+    /// Look at what has become due: gates, failed dependencies, free slots, the end of the run.
+    Advance,
+    /// A prompt is written.
+    PromptReady {
+        /// The turn it is for.
+        turn: TurnId,
+        /// Its digest; `None` where the agent gets no prompt.
+        digest: Option<Digest>,
+    },
+    /// The agent's process exists, or its request is on the way.
+    TurnSpawned {
+        /// The turn.
+        turn: TurnId,
+        /// The process, where there is one.
+        process: Option<ProcessRef>,
+    },
+    /// The process or session never existed, or the provider refused the request.
+    TurnRequestFailed {
+        /// The turn.
+        turn: TurnId,
+        /// What went wrong, by class.
+        class: FailureClass,
+        /// Whether it was before a process or connection existed.
+        before_effect: bool,
+        /// What went wrong, in words.
+        message: String,
+        /// What the provider asked for.
+        retry_after: Option<Millis>,
+        /// Randomness for the back-off, 0 to 1000.
+        jitter: u16,
+    },
+    /// A turn ended.
+    TurnEnded(Box<TurnEnd>),
+    /// The files that the task's rules name were looked at.
+    FilesScanned {
+        /// The task.
+        task: TaskId,
+        /// The attempt it was asked for.
+        attempt: u32,
+        /// What was seen.
+        files: Vec<FileFact>,
+    },
+    /// A check ended.
+    CheckFinished {
+        /// The task.
+        task: TaskId,
+        /// The attempt it was asked for.
+        attempt: u32,
+        /// Which check.
+        check: u32,
+        /// What it showed.
+        result: CheckResult,
+    },
+    /// A reviewer replied.
+    SeatReplied {
+        /// The task.
+        task: TaskId,
+        /// Which call.
+        seat: SeatId,
+        /// The raw reply.
+        reply: ReplyRef,
+        /// What could be read from it.
+        result: SeatResult,
+    },
+    /// A reviewer could not be asked.
+    SeatFailed(Box<SeatFailure>),
+    /// Stop: a signal, or the time limit.
+    Stop(StopCause),
+    /// A person lets a failed gate pass.
+    OverrideGate {
+        /// The gate.
+        gate: GateId,
+        /// Why.
+        reason: String,
+        /// By whom, as recorded.
+        by: String,
+    },
+    /// The run is called off; what is not terminal fails, mode cancelled.
+    Cancel {
+        /// Why.
+        reason: String,
+        /// The process that calls it off.
+        keeper: KeeperRef,
+    },
+    /// Something a person should know.
+    Warn(String),
+}
+
+impl Input {
+    /// The name under which the record stands in the journal.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "start",
+            Self::Resume { .. } => "resume",
+            Self::Advance => "advance",
+            Self::PromptReady { .. } => "prompt",
+            Self::TurnSpawned { .. } => "spawned",
+            Self::TurnRequestFailed { .. } => "request-failed",
+            Self::TurnEnded(_) => "ended",
+            Self::FilesScanned { .. } => "scanned",
+            Self::CheckFinished { .. } => "checked",
+            Self::SeatReplied { .. } => "replied",
+            Self::SeatFailed(_) => "seat-failed",
+            Self::Stop(_) => "stop",
+            Self::OverrideGate { .. } => "override",
+            Self::Cancel { .. } => "cancel",
+            Self::Warn(_) => "warn",
+        }
+    }
+}
+
+/// How a turn ended, and with what.
+#[derive(Debug, Clone)]
+pub struct TurnEnd {
+    /// The turn.
+    pub turn: TurnId,
+    /// How it ended.
+    pub exit: Exit,
+    /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
+    pub interrupted: bool,
+    /// What it said.
+    pub output: Option<FileRef>,
+    /// What it wrote to standard error.
+    pub stderr: Option<FileRef>,
+    /// How long it took.
+    pub duration: Millis,
+    /// Its result file, if it wrote one.
+    pub result: Option<FileRef>,
+    /// What it used.
+    pub usage: Usage,
+    /// The model as returned.
+    pub model: Option<String>,
+}
+
+/// Why a reviewer gave no reply.
+#[derive(Debug, Clone)]
+pub struct SeatFailure {
+    /// The task.
+    pub task: TaskId,
+    /// Which call.
+    pub seat: SeatId,
+    /// What went wrong, by class.
+    pub class: FailureClass,
+    /// What went wrong, in words.
+    pub message: String,
+    /// What the provider asked for.
+    pub retry_after: Option<Millis>,
+    /// Randomness for the back-off, 0 to 1000.
+    pub jitter: u16,
+}

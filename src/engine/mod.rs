@@ -1,0 +1,52 @@
+//! The pure core: what happens next, and why. No I/O, no clock, no randomness, no async.
+//!
+//! ```text
+//! Input  ──decide(&State, &Input, now)──▶  Vec<Event>     rules only
+//! Event  ──apply(&mut State, &Event)───▶  State          the only way state changes, live and in recovery
+//! Event  ──effects(&State, &Event)─────▶  Vec<Effect>    what the runtime must do about it
+//! State  ──outcome(&State)─────────────▶  Outcome        the one value a run ends with
+//! ```
+//!
+//! The journal is the truth; state is `fold(apply, journal)`. Deciding on an input costs O(degree of the task),
+//! never O(all tasks): what becomes due is pushed to queues by `apply` and drained by [`Input::Advance`].
+//! Rules about *how good* work is live in `judging`; this room knows only *when* something happens.
+
+mod apply;
+mod decide;
+mod effect;
+mod event;
+mod input;
+mod outcome;
+mod ready;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use apply::apply;
+pub use decide::decide;
+pub use effect::{Effect, effects, gets_prompt, pending_effects};
+pub use event::{
+    CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
+    SeatId, SeatResult, StageReport, StopCause, Usage,
+};
+pub use input::{Input, SeatFailure, TurnEnd};
+pub use outcome::{Outcome, conditions, outcome};
+pub use state::{
+    Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
+    Waiting,
+};
+
+/// What a gate would say of the state as it is (section 14).
+#[must_use]
+pub fn evaluate_gate(state: &State, gate: crate::domain::GateId) -> GateResult {
+    decide::evaluate_gate(state, gate)
+}
+
+/// The mission's score over its done tasks; `None` if none has a score (section 14).
+#[must_use]
+pub fn mission_score(state: &State) -> Option<crate::domain::Points> {
+    decide::mission_score(state)
+}
+
+/// The version of the event format. A journal of a newer one is refused; every older one replays for ever.
+pub const FORMAT: u32 = 1;

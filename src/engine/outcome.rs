@@ -1,0 +1,70 @@
+//! The one value a run ends with. Exit code, JSON, summary and reports all render it; nothing else computes success
+//! (semantics, section 20).
+
+use crate::domain::OutcomeClass;
+
+use super::event::StopCause;
+use super::state::{RunPhase, State};
+
+/// What a session ended with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The condition that weighs most, of those not allowed.
+    pub class: OutcomeClass,
+    /// All that hold, the one that weighs most first; `[ok]` if none does.
+    pub conditions: Vec<OutcomeClass>,
+    /// Those that hold and were allowed.
+    pub allowed: Vec<OutcomeClass>,
+}
+
+/// The outcome of a state in which nothing moves any more. Total: every state has exactly one.
+#[must_use]
+pub fn outcome(state: &State) -> Outcome {
+    let conditions = conditions(state);
+    let (allowed, counting): (Vec<_>, Vec<_>) = conditions
+        .iter()
+        .copied()
+        .partition(|class| class.may_be_allowed() && state.options.allow.contains(class));
+    let class = counting.first().copied().unwrap_or(OutcomeClass::Ok);
+    Outcome {
+        class,
+        conditions,
+        allowed,
+    }
+}
+
+/// All conditions that hold, the one that weighs most first; `[ok]` if none does.
+#[must_use]
+pub fn conditions(state: &State) -> Vec<OutcomeClass> {
+    let counts = &state.counts;
+    let for_judges = state.parked_for_judges();
+    let accounted = counts.done + counts.failed;
+    let holds = |class: OutcomeClass| match class {
+        OutcomeClass::Interrupted => state.phase == RunPhase::Stopping(StopCause::Interrupted),
+        OutcomeClass::Terminated => state.phase == RunPhase::Stopping(StopCause::Terminated),
+        OutcomeClass::Limit => state.phase == RunPhase::Stopping(StopCause::TimeLimit),
+        OutcomeClass::TaskFailed => counts.failed > 0,
+        OutcomeClass::GateFailed => state.gates.iter().any(super::state::GateState::has_failed),
+        OutcomeClass::Indeterminate => {
+            counts.indeterminate > 0 || (state.options.strict && counts.unreviewed > 0)
+        }
+        OutcomeClass::BelowThreshold => {
+            counts.below_threshold + counts.degraded + counts.unverified > 0
+                || state.threshold_failed.is_some()
+        }
+        OutcomeClass::Awaiting => counts.awaiting > for_judges,
+        OutcomeClass::Ok | OutcomeClass::Internal | OutcomeClass::Usage | OutcomeClass::Environment => false,
+    };
+    let mut conditions: Vec<_> = OutcomeClass::BY_PRECEDENCE
+        .into_iter()
+        .filter(|class| holds(*class))
+        .collect();
+    // A run that is not finished and cannot say why must never look like success.
+    if conditions.is_empty() && accounted as usize != state.tasks.len() {
+        conditions.push(OutcomeClass::Internal);
+    }
+    if conditions.is_empty() {
+        conditions.push(OutcomeClass::Ok);
+    }
+    conditions
+}

@@ -1,0 +1,151 @@
+//! The ready queue: by priority, then file order, with a limit per agent.
+//!
+//! Picking the next task costs O(log n) however many tasks wait for an agent that is at its limit: each agent has
+//! a queue of its own, and only the heads of agents with capacity compete.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rust_decimal::Decimal;
+
+use crate::domain::{AgentId, TaskId};
+
+/// What the queue sorts by: higher priority first, then file order.
+type Key = (Reverse<Decimal>, TaskId);
+
+#[derive(Debug, Clone, Default)]
+struct Lane {
+    waiting: BTreeSet<Key>,
+    limit: Option<u32>,
+    busy: u32,
+}
+
+impl Lane {
+    fn head(&self) -> Option<Key> {
+        self.waiting
+            .first()
+            .filter(|_| self.limit.is_none_or(|limit| self.busy < limit))
+            .copied()
+    }
+}
+
+/// Tasks that could start, were there a slot.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReadyQueue {
+    lanes: BTreeMap<AgentId, Lane>,
+    heads: BTreeSet<(Key, AgentId)>,
+}
+
+impl ReadyQueue {
+    /// Limits the turns of an agent.
+    pub fn set_limit(&mut self, agent: AgentId, limit: u32) {
+        self.update(agent, |lane| lane.limit = Some(limit));
+    }
+
+    /// Adds a task.
+    pub fn insert(&mut self, task: TaskId, agent: AgentId, priority: Decimal) {
+        self.update(agent, |lane| lane.waiting.insert((Reverse(priority), task)));
+    }
+
+    /// Takes a task out, if it is there.
+    pub fn remove(&mut self, task: TaskId, agent: AgentId, priority: Decimal) {
+        self.update(agent, |lane| lane.waiting.remove(&(Reverse(priority), task)));
+    }
+
+    /// An agent took on one more task.
+    pub fn occupy(&mut self, agent: AgentId) {
+        self.update(agent, |lane| lane.busy += 1);
+    }
+
+    /// An agent is rid of a task.
+    pub fn release(&mut self, agent: AgentId) {
+        self.update(agent, |lane| lane.busy = lane.busy.saturating_sub(1));
+    }
+
+    /// The tasks that would start next, in order, were each of them to occupy its agent.
+    pub fn next_up(&self) -> NextUp<'_> {
+        NextUp {
+            queue: self,
+            heads: self.heads.clone(),
+            taken: BTreeMap::new(),
+        }
+    }
+
+    fn update<T>(&mut self, agent: AgentId, change: impl FnOnce(&mut Lane) -> T) -> T {
+        let lane = self.lanes.entry(agent).or_default();
+        let before = lane.head();
+        let result = change(lane);
+        let after = lane.head();
+        if before != after {
+            if let Some(key) = before {
+                self.heads.remove(&(key, agent));
+            }
+            if let Some(key) = after {
+                self.heads.insert((key, agent));
+            }
+        }
+        result
+    }
+}
+
+/// Iterates over what would start next without changing the queue. Costs O(agents + log n) and O(log n) a step.
+pub(super) struct NextUp<'a> {
+    queue: &'a ReadyQueue,
+    heads: BTreeSet<(Key, AgentId)>,
+    taken: BTreeMap<AgentId, u32>,
+}
+
+impl Iterator for NextUp<'_> {
+    type Item = TaskId;
+
+    fn next(&mut self) -> Option<TaskId> {
+        let (key, agent) = self.heads.pop_first()?;
+        let taken = self.taken.entry(agent).or_default();
+        *taken += 1;
+        let lane = &self.queue.lanes[&agent];
+        if lane.limit.is_none_or(|limit| lane.busy + *taken < limit) {
+            let after = (std::ops::Bound::Excluded(key), std::ops::Bound::Unbounded);
+            if let Some(following) = lane.waiting.range(after).next() {
+                self.heads.insert((*following, agent));
+            }
+        }
+        Some(key.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(tasks: &[(u32, u32, i64)]) -> ReadyQueue {
+        let mut queue = ReadyQueue::default();
+        for (task, agent, priority) in tasks {
+            queue.insert(TaskId(*task), AgentId(*agent), Decimal::from(*priority));
+        }
+        queue
+    }
+
+    fn order(queue: &ReadyQueue) -> Vec<u32> {
+        queue.next_up().map(|task| task.0).collect()
+    }
+
+    #[test]
+    fn higher_priority_first_then_file_order() {
+        assert_eq!(
+            order(&queue(&[(3, 0, 1), (1, 0, 1), (2, 1, 2), (0, 1, 1)])),
+            [2, 0, 1, 3]
+        );
+    }
+
+    #[test]
+    fn an_agent_at_its_limit_holds_only_its_own_tasks() {
+        let mut queue = queue(&[(0, 0, 9), (1, 0, 8), (2, 1, 1), (3, 0, 7)]);
+        queue.set_limit(AgentId(0), 1);
+        assert_eq!(order(&queue), [0, 2]);
+        queue.occupy(AgentId(0));
+        assert_eq!(order(&queue), [2]);
+        queue.release(AgentId(0));
+        queue.remove(TaskId(0), AgentId(0), Decimal::from(9));
+        assert_eq!(order(&queue), [1, 2]);
+    }
+}

@@ -1,0 +1,387 @@
+//! The state of a run: what the rules need to know, and nothing that could be computed from the journal on demand.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::domain::{
+    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, GateId, Phase, Points,
+    QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
+};
+use crate::mission::{Plan, RunOptions};
+
+use super::event::{CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StopCause};
+use super::ready::ReadyQueue;
+
+/// A run's state: `fold(apply, journal)` over a fixed plan.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// The resolved mission.
+    pub plan: Arc<Plan>,
+    /// Where the session stands.
+    pub phase: RunPhase,
+    /// The options that hold.
+    pub options: RunOptions,
+    /// One for each task of the plan.
+    pub tasks: Vec<TaskState>,
+    /// One for each gate of the plan.
+    pub gates: Vec<GateState>,
+    /// Sums over all tasks, kept as they change.
+    pub counts: Counts,
+    /// Whether the mission threshold was missed: its score.
+    pub threshold_failed: Option<Points>,
+    pub(super) ready: ReadyQueue,
+    pub(super) slots: u32,
+    pub(super) turns_running: u32,
+    pub(super) exclusive: bool,
+    pub(super) gates_due: BTreeSet<GateId>,
+    pub(super) cascades_due: BTreeSet<(TaskId, TaskId)>,
+    pub(super) halted: bool,
+}
+
+/// Where a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunPhase {
+    /// No `run:started` yet.
+    New,
+    /// Working.
+    Running,
+    /// Ending what runs; nothing new starts.
+    Stopping(StopCause),
+    /// The session has ended; the run may be resumable.
+    Finished,
+}
+
+/// Sums over all tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Counts {
+    /// Tasks that are done.
+    pub done: u32,
+    /// Tasks that failed.
+    pub failed: u32,
+    /// Tasks that wait for a person.
+    pub awaiting: u32,
+    /// Tasks that hold a slot.
+    pub running: u32,
+    /// Done tasks by flag: clean.
+    pub clean: u32,
+    /// Done tasks by flag: relaxed.
+    pub relaxed: u32,
+    /// Done tasks by flag: unreviewed.
+    pub unreviewed: u32,
+    /// Done tasks by flag: unverified.
+    pub unverified: u32,
+    /// Done tasks by flag: degraded.
+    pub degraded: u32,
+    /// Done tasks by flag: below-threshold.
+    pub below_threshold: u32,
+    /// Tasks whose asked-for review gave no trustworthy verdict.
+    pub indeterminate: u32,
+    /// Tasks that needed more than one attempt.
+    pub reworked: u32,
+}
+
+impl Counts {
+    pub(super) fn of_flag(&mut self, flag: QualityFlag) -> &mut u32 {
+        match flag {
+            QualityFlag::Clean => &mut self.clean,
+            QualityFlag::Relaxed => &mut self.relaxed,
+            QualityFlag::Unreviewed => &mut self.unreviewed,
+            QualityFlag::Unverified => &mut self.unverified,
+            QualityFlag::Degraded => &mut self.degraded,
+            QualityFlag::BelowThreshold => &mut self.below_threshold,
+        }
+    }
+}
+
+/// A gate's state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateState {
+    /// Tasks of `afterTasks` that are not terminal yet.
+    pub open: u32,
+    /// What came out, once it was evaluated.
+    pub result: Option<GateResult>,
+    /// Whether a person let it pass.
+    pub overridden: bool,
+}
+
+impl GateState {
+    /// Whether what it blocks may start.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.overridden || self.result.as_ref().is_some_and(|result| result.passed)
+    }
+
+    /// Whether it failed and nobody overrode it.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        !self.overridden && self.result.as_ref().is_some_and(|result| !result.passed)
+    }
+}
+
+/// A task's state.
+#[derive(Debug, Clone, Default)]
+pub struct TaskState {
+    /// One of the seven states.
+    pub status: Status,
+    /// What goes on inside it.
+    pub phase: Option<Phase>,
+    /// Dependencies not done and gates not passed.
+    pub blockers: u32,
+    /// Number of the current or last attempt; 0 before the first.
+    pub attempt: u32,
+    /// Number of the current or last turn of the attempt.
+    pub turn: u32,
+    /// Kind of the attempt.
+    pub kind: AttemptKind,
+    /// Attempts of the current allowance.
+    pub tries: u32,
+    /// Fixes since the last execute or retry.
+    pub fixes: u32,
+    /// Retries of the current allowance.
+    pub retries: u32,
+    /// The turn in flight.
+    pub running: Option<Turn>,
+    /// What the last finished turn said.
+    pub output: OutputRefs,
+    /// Judging in progress.
+    pub judging: Option<Box<Judging>>,
+    /// What was found so far, the oldest first; carried into prompts and reviews.
+    pub feedback: Vec<Feedback>,
+    /// The last score.
+    pub points: Option<Points>,
+    /// For done tasks.
+    pub flag: Option<QualityFlag>,
+    /// For failed tasks.
+    pub mode: Option<FailureMode>,
+    /// Whether the last verdict of a review that was asked for could not be trusted.
+    pub indeterminate: bool,
+    /// For tasks that wait for a person.
+    pub waiting: Option<Waiting>,
+    /// How often a person was asked about it; makes the ids of approvals.
+    pub asked: u32,
+    /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
+    pub signature: Option<u64>,
+}
+
+/// The files that hold what a turn said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OutputRefs {
+    /// Standard output.
+    pub stdout: Option<FileRef>,
+    /// The result file; its `output`, where there is one, stands for standard output.
+    pub result: Option<FileRef>,
+}
+
+/// A turn in flight.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Requests refused or spawns failed so far.
+    pub failed_requests: u32,
+    /// When the next request may be made.
+    pub not_before: Option<Timestamp>,
+}
+
+/// Why a task waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The reason.
+    pub reason: WaitingReason,
+    /// For a refer: its cause.
+    pub cause: Option<Cause>,
+    /// The approval's number within the task.
+    pub number: u32,
+}
+
+impl Waiting {
+    /// Whether it is the judges, not a person, that are missing: such a task is asked about again on resume and
+    /// counts as indeterminate (section 20).
+    #[must_use]
+    pub fn is_for_judges(&self) -> bool {
+        self.reason == WaitingReason::Refer
+            && matches!(self.cause, Some(Cause::GateError | Cause::NoReviewer))
+    }
+}
+
+/// What an attempt was sent back with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feedback {
+    /// The attempt.
+    pub attempt: u32,
+    /// The stage that failed.
+    pub stage: Stage,
+    /// Why.
+    pub cause: Option<Cause>,
+    /// The points, where there are any.
+    pub points: Option<Points>,
+    /// Scores and reasoning per dimension.
+    pub dimensions: Vec<DimensionScore>,
+    /// What was found.
+    pub findings: Vec<Finding>,
+}
+
+/// Judging of the current attempt in progress.
+#[derive(Debug, Clone, Default)]
+pub struct Judging {
+    /// Whether the scan was asked for and has not come back.
+    pub scanning: bool,
+    /// What was seen of the files, once it was looked.
+    pub files: Vec<FileFact>,
+    /// One for each of the task's checks, once they were asked for.
+    pub checks: Vec<Option<CheckResult>>,
+    /// Round of the panel, from 1 once judges were asked.
+    pub round: u32,
+    /// The seats of the round.
+    pub seats: Vec<Seat>,
+}
+
+/// One seat of a panel, or the single seat of an evaluation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seat {
+    /// Who sits on it.
+    pub agent: AgentId,
+    /// The last call's try number.
+    pub tries: u32,
+    /// Requests that the provider refused so far in this round.
+    pub failed_requests: u32,
+    /// Why the last reply could not be read, while a strict reprompt is out.
+    pub strict: Option<String>,
+    /// When the call out may be made.
+    pub not_before: Option<Timestamp>,
+    /// Where it stands.
+    pub state: SeatState,
+}
+
+/// Where a seat stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SeatState {
+    /// A call is out.
+    Asked,
+    /// It gave scores.
+    Replied(SeatResult),
+    /// It could not be read to the end.
+    Unparsed(SeatResult),
+    /// It could not be asked.
+    Failed(FailureClass),
+}
+
+impl State {
+    /// The state before the first event.
+    #[must_use]
+    pub fn new(plan: Arc<Plan>) -> Self {
+        let tasks = plan
+            .task_ids()
+            .map(|id| {
+                let dependencies = plan.dependencies.of(id.index()).len();
+                let gates = plan.gates_before.of(id.index()).len();
+                let blockers =
+                    u32::try_from(dependencies + gates).expect("edges are counted in u32 by the loader");
+                TaskState {
+                    blockers,
+                    ..TaskState::default()
+                }
+            })
+            .collect();
+        let gates = plan
+            .gates
+            .iter()
+            .map(|gate| GateState {
+                open: u32::try_from(gate.after.len()).expect("edges are counted in u32 by the loader"),
+                result: None,
+                overridden: false,
+            })
+            .collect();
+        let mut ready = ReadyQueue::default();
+        for (index, agent) in plan.agents.iter().enumerate() {
+            if let Some(limit) = agent.spec.max_concurrent {
+                ready.set_limit(AgentId::from_index(index), limit);
+            }
+        }
+        Self {
+            plan,
+            phase: RunPhase::New,
+            options: RunOptions::default(),
+            tasks,
+            gates,
+            counts: Counts::default(),
+            threshold_failed: None,
+            ready,
+            slots: 0,
+            turns_running: 0,
+            exclusive: false,
+            gates_due: BTreeSet::new(),
+            cascades_due: BTreeSet::new(),
+            halted: false,
+        }
+    }
+
+    /// The state of a task.
+    #[must_use]
+    pub fn task(&self, id: TaskId) -> &TaskState {
+        &self.tasks[id.index()]
+    }
+
+    /// The state of a gate.
+    #[must_use]
+    pub fn gate(&self, id: GateId) -> &GateState {
+        &self.gates[id.index()]
+    }
+
+    /// Whether any selected task is not terminal: the run can be resumed.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        (self.counts.done + self.counts.failed) as usize != self.tasks.len()
+    }
+
+    /// Tasks that wait because judges, not people, are missing.
+    #[must_use]
+    pub fn parked_for_judges(&self) -> u32 {
+        // Only tasks that wait can be; the sum over all tasks is needed once a session.
+        let parked = self
+            .tasks
+            .iter()
+            .filter(|task| task.waiting.as_ref().is_some_and(Waiting::is_for_judges));
+        u32::try_from(parked.count()).unwrap_or(u32::MAX)
+    }
+
+    /// The turn of a task that is or was last in flight.
+    #[must_use]
+    pub fn current_turn(&self, task: TaskId) -> TurnId {
+        let state = self.task(task);
+        TurnId {
+            task,
+            attempt: state.attempt,
+            turn: state.turn,
+        }
+    }
+
+    /// Whether work may still be started.
+    #[must_use]
+    pub fn may_start_work(&self) -> bool {
+        self.phase == RunPhase::Running && !self.halted
+    }
+}
+
+impl TaskState {
+    /// Whether the task holds a slot: from assigned to the end of review.
+    #[must_use]
+    pub fn holds_slot(&self) -> bool {
+        matches!(
+            self.status,
+            Status::Assigned | Status::InProgress | Status::Review
+        )
+    }
+
+    /// The call to a seat that is out.
+    #[must_use]
+    pub fn seat_id(&self, seat: usize) -> Option<SeatId> {
+        let judging = self.judging.as_ref()?;
+        let seat_state = judging.seats.get(seat)?;
+        Some(SeatId {
+            attempt: self.attempt,
+            round: judging.round,
+            seat: u32::try_from(seat).ok()?,
+            attempt_try: seat_state.tries,
+        })
+    }
+}

@@ -1,0 +1,445 @@
+//! The journal: append-only, one line a record, group commit.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use crate::domain::Timestamp;
+use crate::engine::Event;
+
+use super::log_file::LogFile;
+use super::record::Record;
+
+/// Writes the journal of a run. After the first error it is poisoned: what failed is never tried again, since after a
+/// failed sync nobody can say what is on the disk.
+#[derive(Debug)]
+pub struct Journal<F> {
+    file: F,
+    path: PathBuf,
+    buffer: Vec<u8>,
+    next_seq: u64,
+    offset: u64,
+    starts_batch: bool,
+    unsynced: bool,
+    poisoned: bool,
+}
+
+/// The journal could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {path}: {source}; the run stops with the state that was durable")]
+pub struct JournalError {
+    /// The journal.
+    pub path: PathBuf,
+    /// What the file system said.
+    pub source: io::Error,
+}
+
+impl<F: LogFile> Journal<F> {
+    /// Goes on with a journal of `offset` bytes whose next event has number `next_seq`.
+    pub fn new(file: F, path: &Path, offset: u64, next_seq: u64) -> Self {
+        Self {
+            file,
+            path: path.to_owned(),
+            buffer: Vec::with_capacity(16 * 1024),
+            next_seq,
+            offset,
+            starts_batch: true,
+            unsynced: false,
+            poisoned: false,
+        }
+    }
+
+    /// Adds a record to the batch. Nothing is written yet.
+    ///
+    /// # Errors
+    /// [`JournalError`] if an event cannot be encoded, or the journal is poisoned.
+    pub fn push(&mut self, at: Timestamp, input: &str, events: &[Event]) -> Result<(), JournalError> {
+        self.check()?;
+        let encoded = Record::encode(
+            &mut self.buffer,
+            self.starts_batch,
+            self.next_seq,
+            at,
+            input,
+            events,
+        );
+        encoded.map_err(|error| self.poison(error.into()))?;
+        self.starts_batch = false;
+        self.next_seq += events.len() as u64;
+        Ok(())
+    }
+
+    /// Writes the batch without a sync: it survives the death of this process, not of the machine.
+    ///
+    /// # Errors
+    /// [`JournalError`]; the journal is poisoned then.
+    pub fn write(&mut self) -> Result<(), JournalError> {
+        self.check()?;
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        self.file
+            .append(&self.buffer)
+            .map_err(|error| self.poison(error))?;
+        self.offset += self.buffer.len() as u64;
+        self.buffer.clear();
+        self.unsynced = true;
+        Ok(())
+    }
+
+    /// Writes the batch and makes it survive a power loss: one write and one sync, or none if there is nothing new.
+    ///
+    /// # Errors
+    /// [`JournalError`]; the journal is poisoned then.
+    pub fn commit(&mut self) -> Result<(), JournalError> {
+        self.write()?;
+        if self.unsynced {
+            self.file.sync().map_err(|error| self.poison(error))?;
+            self.unsynced = false;
+            self.starts_batch = true;
+        }
+        Ok(())
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number that the next event gets.
+    #[must_use]
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    fn check(&self) -> Result<(), JournalError> {
+        if self.poisoned {
+            let source = io::Error::other("an earlier write or sync failed");
+            return Err(JournalError {
+                path: self.path.clone(),
+                source,
+            });
+        }
+        Ok(())
+    }
+
+    fn poison(&mut self, source: io::Error) -> JournalError {
+        self.poisoned = true;
+        JournalError {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+/// A journal whose middle cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DamagedJournal {
+    /// Bytes were changed.
+    #[error(
+        "{path} is damaged at line {line}, byte {byte}: {what}; {after} readable record(s) follow, so this is not \
+         the torn end of an interrupted write. Nothing was changed. Restore the file from a backup, or start a new run"
+    )]
+    Damaged {
+        /// The journal.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Offset of the line's first byte.
+        byte: u64,
+        /// What is wrong.
+        what: String,
+        /// Readable records behind it.
+        after: u64,
+    },
+    /// The file system said no.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Reads a journal record by record, up to the last complete one.
+pub struct Reader<R = BufReader<File>> {
+    input: R,
+    path: PathBuf,
+    line: Vec<u8>,
+    line_number: u64,
+    offset: u64,
+    next_seq: u64,
+    torn: Option<u64>,
+    done: bool,
+}
+
+impl Reader {
+    /// Opens a journal.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, DamagedJournal> {
+        let file = File::open(path).map_err(|source| DamagedJournal::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self::new(BufReader::with_capacity(256 * 1024, file), path))
+    }
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads from anything.
+    pub fn new(input: R, path: &Path) -> Self {
+        Self {
+            input,
+            path: path.to_owned(),
+            line: Vec::new(),
+            line_number: 0,
+            offset: 0,
+            next_seq: 1,
+            torn: None,
+            done: false,
+        }
+    }
+
+    /// The next record; `None` at the end, a torn tail included.
+    ///
+    /// # Errors
+    /// [`DamagedJournal`] when what cannot be read is not the tail of an interrupted write.
+    pub fn next_record(&mut self) -> Result<Option<Record>, DamagedJournal> {
+        if self.done || !self.read_line()? {
+            return Ok(None);
+        }
+        match self.decode_line() {
+            Ok(record) => {
+                self.offset += self.line.len() as u64;
+                self.next_seq = record.seq + record.events.len() as u64;
+                Ok(Some(record))
+            }
+            Err(what) => self.tail_or_damage(what).map(|()| None),
+        }
+    }
+
+    /// Bytes up to the end of the last good record.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number that the next event gets.
+    #[must_use]
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    /// Length of the torn tail that was found, if any.
+    #[must_use]
+    pub fn torn(&self) -> Option<u64> {
+        self.torn
+    }
+
+    fn read_line(&mut self) -> Result<bool, DamagedJournal> {
+        self.line.clear();
+        self.line_number += 1;
+        let read = self.input.read_until(b'\n', &mut self.line);
+        let read = read.map_err(|source| DamagedJournal::Io {
+            path: self.path.clone(),
+            source,
+        })?;
+        Ok(read > 0)
+    }
+
+    fn decode_line(&self) -> Result<Record, String> {
+        let line = self
+            .line
+            .strip_suffix(b"\n")
+            .ok_or("it ends in the middle of a record")?;
+        let record = Record::decode(line)?;
+        if record.seq != self.next_seq {
+            return Err(format!(
+                "it holds event {} where {} should follow",
+                record.seq, self.next_seq
+            ));
+        }
+        Ok(record)
+    }
+
+    /// A line cannot be read. It is the tail of an interrupted write if no later batch was written: a batch is only
+    /// begun once everything before it is synced. Even then the line must look torn, that is cut short or with blocks
+    /// that never reached the disk; a complete line with changed bytes is damage.
+    fn tail_or_damage(&mut self, what: String) -> Result<(), DamagedJournal> {
+        let (line, byte) = (self.line_number, self.offset);
+        let mut tail = self.line.len() as u64;
+        let mut looks_torn = looks_torn(&self.line);
+        let (mut after, mut later_batch) = (0, false);
+        while self.read_line()? {
+            tail += self.line.len() as u64;
+            looks_torn |= self::looks_torn(&self.line);
+            if let Some(Ok(record)) = self.line.strip_suffix(b"\n").map(Record::decode) {
+                after += 1;
+                later_batch |= record.starts_batch();
+            }
+        }
+        self.done = true;
+        if later_batch || !looks_torn {
+            return Err(DamagedJournal::Damaged {
+                path: self.path.clone(),
+                line,
+                byte,
+                what,
+                after,
+            });
+        }
+        self.torn = Some(tail);
+        Ok(())
+    }
+}
+
+fn looks_torn(line: &[u8]) -> bool {
+    !line.ends_with(b"\n") || line.contains(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::store::double::{Fate, MemoryLog};
+
+    fn warning(text: &str) -> Event {
+        Event::Warning {
+            message: text.to_owned(),
+        }
+    }
+
+    fn read_all(bytes: &[u8]) -> Result<(Vec<Record>, u64, Option<u64>), DamagedJournal> {
+        let mut reader = Reader::new(bytes, Path::new("journal.jsonl"));
+        let mut records = Vec::new();
+        while let Some(record) = reader.next_record()? {
+            records.push(record);
+        }
+        Ok((records, reader.offset(), reader.torn()))
+    }
+
+    /// Batches of 1 to 3 records each.
+    fn journal(log: &mut MemoryLog, batches: &[usize]) -> Result<(), JournalError> {
+        let mut journal = Journal::new(log, Path::new("journal.jsonl"), 0, 1);
+        for (batch, records) in batches.iter().enumerate() {
+            for record in 0..*records {
+                let events = [warning(&format!("{batch}.{record}")), warning("beside it")];
+                journal.push(Timestamp(batch as u64), "warn", &events)?;
+            }
+            journal.commit()?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_batch_costs_one_write_and_one_sync() {
+        let mut log = MemoryLog::default();
+        journal(&mut log, &[3, 1, 2]).unwrap();
+        assert_eq!((log.appends, log.syncs), (3, 3));
+        let (records, _, torn) = read_all(&log.bytes).unwrap();
+        assert_eq!((records.len(), torn), (6, None));
+        assert_eq!(
+            records.iter().map(|record| record.seq).collect::<Vec<_>>(),
+            [1, 3, 5, 7, 9, 11]
+        );
+        let batches: Vec<_> = records.iter().map(Record::starts_batch).collect();
+        assert_eq!(batches, [true, false, false, true, true, false]);
+    }
+
+    #[test]
+    fn nothing_new_costs_nothing() {
+        let mut log = MemoryLog::default();
+        let mut journal = Journal::new(&mut log, Path::new("j"), 0, 1);
+        journal.commit().unwrap();
+        journal.push(Timestamp(0), "warn", &[warning("x")]).unwrap();
+        journal.commit().unwrap();
+        journal.commit().unwrap();
+        assert_eq!((log.appends, log.syncs), (1, 1));
+    }
+
+    #[test]
+    fn a_failed_sync_is_never_tried_again() {
+        let mut log = MemoryLog {
+            fail_sync_after: Some(1),
+            ..MemoryLog::default()
+        };
+        let mut journal = Journal::new(&mut log, Path::new("j"), 0, 1);
+        journal.push(Timestamp(0), "warn", &[warning("x")]).unwrap();
+        journal.commit().unwrap();
+        journal.push(Timestamp(0), "warn", &[warning("y")]).unwrap();
+        assert!(journal.commit().is_err());
+        assert!(journal.push(Timestamp(0), "warn", &[warning("z")]).is_err());
+        assert!(journal.commit().is_err());
+        assert_eq!(log.syncs, 2);
+    }
+
+    #[test]
+    fn a_journal_cut_at_any_byte_of_its_last_batch_loses_only_that() {
+        let mut log = MemoryLog::default();
+        journal(&mut log, &[2, 2]).unwrap();
+        let last_batch = log.synced_before_last;
+        for cut in last_batch..log.bytes.len() {
+            let (records, offset, torn) = read_all(&log.bytes[..cut]).unwrap();
+            assert!(records.len() >= 2 && records.len() < 4, "cut at {cut}");
+            assert_eq!(torn.unwrap_or(0) + offset, cut as u64);
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_anywhere_is_damage_and_is_named() {
+        let mut log = MemoryLog::default();
+        journal(&mut log, &[2, 1]).unwrap();
+        for byte in 0..log.bytes.len() {
+            let mut bytes = log.bytes.clone();
+            bytes[byte] ^= 0x10;
+            if byte == bytes.len() - 1 {
+                continue; // The last line feed: indistinguishable from a cut, and nothing is lost but that record.
+            }
+            match read_all(&bytes) {
+                Err(DamagedJournal::Damaged {
+                    line, byte: start, ..
+                }) => {
+                    assert!(
+                        start <= byte as u64 && line <= 3,
+                        "flip at {byte} named line {line}, byte {start}"
+                    );
+                }
+                other => panic!("flip at {byte} went unnoticed: {other:?}"),
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever was not synced may be lost, cut or zeroed: every synced record is there, and what is read is a
+        /// prefix of what was written.
+        #[test]
+        fn synced_records_survive_every_crash(
+            batches in prop::collection::vec(1usize..4, 1..6),
+            crash_at in 0usize..12,
+            fate in prop_oneof![
+                Just(Fate::Lost),
+                (0usize..2000).prop_map(Fate::Cut),
+                (0usize..2000, 0usize..600).prop_map(|(from, len)| Fate::Zeroed(from, len)),
+            ],
+        ) {
+            let mut log = MemoryLog { crash_at: Some(crash_at), ..MemoryLog::default() };
+            let _ = journal(&mut log, &batches);
+            let synced_records = log.synced_records();
+            let written = log.bytes.clone();
+            let disk = log.after_crash(fate);
+            let (records, offset, _) = read_all(&disk).expect("a crash must not look like damage");
+            prop_assert!(records.len() >= synced_records, "{} of {} synced records", records.len(), synced_records);
+            prop_assert!(written.starts_with(&disk[..usize::try_from(offset).unwrap()]));
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let _ = read_all(&bytes);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Where things are below `.polpo/`.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::domain::{RunId, TurnId};
+use crate::engine::SeatId;
+
+use super::file_util::{create_dir_durable, replace_file};
+
+/// The format of the state folder. A newer one is refused.
+const FORMAT: u32 = 1;
+
+/// A state folder, `.polpo/` by default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateFolder {
+    root: PathBuf,
+}
+
+/// Why a state folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// Written by a newer version.
+    #[error(
+        "{path} has state format {found}, this version of quorum knows up to {FORMAT}; use a newer quorum"
+    )]
+    Newer {
+        /// The folder's VERSION file.
+        path: PathBuf,
+        /// What it says.
+        found: u32,
+    },
+    /// The VERSION file says something else.
+    #[error("{path} does not hold a format number; is this really a quorum state folder?")]
+    NotAFolder {
+        /// The folder's VERSION file.
+        path: PathBuf,
+    },
+    /// The file system said no.
+    #[error("cannot use the state folder {path}: {source}")]
+    Io {
+        /// What was touched.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+impl StateFolder {
+    /// The folder at `root`, existing or not. Relative paths are made absolute by the current directory.
+    ///
+    /// # Errors
+    /// When the current directory is gone.
+    pub fn at(root: &Path) -> io::Result<Self> {
+        Ok(Self {
+            root: std::path::absolute(root)?,
+        })
+    }
+
+    /// The folder's path, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Makes the folder, if it is not there, and checks its format.
+    ///
+    /// # Errors
+    /// [`FolderError`]
+    pub fn create(&self) -> Result<(), FolderError> {
+        let version = self.root.join("VERSION");
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| FolderError::Io { path, source }
+        };
+        create_dir_durable(&self.root).map_err(io(&self.root))?;
+        if !version.exists() {
+            replace_file(&version, format!("{FORMAT}\n").as_bytes()).map_err(io(&version))?;
+            // The state must never be committed by accident: it holds prompts and outputs.
+            let ignore = self.root.join(".gitignore");
+            replace_file(&ignore, b"*\n").map_err(io(&ignore))?;
+        }
+        create_dir_durable(&self.root.join("runs")).map_err(io(&self.root))?;
+        self.check()
+    }
+
+    /// Checks the format of an existing folder; a missing folder is fine.
+    ///
+    /// # Errors
+    /// [`FolderError`]
+    pub fn check(&self) -> Result<(), FolderError> {
+        let path = self.root.join("VERSION");
+        match fs::read_to_string(&path) {
+            Ok(text) => match text.trim().parse::<u32>() {
+                Ok(found) if found > FORMAT => Err(FolderError::Newer { path, found }),
+                Ok(_) => Ok(()),
+                Err(_) => Err(FolderError::NotAFolder { path }),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(FolderError::Io { path, source }),
+        }
+    }
+
+    /// The lock file of the one writer.
+    #[must_use]
+    pub fn lock_path(&self) -> PathBuf {
+        self.root.join("lock")
+    }
+
+    /// The folder of one run.
+    #[must_use]
+    pub fn run(&self, id: &RunId) -> RunFolder {
+        RunFolder {
+            root: self.root.join("runs").join(id.as_str()),
+            id: id.clone(),
+        }
+    }
+
+    /// All runs that have a journal, oldest first.
+    ///
+    /// # Errors
+    /// When the folder cannot be read; a missing folder has no runs.
+    pub fn runs(&self) -> io::Result<Vec<RunFolder>> {
+        let entries = match fs::read_dir(self.root.join("runs")) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut runs = Vec::new();
+        for entry in entries {
+            let name = entry?.file_name();
+            let id = name.to_str().and_then(|name| RunId::new(name).ok());
+            runs.extend(id.map(|id| self.run(&id)).filter(|run| run.journal().is_file()));
+        }
+        runs.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(runs)
+    }
+}
+
+/// The folder of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    root: PathBuf,
+    id: RunId,
+}
+
+impl RunFolder {
+    /// The run.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// The folder's path, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Makes the folder, durable.
+    ///
+    /// # Errors
+    /// Whatever the file system says; `AlreadyExists` if the run id is taken.
+    pub fn create(&self) -> io::Result<()> {
+        if self.root.exists() {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                format!("run '{}' exists already", self.id),
+            ));
+        }
+        create_dir_durable(&self.spool())
+    }
+
+    /// The frozen mission.
+    #[must_use]
+    pub fn mission(&self) -> PathBuf {
+        self.root.join("mission.yaml")
+    }
+
+    /// The append-only truth.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.root.join("journal.jsonl")
+    }
+
+    /// The snapshot for readers.
+    #[must_use]
+    pub fn snapshot(&self) -> PathBuf {
+        self.root.join("state.json")
+    }
+
+    /// The keeper's record of exits.
+    #[must_use]
+    pub fn exits(&self) -> PathBuf {
+        self.root.join("exits.log")
+    }
+
+    /// The folder of prompts, outputs and replies.
+    #[must_use]
+    pub fn spool(&self) -> PathBuf {
+        self.root.join("spool")
+    }
+
+    /// One file of the spool.
+    #[must_use]
+    pub fn spool_file(&self, name: &SpoolName) -> PathBuf {
+        self.spool().join(name.to_string())
+    }
+}
+
+/// The name of a file in the spool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SpoolName {
+    /// What a worker was told.
+    Prompt(TurnId),
+    /// What it said.
+    Out(TurnId),
+    /// What it wrote to standard error.
+    Err(TurnId),
+    /// What it claims in its result file.
+    Result(TurnId),
+    /// Where it may drop questions, delegations, progress.
+    Drop(TurnId),
+    /// What a check printed.
+    Check(crate::domain::TaskId, u32, u32),
+    /// What a reviewer was asked.
+    Request(crate::domain::TaskId, SeatId),
+    /// The same as JSON, for command judges.
+    Review(crate::domain::TaskId, SeatId),
+    /// What a reviewer replied.
+    Reply(crate::domain::TaskId, SeatId),
+    /// What a command judge wrote to standard error.
+    ReplyErr(crate::domain::TaskId, SeatId),
+}
+
+impl fmt::Display for SpoolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seat = |f: &mut fmt::Formatter<'_>, task: crate::domain::TaskId, seat: &SeatId, kind: &str| {
+            // The try counts on over the rounds of a seat, so round and try together name the call.
+            write!(
+                f,
+                "{}.{}.judge.{}.{}-{}.{kind}",
+                task.0, seat.attempt, seat.seat, seat.round, seat.attempt_try
+            )
+        };
+        match self {
+            Self::Prompt(turn) => write!(f, "{turn}.prompt"),
+            Self::Out(turn) => write!(f, "{turn}.out"),
+            Self::Err(turn) => write!(f, "{turn}.err"),
+            Self::Result(turn) => write!(f, "{turn}.result"),
+            Self::Drop(turn) => write!(f, "{turn}.drop"),
+            Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
+            Self::Request(task, id) => seat(f, *task, id, "request"),
+            Self::Review(task, id) => seat(f, *task, id, "review"),
+            Self::Reply(task, id) => seat(f, *task, id, "reply"),
+            Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_format_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateFolder::at(&folder.path().join(".polpo")).unwrap();
+        state.create().unwrap();
+        state.create().unwrap();
+        fs::write(state.path().join("VERSION"), "2\n").unwrap();
+        assert!(matches!(state.check(), Err(FolderError::Newer { found: 2, .. })));
+        fs::write(state.path().join("VERSION"), "soup").unwrap();
+        assert!(matches!(state.check(), Err(FolderError::NotAFolder { .. })));
+    }
+}

@@ -1,0 +1,177 @@
+//! The lock of the one writer: advisory, exclusive, released by the kernel when its holder dies.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use fs2::FileExt;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Timestamp;
+
+/// Holds the state folder for writing until dropped.
+#[derive(Debug)]
+pub struct Lock {
+    // Closing the file releases the lock; the content stays behind as a hint that no longer counts.
+    _file: File,
+}
+
+/// Who holds a lock, as written inside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Holder {
+    /// Process id.
+    pub pid: u32,
+    /// Host name.
+    pub host: String,
+    /// When it took the lock.
+    pub started_at: String,
+    /// What it does.
+    pub command: String,
+}
+
+/// Why the lock could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody else writes.
+    #[error("{path} is held by {}", describe(holder.as_ref()))]
+    Held {
+        /// The lock file.
+        path: PathBuf,
+        /// Who holds it, if it could be read.
+        holder: Option<Holder>,
+    },
+    /// The file system said no.
+    #[error("cannot lock {path}: {source}")]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+fn describe(holder: Option<&Holder>) -> String {
+    holder.map_or_else(
+        || "another process".to_owned(),
+        |h| {
+            format!(
+                "process {} on {} since {} ({})",
+                h.pid, h.host, h.started_at, h.command
+            )
+        },
+    )
+}
+
+impl Lock {
+    /// Takes the lock, or says who has it. Never waits.
+    ///
+    /// # Errors
+    /// [`LockError`]
+    pub fn take(path: &Path, command: &str) -> Result<Self, LockError> {
+        let io = |source| LockError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        loop {
+            let mut file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
+                .map_err(io)?;
+            match FileExt::try_lock(&file) {
+                Ok(()) => {}
+                Err(fs2::TryLockError::WouldBlock) => {
+                    return Err(LockError::Held {
+                        path: path.to_owned(),
+                        holder: read_holder(&mut file),
+                    });
+                }
+                Err(fs2::TryLockError::Error(error)) => return Err(io(error)),
+            }
+            // Somebody may have deleted the file between our open and our lock: then we hold nothing that counts.
+            let same = std::fs::metadata(path).is_ok_and(|there| {
+                file.metadata()
+                    .is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+            });
+            if same {
+                write_holder(&mut file, command).map_err(io)?;
+                return Ok(Self { _file: file });
+            }
+        }
+    }
+
+    /// Who holds the lock right now; `None` if nobody does.
+    ///
+    /// # Errors
+    /// When the lock file exists and cannot be opened.
+    pub fn holder(path: &Path) -> io::Result<Option<Option<Holder>>> {
+        let mut file = match OpenOptions::new().read(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match FileExt::try_lock_shared(&file) {
+            Ok(()) => Ok(None),
+            Err(fs2::TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
+            Err(fs2::TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn read_holder(file: &mut File) -> Option<Holder> {
+    let mut text = String::new();
+    file.take(4096).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn write_holder(file: &mut File, command: &str) -> io::Result<()> {
+    let holder = Holder {
+        pid: std::process::id(),
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        started_at: Timestamp::now().to_rfc3339(),
+        command: command.to_owned(),
+    };
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(&serde_json::to_vec(&holder)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_writer_is_told_who_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = Lock::take(&path, "run").unwrap();
+        let Err(LockError::Held {
+            holder: Some(holder), ..
+        }) = Lock::take(&path, "run")
+        else {
+            panic!("two writers")
+        };
+        assert_eq!(holder.pid, std::process::id());
+        assert!(Lock::holder(&path).unwrap().is_some());
+        drop(first);
+        assert!(Lock::holder(&path).unwrap().is_none());
+        Lock::take(&path, "run").unwrap();
+    }
+
+    #[test]
+    fn a_deleted_lock_file_does_not_make_two_writers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = Lock::take(&path, "run").unwrap();
+        std::fs::remove_file(&path).unwrap();
+        // The path is free now; who takes it holds the file that others will see.
+        let second = Lock::take(&path, "run").unwrap();
+        drop(first);
+        assert!(matches!(Lock::take(&path, "run"), Err(LockError::Held { .. })));
+        drop(second);
+    }
+}

@@ -1,0 +1,21 @@
+//! The state folder `.polpo/`: lock, journal, snapshot, layout.
+//!
+//! The journal is the truth and everything else is derived. A record is durable before anything it decided happens;
+//! a failed sync is never tried again.
+
+mod file_util;
+mod journal;
+mod layout;
+mod lock;
+mod log_file;
+mod record;
+
+#[cfg(test)]
+mod double;
+
+pub use file_util::{create_dir_durable, replace_file, sync_parent};
+pub use journal::{DamagedJournal, Journal, JournalError, Reader};
+pub use layout::{FolderError, RunFolder, SpoolName, StateFolder};
+pub use lock::{Holder, Lock, LockError};
+pub use log_file::{FsLog, LogFile};
+pub use record::Record;
