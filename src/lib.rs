@@ -3,9 +3,11 @@
 //! Data flows one way. Every module is a room with one job, and imports point only downwards in this list:
 //! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
 
+pub mod agents;
 pub mod domain;
 pub mod engine;
 pub mod judging;
 pub mod keeper;
 pub mod mission;
+pub mod review;
 pub mod store;

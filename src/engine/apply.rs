@@ -25,9 +25,13 @@ pub fn apply(state: &mut State, event: &Event) {
         Event::RunResumed { options, .. } => {
             state.options = (**options).clone();
             state.phase = RunPhase::Running;
+            state.stop = None;
             state.threshold_failed = None;
         }
-        Event::Stopping { cause } => state.phase = RunPhase::Stopping(*cause),
+        Event::Stopping { cause } => {
+            state.phase = RunPhase::Stopping;
+            state.stop = Some(*cause);
+        }
         Event::RunFinished { .. } => state.phase = RunPhase::Finished,
         Event::GateEvaluated { gate, result } => {
             let gate_state = &mut state.gates[gate.index()];

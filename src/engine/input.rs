@@ -171,3 +171,21 @@ pub struct SeatFailure {
     /// Randomness for the back-off, 0 to 1000.
     pub jitter: u16,
 }
+
+impl TurnEnd {
+    /// The end of a turn that the runner itself called off.
+    #[must_use]
+    pub fn interrupted(turn: TurnId) -> Self {
+        Self {
+            turn,
+            exit: Exit::default(),
+            interrupted: true,
+            output: None,
+            stderr: None,
+            result: None,
+            duration: Millis::default(),
+            usage: Usage::default(),
+            model: None,
+        }
+    }
+}

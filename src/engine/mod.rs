@@ -42,6 +42,12 @@ pub fn evaluate_gate(state: &State, gate: crate::domain::GateId) -> GateResult {
     decide::evaluate_gate(state, gate)
 }
 
+/// The agents that a run would need: who works, and who would be asked to judge.
+#[must_use]
+pub fn agents_needed(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {
+    decide::agents_needed(state)
+}
+
 /// The mission's score over its done tasks; `None` if none has a score (section 14).
 #[must_use]
 pub fn mission_score(state: &State) -> Option<crate::domain::Points> {

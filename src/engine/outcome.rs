@@ -4,7 +4,7 @@
 use crate::domain::OutcomeClass;
 
 use super::event::StopCause;
-use super::state::{RunPhase, State};
+use super::state::State;
 
 /// What a session ended with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
     let for_judges = state.parked_for_judges();
     let accounted = counts.done + counts.failed;
     let holds = |class: OutcomeClass| match class {
-        OutcomeClass::Interrupted => state.phase == RunPhase::Stopping(StopCause::Interrupted),
-        OutcomeClass::Terminated => state.phase == RunPhase::Stopping(StopCause::Terminated),
-        OutcomeClass::Limit => state.phase == RunPhase::Stopping(StopCause::TimeLimit),
+        OutcomeClass::Interrupted => state.stop == Some(StopCause::Interrupted),
+        OutcomeClass::Terminated => state.stop == Some(StopCause::Terminated),
+        OutcomeClass::Limit => state.stop == Some(StopCause::TimeLimit),
         OutcomeClass::TaskFailed => counts.failed > 0,
         OutcomeClass::GateFailed => state.gates.iter().any(super::state::GateState::has_failed),
         OutcomeClass::Indeterminate => {

@@ -19,6 +19,8 @@ pub struct State {
     pub plan: Arc<Plan>,
     /// Where the session stands.
     pub phase: RunPhase,
+    /// Why the session stops or stopped before its work was done.
+    pub stop: Option<StopCause>,
     /// The options that hold.
     pub options: RunOptions,
     /// One for each task of the plan.
@@ -46,7 +48,7 @@ pub enum RunPhase {
     /// Working.
     Running,
     /// Ending what runs; nothing new starts.
-    Stopping(StopCause),
+    Stopping,
     /// The session has ended; the run may be resumable.
     Finished,
 }
@@ -300,6 +302,7 @@ impl State {
         Self {
             plan,
             phase: RunPhase::New,
+            stop: None,
             options: RunOptions::default(),
             tasks,
             gates,

@@ -23,7 +23,7 @@ use super::input::Input;
 use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
-pub(super) use schedule::{evaluate_gate, mission_score, needs_prompt};
+pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]
@@ -40,7 +40,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Warn(message) => vec![Event::Warning {
             message: message.clone(),
         }],
-        _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping(_)) => Vec::new(),
+        _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
         Input::Advance => schedule::advance(state),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{FailureMode, GateId, Points, Status};
+use crate::domain::{AgentId, FailureMode, GateId, Points, Status};
 use crate::engine::event::{Event, GateResult, KeeperRef};
 use crate::engine::outcome::outcome;
 use crate::engine::state::{RunPhase, State};
@@ -15,6 +15,7 @@ use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
 use super::draft::Draft;
+use super::stages::{JudgedBy, judged_by};
 use super::{stages, turns};
 
 /// Decides what the state makes due.
@@ -149,7 +150,7 @@ pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
 fn is_over(state: &State) -> bool {
     match state.phase {
         RunPhase::Running => state.slots == 0,
-        RunPhase::Stopping(_) => state.turns_running == 0,
+        RunPhase::Stopping => state.turns_running == 0,
         RunPhase::New | RunPhase::Finished => false,
     }
 }
@@ -169,6 +170,19 @@ fn finish(state: &State) -> Vec<Event> {
         conditions: outcome.conditions,
         allowed: outcome.allowed,
     }]
+}
+
+/// The agents that a run would need: who works, and who would be asked to judge.
+#[must_use]
+pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
+    let mut needed = BTreeSet::new();
+    for id in state.plan.task_ids() {
+        needed.insert(state.plan.task(id).agent);
+        if let JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) = judged_by(state, id) {
+            needed.extend(agents);
+        }
+    }
+    needed
 }
 
 /// Σ(score × priority) / Σ(priority) over done tasks with a score; `None` if there is none (section 14).

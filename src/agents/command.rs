@@ -1,0 +1,252 @@
+//! Commands: how an agent's command line, its environment and its files come together (mission format, "The contract
+//! of a command agent"). Also used for checks and command judges, which get the same clean environment.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::keeper;
+use crate::mission::model::CommandLine;
+
+/// Variables of our own environment that a child inherits; everything else it must be given.
+const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
+/// Where programs are looked for when PATH is not set.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+const SHELL: &str = "/bin/sh";
+
+/// A command line whose program was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Absolute path. A bare name would make every start of it search, and fork instead of spawn.
+    path: PathBuf,
+    line: CommandLine,
+}
+
+impl Program {
+    /// Finds the program of a command line, relative paths in `cwd`.
+    ///
+    /// # Errors
+    /// When there is no such executable; the message names it.
+    pub fn resolve(line: &CommandLine, cwd: &Path) -> io::Result<Self> {
+        let name = match line {
+            CommandLine::Argv(argv) => argv.first().map_or("", String::as_str),
+            CommandLine::Shell(_) => SHELL,
+        };
+        let path_variable = std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned());
+        Ok(Self {
+            path: keeper::resolve(name, &path_variable, cwd)?,
+            line: line.clone(),
+        })
+    }
+
+    /// The argument list with placeholders filled in. In a list they are text within one argument; in a shell string
+    /// they become positional parameters, so that no task title is ever read as shell code.
+    #[must_use]
+    pub fn argv(&self, placeholders: &Placeholders<'_>) -> Vec<String> {
+        let program = self.path.to_string_lossy().into_owned();
+        match &self.line {
+            CommandLine::Argv(argv) => {
+                let arguments = argv.iter().skip(1).map(|argument| placeholders.fill(argument));
+                std::iter::once(program).chain(arguments).collect()
+            }
+            CommandLine::Shell(script) => {
+                let mut argv = vec![program, "-c".to_owned(), positional(script), "quorum".to_owned()];
+                argv.extend(placeholders.values().map(|(_, value)| value.to_owned()));
+                argv
+            }
+        }
+    }
+}
+
+/// The argument list of a check: one line runs under `sh -c`, several under `bash -euo pipefail`.
+#[must_use]
+pub fn check_argv(command: &str) -> Vec<String> {
+    let command = command.trim();
+    let argv: &[&str] = if command.contains('\n') {
+        &["/usr/bin/env", "bash", "-euo", "pipefail", "-c", command]
+    } else {
+        &[SHELL, "-c", command]
+    };
+    argv.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+/// What may stand in braces in a command line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Placeholders<'a> {
+    /// `{task}`: the task's title.
+    pub task: &'a str,
+    /// `{attempt}`: the number of the attempt.
+    pub attempt: &'a str,
+    /// `{promptFile}`: the path of the prompt.
+    pub prompt_file: &'a str,
+    /// `{workspace}`: the path of the workspace.
+    pub workspace: &'a str,
+}
+
+impl<'a> Placeholders<'a> {
+    fn values(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
+        [
+            ("{task}", self.task),
+            ("{attempt}", self.attempt),
+            ("{promptFile}", self.prompt_file),
+            ("{workspace}", self.workspace),
+        ]
+        .into_iter()
+    }
+
+    /// One pass, so that a title which contains a placeholder is not expanded again.
+    fn fill(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find('{') {
+            out.push_str(&rest[..start]);
+            rest = &rest[start..];
+            match self.values().find(|(name, _)| rest.starts_with(name)) {
+                Some((name, value)) => {
+                    out.push_str(value);
+                    rest = &rest[name.len()..];
+                }
+                None => {
+                    out.push('{');
+                    rest = &rest[1..];
+                }
+            }
+        }
+        out + rest
+    }
+}
+
+/// Replaces placeholders in a shell script by quoted positional parameters, whatever quotes they stand in.
+fn positional(script: &str) -> String {
+    let names: Vec<&str> = Placeholders::default().values().map(|(name, _)| name).collect();
+    let mut out = String::with_capacity(script.len() + 16);
+    let mut rest = script;
+    let (mut single, mut double) = (false, false);
+    while let Some(c) = rest.chars().next() {
+        if let Some((index, name)) = names
+            .iter()
+            .enumerate()
+            .find(|(_, name)| rest.starts_with(**name))
+        {
+            let parameter = format!("${{{}}}", index + 1);
+            out.push_str(&match (single, double) {
+                (true, _) => format!("'\"{parameter}\"'"),
+                (false, true) => parameter,
+                (false, false) => format!("\"{parameter}\""),
+            });
+            rest = &rest[name.len()..];
+            continue;
+        }
+        match c {
+            '\'' if !double => single = !single,
+            '"' if !single => double = !double,
+            '\\' if !single => {
+                out.push(c);
+                rest = &rest[1..];
+                if let Some(escaped) = rest.chars().next() {
+                    out.push(escaped);
+                    rest = &rest[escaped.len_utf8()..];
+                }
+                continue;
+            }
+            _ => {}
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+/// The clean environment of every child: what it inherits, what `env` names, what quorum tells it.
+#[must_use]
+pub fn environment(own: &[(String, String)], quorum: Vec<(String, String)>) -> Vec<(String, String)> {
+    let inherited = INHERITED
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let mut environment: Vec<(String, String)> = inherited.collect();
+    if !environment.iter().any(|(name, _)| name == "PATH") {
+        environment.push(("PATH".to_owned(), DEFAULT_PATH.to_owned()));
+    }
+    environment.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
+    environment.extend(own.iter().cloned());
+    environment.retain(|(name, _)| !quorum.iter().any(|(own, _)| own == name));
+    environment.extend(quorum);
+    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    const TRICKY: &str = "a 'b' \"c\" $(touch owned) `x` ; {attempt} \\";
+
+    fn placeholders() -> Placeholders<'static> {
+        Placeholders {
+            task: TRICKY,
+            attempt: "2",
+            prompt_file: "/p q",
+            workspace: "/w",
+        }
+    }
+
+    #[test]
+    fn a_list_is_filled_as_text() {
+        let line = CommandLine::Argv(vec!["sh".into(), "x-{task}".into(), "{attempt}{nope}{".into()]);
+        let program = Program::resolve(&line, Path::new("/")).unwrap();
+        let argv = program.argv(&placeholders());
+        assert!(Path::new(&argv[0]).is_absolute());
+        assert_eq!(argv[1..], [format!("x-{TRICKY}"), "2{nope}{".to_owned()]);
+    }
+
+    #[test]
+    fn in_a_shell_string_no_title_is_ever_code() {
+        for script in [
+            "printf %s {task}",
+            "printf %s \"{task}\"",
+            "printf %s '{task}'",
+            "x=\\\"; printf %s {task}",
+            "printf '%s' \"$(printf %s {task})\"",
+        ] {
+            let program = Program::resolve(&CommandLine::Shell(script.to_owned()), Path::new("/")).unwrap();
+            let argv = program.argv(&placeholders());
+            let folder = tempfile::tempdir().unwrap();
+            let output = Command::new(&argv[0])
+                .args(&argv[1..])
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), TRICKY, "{script}");
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{script}");
+        }
+    }
+
+    #[test]
+    fn the_environment_is_clean_and_ours_wins() {
+        let own = [
+            ("PATH".to_owned(), "/agent".to_owned()),
+            ("QUORUM_TASK".to_owned(), "forged".to_owned()),
+        ];
+        let environment = environment(&own, vec![("QUORUM_TASK".to_owned(), "real".to_owned())]);
+        let get = |name: &str| {
+            let all: Vec<_> = environment
+                .iter()
+                .filter(|(n, _)| n == name)
+                .map(|(_, v)| v.as_str())
+                .collect();
+            all.join("|")
+        };
+        assert_eq!(
+            (get("PATH").as_str(), get("QUORUM_TASK").as_str()),
+            ("/agent", "real")
+        );
+        assert!(environment.iter().all(|(name, _)| !name.starts_with("CARGO")));
+    }
+
+    #[test]
+    fn several_lines_stop_at_the_first_failure() {
+        let argv = check_argv("false | true\necho reached");
+        let output = Command::new(&argv[0]).args(&argv[1..]).output().unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty());
+    }
+}

@@ -1,0 +1,281 @@
+//! Deterministic checks: what their results mean (semantics, section 6.4). Running commands is the keeper's job; here
+//! is what an exit, an output or a file says.
+
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+use rust_decimal::Decimal;
+
+use crate::domain::Millis;
+use crate::engine::CheckResult;
+use crate::mission::model::{Check, CommandCheck};
+
+use super::evidence::{expand, open_beneath};
+
+/// How much of a file is searched for `contains`.
+const MOST_SEARCHED: u64 = 16 * 1024 * 1024;
+
+/// How a check's command ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandOutcome {
+    /// Exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Its time-out fired.
+    pub timed_out: bool,
+    /// Why it never started.
+    pub not_started: Option<String>,
+    /// The end of its output.
+    pub output: String,
+    /// How long it took.
+    pub duration: Millis,
+}
+
+/// What the end of a check's command says about the check.
+#[must_use]
+pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
+    let (name, command) = match check {
+        Check::Command {
+            kind: CommandCheck::Test,
+            command,
+            ..
+        } => ("test".to_owned(), command),
+        Check::Command {
+            kind: CommandCheck::Script,
+            command,
+            ..
+        } => ("script".to_owned(), command),
+        Check::Metric { name, command, .. } => (format!("metric {name}"), command),
+        Check::FileExists { .. } => {
+            return failed("file_exists runs no command".to_owned(), outcome.duration);
+        }
+    };
+    let what = format!("{name} `{}`", first_line(command));
+    let with_output = |message: String| match outcome.output.trim() {
+        "" => message,
+        output => format!("{message}\n{output}"),
+    };
+    if let Some(why) = &outcome.not_started {
+        return failed(format!("{what} could not be started: {why}"), outcome.duration);
+    }
+    if outcome.timed_out {
+        return failed(
+            with_output(format!("{what} was killed after its time-out")),
+            outcome.duration,
+        );
+    }
+    match (outcome.code, outcome.signal) {
+        (Some(0), _) => match check {
+            Check::Metric { min, max, .. } => metric(&what, &outcome.output, *min, *max, outcome.duration),
+            _ => CheckResult {
+                passed: true,
+                message: format!("{what} exited 0"),
+                duration: outcome.duration,
+            },
+        },
+        (Some(code), _) => failed(with_output(format!("{what} exited {code}")), outcome.duration),
+        (None, signal) => failed(
+            with_output(format!(
+                "{what} was killed by signal {}",
+                signal.unwrap_or_default()
+            )),
+            outcome.duration,
+        ),
+    }
+}
+
+/// The number at the start of the output against its bounds. Text that is not a number is a failed check, not 0.
+fn metric(
+    what: &str,
+    output: &str,
+    min: Option<Decimal>,
+    max: Option<Decimal>,
+    duration: Millis,
+) -> CheckResult {
+    let word = output.split_whitespace().next().unwrap_or_default();
+    let Ok(value) = Decimal::from_str(word.trim_end_matches(['%', ','])) else {
+        return failed(
+            format!("{what} printed no number: '{}'", first_line(output)),
+            duration,
+        );
+    };
+    let wrong = match (min, max) {
+        (Some(min), _) if value < min => Some(format!("{what} is {value}, below {min}")),
+        (_, Some(max)) if value > max => Some(format!("{what} is {value}, above {max}")),
+        _ => None,
+    };
+    match wrong {
+        Some(message) => failed(message, duration),
+        None => CheckResult {
+            passed: true,
+            message: format!("{what} is {value}"),
+            duration,
+        },
+    }
+}
+
+/// Whether all the files of a `file_exists` check are there, as large and as filled as it says. Blocks.
+#[must_use]
+pub fn files_result(
+    workspace: &Path,
+    paths: &[String],
+    min_bytes: Option<u64>,
+    contains: Option<&str>,
+) -> CheckResult {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for pattern in paths {
+        let found = expand(workspace, pattern);
+        if found.is_empty() {
+            wrong.push(format!("{pattern} matches no file"));
+        }
+        for path in found {
+            count += 1;
+            wrong.extend(file_fault(workspace, &path, min_bytes, contains));
+        }
+    }
+    if wrong.is_empty() {
+        return CheckResult {
+            passed: true,
+            message: format!("all {count} file(s) exist"),
+            duration: Millis(0),
+        };
+    }
+    failed(format!("file_exists: {}", wrong.join("; ")), Millis(0))
+}
+
+fn file_fault(
+    workspace: &Path,
+    path: &str,
+    min_bytes: Option<u64>,
+    contains: Option<&str>,
+) -> Option<String> {
+    let Ok(file) = open_beneath(workspace, path) else {
+        return Some(format!("{path} does not exist"));
+    };
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    if let Some(min) = min_bytes.filter(|min| size < *min) {
+        return Some(format!("{path} has {size} bytes, fewer than {min}"));
+    }
+    let needle = contains?;
+    let mut bytes = Vec::new();
+    let read = file.take(MOST_SEARCHED).read_to_end(&mut bytes);
+    let there = read.is_ok() && String::from_utf8_lossy(&bytes).contains(needle);
+    (!there).then(|| format!("{path} does not contain '{needle}'"))
+}
+
+fn failed(message: String, duration: Millis) -> CheckResult {
+    CheckResult {
+        passed: false,
+        message,
+        duration,
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(code: i32, output: &str) -> CommandOutcome {
+        CommandOutcome {
+            code: Some(code),
+            output: output.to_owned(),
+            ..CommandOutcome::default()
+        }
+    }
+
+    fn test() -> Check {
+        Check::Command {
+            kind: CommandCheck::Test,
+            command: "cargo test".into(),
+            timeout: Millis(1),
+            cwd: None,
+        }
+    }
+
+    fn metric(min: Option<i64>, max: Option<i64>) -> Check {
+        Check::Metric {
+            name: "coverage".into(),
+            command: "cov".into(),
+            min: min.map(Decimal::from),
+            max: max.map(Decimal::from),
+            timeout: Millis(1),
+        }
+    }
+
+    #[test]
+    fn only_exit_0_passes() {
+        assert!(command_result(&test(), &ended(0, "")).passed);
+        let failed = command_result(&test(), &ended(7, "2 tests failed"));
+        assert!(!failed.passed);
+        assert_eq!(failed.message, "test `cargo test` exited 7\n2 tests failed");
+        let timed_out = CommandOutcome {
+            timed_out: true,
+            ..ended(0, "")
+        };
+        assert!(!command_result(&test(), &timed_out).passed);
+        let killed = CommandOutcome {
+            signal: Some(9),
+            ..CommandOutcome::default()
+        };
+        assert!(!command_result(&test(), &killed).passed);
+        let missing = CommandOutcome {
+            not_started: Some("no bash".into()),
+            ..CommandOutcome::default()
+        };
+        assert!(!command_result(&test(), &missing).passed);
+    }
+
+    #[test]
+    fn a_metric_is_a_number_within_bounds_and_exit_0() {
+        for (min, max, code, output, passed) in [
+            (Some(80), None, 0, "95.5% of lines\n", true),
+            (Some(80), None, 0, "80", true),
+            (Some(80), None, 0, "79.9", false),
+            (None, Some(5), 0, "7", false),
+            (Some(0), None, 0, "lots", false),
+            (Some(0), None, 0, "", false),
+            (Some(80), None, 1, "95", false),
+        ] {
+            let result = command_result(&metric(min, max), &ended(code, output));
+            assert_eq!(
+                result.passed, passed,
+                "{output:?} exit {code}: {}",
+                result.message
+            );
+        }
+    }
+
+    #[test]
+    fn files_are_checked_one_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.md"), "hello").unwrap();
+        let check = |paths: &[&str], min, contains| {
+            let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+            files_result(folder.path(), &paths, min, contains)
+        };
+        assert!(check(&["a.md", "*.md"], Some(5), Some("ell")).passed);
+        assert!(
+            check(&["a.md", "b.md"], None, None)
+                .message
+                .contains("b.md does not exist")
+        );
+        assert!(
+            check(&["*.rs"], None, None)
+                .message
+                .contains("*.rs matches no file")
+        );
+        assert!(check(&["a.md"], Some(6), None).message.contains("fewer than 6"));
+        assert!(
+            check(&["a.md"], None, Some("bye"))
+                .message
+                .contains("does not contain 'bye'")
+        );
+    }
+}

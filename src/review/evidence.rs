@@ -1,0 +1,225 @@
+//! What the runtime itself sees of the workspace: files with size and hash. Text about files is a claim; this is not.
+//!
+//! Only files that the task's rules name are looked at, and only regular files beneath the workspace: a link that
+//! leads out of it, a FIFO or a device is "no such file".
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobMatcher};
+use rustix::fs::{Mode, OFlags};
+
+use crate::domain::{Digest, Hasher};
+use crate::engine::FileFact;
+
+/// Folders that are never looked into, whatever a pattern says.
+const NEVER: [&str; 2] = [".polpo", ".git"];
+/// How many files a pattern may match before the rest is left out.
+const MOST_MATCHES: usize = 1000;
+/// How deep a pattern is followed.
+const DEEPEST: usize = 32;
+
+/// Looks at each path or pattern; a path that is not there is reported as such, a pattern that matches nothing
+/// likewise under its own text.
+#[must_use]
+pub fn scan<'a>(workspace: &Path, patterns: impl IntoIterator<Item = &'a str>) -> Vec<FileFact> {
+    let mut facts: Vec<FileFact> = Vec::new();
+    for pattern in patterns {
+        let paths = expand(workspace, pattern);
+        if paths.is_empty() && !facts.iter().any(|fact| fact.path == pattern) {
+            facts.push(FileFact {
+                path: pattern.to_owned(),
+                size: None,
+                digest: None,
+            });
+        }
+        for path in paths {
+            if !facts.iter().any(|fact| fact.path == path) {
+                facts.push(look(workspace, path));
+            }
+        }
+    }
+    facts
+}
+
+/// The files that a path or pattern names, relative to the workspace, sorted.
+#[must_use]
+pub fn expand(workspace: &Path, pattern: &str) -> Vec<String> {
+    if !pattern.contains(['*', '?', '[', '{']) || open_beneath(workspace, pattern).is_ok() {
+        return vec![pattern.to_owned()];
+    }
+    let Ok(glob) = globset::GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .build()
+        .or_else(|_| Glob::new(pattern))
+    else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    walk(
+        workspace,
+        Path::new(""),
+        &glob.compile_matcher(),
+        DEEPEST,
+        &mut found,
+    );
+    found.sort();
+    found
+}
+
+fn walk(root: &Path, below: &Path, matcher: &GlobMatcher, depth: usize, found: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(root.join(below)) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| !NEVER.contains(name)) else {
+            continue;
+        };
+        let path = below.join(name);
+        // The entry's own type: links to folders are not followed.
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && depth > 0 {
+            walk(root, &path, matcher, depth - 1, found);
+        } else if !kind.is_dir() && matcher.is_match(&path) && found.len() < MOST_MATCHES {
+            found.push(path.to_string_lossy().into_owned());
+        }
+    }
+}
+
+fn look(workspace: &Path, path: String) -> FileFact {
+    match open_beneath(workspace, &path).and_then(|file| hash(file)) {
+        Ok((size, digest)) => FileFact {
+            path,
+            size: Some(size),
+            digest: Some(digest),
+        },
+        Err(_) => FileFact {
+            path,
+            size: None,
+            digest: None,
+        },
+    }
+}
+
+fn hash(mut file: File) -> io::Result<(u64, Digest)> {
+    let mut hasher = Hasher::default();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut size = 0;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok((size, hasher.finish()));
+        }
+        size += read as u64;
+        hasher.update(&buffer[..read]);
+    }
+}
+
+/// Opens a regular file beneath the workspace. Never blocks and never leaves the workspace.
+///
+/// # Errors
+/// `NotFound` for what is not a regular file beneath the workspace, and whatever the file system says.
+pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
+    let root = fs::canonicalize(workspace)?;
+    let real: PathBuf = fs::canonicalize(root.join(path))?;
+    if !real.starts_with(&root) {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "it lies outside of the workspace",
+        ));
+    }
+    // Resolved already: what is a link now was put there in between. A FIFO must not hang us.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(&real, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "it is not a regular file",
+        ));
+    }
+    Ok(file)
+}
+
+/// The beginning of a file as text, at most `most` bytes.
+///
+/// # Errors
+/// As [`open_beneath`].
+pub fn preview(workspace: &Path, path: &str, most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    open_beneath(workspace, path)?
+        .take(most)
+        .read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("src/deep")).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        for (path, text) in [
+            ("src/a.rs", "a"),
+            ("src/deep/b.rs", "bb"),
+            ("empty", ""),
+            (".git/c.rs", "c"),
+        ] {
+            fs::write(root.join(path), text).unwrap();
+        }
+        folder
+    }
+
+    fn seen(root: &Path, patterns: &[&str]) -> Vec<(String, Option<u64>)> {
+        scan(root, patterns.iter().copied())
+            .into_iter()
+            .map(|fact| (fact.path, fact.size))
+            .collect()
+    }
+
+    #[test]
+    fn files_are_seen_as_they_are() {
+        let folder = workspace();
+        assert_eq!(
+            seen(folder.path(), &["src/a.rs", "empty", "missing", "src", "**/*.rs"]),
+            [
+                ("src/a.rs".to_owned(), Some(1)),
+                ("empty".to_owned(), Some(0)),
+                ("missing".to_owned(), None),
+                ("src".to_owned(), None),
+                ("src/deep/b.rs".to_owned(), Some(2)),
+            ]
+        );
+        assert_eq!(
+            seen(folder.path(), &["src/*.rs"]),
+            [("src/a.rs".to_owned(), Some(1))]
+        );
+        assert_eq!(
+            seen(folder.path(), &["*.nothing"]),
+            [("*.nothing".to_owned(), None)]
+        );
+    }
+
+    #[test]
+    fn what_leads_out_or_hangs_is_not_a_file() {
+        let folder = workspace();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("src/a.rs", folder.path().join("inside")).unwrap();
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            folder.path().join("fifo"),
+            Mode::RUSR | Mode::WUSR,
+        )
+        .unwrap();
+        let seen = seen(folder.path(), &["link", "fifo", "../x", "inside"]);
+        assert_eq!(
+            seen.iter().map(|(_, size)| *size).collect::<Vec<_>>(),
+            [None, None, None, Some(1)]
+        );
+    }
+}

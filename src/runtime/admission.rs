@@ -1,0 +1,52 @@
+//! Which runs are unfinished, and which of them are in the way of a new one (semantics, section 5).
+
+use std::collections::HashSet;
+
+use crate::domain::RunId;
+use crate::mission::Plan;
+use crate::store::{RunFolder, StateFolder};
+
+use super::recover::{RecoverError, recover};
+
+/// An unfinished run that has a title in common with a new mission.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// Where it lives.
+    pub run: RunFolder,
+    /// The first title in common.
+    pub title: String,
+}
+
+impl Unfinished {
+    /// The run.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        self.run.id()
+    }
+}
+
+/// Finds the unfinished runs of a folder that have a not yet terminal task with a title of `plan`.
+///
+/// # Errors
+/// When a run cannot be read: it might be in the way, so it must not be passed over.
+pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinished>, RecoverError> {
+    let runs = folder.runs().map_err(|source| RecoverError::Mission { path: folder.path().to_owned(), source })?;
+    let mut titles: Option<HashSet<&str>> = None;
+    let mut found = Vec::new();
+    for run in runs {
+        let state = match recover(&run, |_, _| {}) {
+            Ok(recovered) => recovered.state,
+            // A crash between making the folder and the first record: nothing ever ran.
+            Err(RecoverError::NeverStarted { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        if !state.is_unfinished() {
+            continue;
+        }
+        let titles = titles.get_or_insert_with(|| plan.tasks.iter().map(|task| task.title.as_ref()).collect());
+        let open = state.plan.tasks.iter().zip(&state.tasks).filter(|(_, task)| !task.status.is_terminal());
+        let title = open.map(|(plan, _)| plan.title.as_ref()).find(|title| titles.contains(title));
+        found.extend(title.map(|title| Unfinished { run: run.clone(), title: title.to_owned() }));
+    }
+    Ok(found)
+}

@@ -1,0 +1,295 @@
+//! Children of the keeper: worker turns, checks and command judges. How they are started, and what their end means.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agents::command::{Placeholders, check_argv, environment};
+use crate::domain::{FailureClass, Millis, TaskId, TurnId};
+use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
+use crate::keeper::{self, Spawn};
+use crate::mission::Plan;
+use crate::mission::model::{Check, Input as PromptInput};
+use crate::review::checks::{CommandOutcome, command_result, files_result};
+use crate::review::evidence;
+use crate::store::SpoolName;
+
+use super::session::RunError;
+use super::spool::{Sealed, read_claims, read_tail, seal};
+use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
+
+/// How much of a check's output is kept in its result, in bytes.
+const CHECK_TAIL: u64 = 4_000;
+/// How much of standard error is quoted when an agent fails, in bytes.
+const STDERR_TAIL: u64 = 1_000;
+
+impl World {
+    pub(super) fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
+        let plan = &state.plan;
+        let agent_id = plan.task(turn.task).agent;
+        match self.programs.get(agent_id).cloned() {
+            None => self.post(not_reachable(turn, format!("agent '{}' cannot be reached", plan.agent(agent_id).name))),
+            Some(Reach::Model(endpoint)) => self.call_worker(state, turn, endpoint),
+            Some(Reach::Command(program, own_env)) => {
+                let cwd = workspace(plan, turn.task);
+                if let Err(error) = std::fs::create_dir_all(&cwd) {
+                    self.post(not_reachable(turn, format!("cannot make the workspace {}: {error}", cwd.display())));
+                    return Ok(());
+                }
+                let input = plan.agent(agent_id).spec.input;
+                let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
+                let prompt_text = prompt.to_string_lossy();
+                let placeholders = Placeholders {
+                    task: &plan.task(turn.task).title,
+                    attempt: &turn.attempt.to_string(),
+                    prompt_file: if input == PromptInput::None { "" } else { &prompt_text },
+                    workspace: &cwd.to_string_lossy(),
+                };
+                let spawn = Spawn {
+                    label: turn.to_string(),
+                    argv: program.argv(&placeholders),
+                    env: environment(&own_env, self.turn_variables(plan, turn, input)),
+                    cwd,
+                    stdin: (input == PromptInput::Stdin).then(|| prompt.clone()),
+                    stdout: Some(self.folder.spool_file(&SpoolName::Out(turn))),
+                    stderr: Some(self.folder.spool_file(&SpoolName::Err(turn))),
+                    timeout_ms: Some(plan.task(turn.task).turn_timeout.0),
+                    ..Spawn::default()
+                };
+                return self.spawn(plan, Child::Turn(turn), spawn);
+            }
+        }
+        Ok(())
+    }
+
+    /// The variables of the contract with command agents (mission format).
+    fn turn_variables(&self, plan: &Plan, turn: TurnId, input: PromptInput) -> Vec<(String, String)> {
+        let path = |name: SpoolName| self.folder.spool_file(&name).to_string_lossy().into_owned();
+        let mut variables = self.task_variables(plan, turn.task, turn.attempt);
+        variables.push(("QUORUM_TURN".to_owned(), turn.turn.to_string()));
+        variables.push(("QUORUM_TASK_DIR".to_owned(), path(SpoolName::Drop(turn))));
+        variables.push(("QUORUM_RESULT_FILE".to_owned(), path(SpoolName::Result(turn))));
+        if input != PromptInput::None {
+            variables.push(("QUORUM_PROMPT_FILE".to_owned(), path(SpoolName::Prompt(turn))));
+        }
+        variables
+    }
+
+    pub(super) fn task_variables(&self, plan: &Plan, task: TaskId, attempt: u32) -> Vec<(String, String)> {
+        vec![
+            ("QUORUM_RUN_ID".to_owned(), self.folder.id().to_string()),
+            ("QUORUM_TASK".to_owned(), plan.task(task).title.to_string()),
+            ("QUORUM_ATTEMPT".to_owned(), attempt.to_string()),
+        ]
+    }
+
+    pub(super) fn scan_files(&mut self, state: &State, task: TaskId, attempt: u32) {
+        let plan = state.plan.clone();
+        self.blocking(move || {
+            let task_plan = plan.task(task);
+            let checks = task_plan.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+            let declared = checks.iter().flat_map(|check| match check {
+                Check::FileExists { paths, .. } => paths.as_slice(),
+                _ => &[],
+            });
+            let targets = task_plan.target_files.iter().map(AsRef::as_ref);
+            let files = evidence::scan(&workspace(&plan, task), targets.chain(declared.map(String::as_str)));
+            vec![Input::FilesScanned { task, attempt, files }]
+        });
+    }
+
+    pub(super) fn run_check(
+        &mut self,
+        state: &State,
+        task: TaskId,
+        attempt: u32,
+        check: u32,
+    ) -> Result<(), RunError> {
+        let plan = &state.plan;
+        let workspace = workspace(plan, task);
+        let Some(declared) = declared_check(plan, task, check) else { return Ok(()) };
+        let (command, timeout, cwd) = match declared {
+            Check::Command { command, timeout, cwd, .. } => {
+                (command, *timeout, cwd.as_ref().map_or_else(|| workspace.clone(), |cwd| workspace.join(cwd)))
+            }
+            Check::Metric { command, timeout, .. } => (command, *timeout, workspace),
+            Check::FileExists { .. } => {
+                let plan = plan.clone();
+                self.blocking(move || {
+                    let Some(Check::FileExists { paths, min_bytes, contains }) = declared_check(&plan, task, check)
+                    else {
+                        return Vec::new();
+                    };
+                    let result = files_result(&workspace, paths, *min_bytes, contains.as_deref());
+                    vec![Input::CheckFinished { task, attempt, check, result }]
+                });
+                return Ok(());
+            }
+        };
+        let output = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
+        let spawn = Spawn {
+            label: format!("{}.{attempt}.check.{check}", task.0),
+            argv: check_argv(command),
+            env: environment(&[], self.task_variables(plan, task, attempt)),
+            cwd,
+            // One file for both, so that errors stand where they happened. A metric's number must stand alone.
+            stderr: (!matches!(declared, Check::Metric { .. })).then(|| output.clone()),
+            stdout: Some(output),
+            timeout_ms: Some(timeout.0),
+            ..Spawn::default()
+        };
+        self.spawn(plan, Child::Check { task, attempt, check }, spawn)
+    }
+
+    /// What the keeper says, as inputs.
+    pub(super) fn take(&mut self, event: keeper::Event, inputs: &mut Vec<Input>) {
+        match event {
+            keeper::Event::Spawned { key, pid, start_time } => {
+                if let Some((Child::Turn(turn), _)) = self.children.get(&key) {
+                    let process = Some(ProcessRef { pid, start_time });
+                    inputs.push(Input::TurnSpawned { turn: *turn, process });
+                }
+            }
+            keeper::Event::SpawnFailed { key, message, .. } => {
+                if let Some((child, plan)) = self.children.remove(&key) {
+                    inputs.extend(never_started(child, &plan, message));
+                }
+            }
+            keeper::Event::Exited(exit) => {
+                if let Some((child, plan)) = self.children.remove(&exit.key) {
+                    self.exited(child, plan, exit, inputs);
+                }
+            }
+            keeper::Event::Warning { message } => inputs.push(Input::Warn(message)),
+        }
+    }
+
+    fn exited(&mut self, child: Child, plan: Arc<Plan>, exit: keeper::Exit, inputs: &mut Vec<Input>) {
+        match child {
+            Child::Turn(turn) => self.turn_exited(turn, &plan, exit, inputs),
+            // A dropped check or review is done again by the next session.
+            Child::Check { .. } | Child::Seat { .. } if self.is_stopping() => {}
+            Child::Check { task, attempt, check } => {
+                let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
+                self.blocking(move || {
+                    let result = check_result(&plan, task, check, &exit, &path);
+                    vec![Input::CheckFinished { task, attempt, check, result }]
+                });
+            }
+            Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
+        }
+    }
+
+    fn turn_exited(&mut self, turn: TurnId, plan: &Plan, exit: keeper::Exit, inputs: &mut Vec<Input>) {
+        let result = self.folder.spool_file(&SpoolName::Result(turn));
+        let limit = plan.task(turn.task).turn_timeout;
+        if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() {
+            inputs.push(Input::TurnEnded(Box::new(turn_end(turn, &exit, limit, String::new()))));
+            return;
+        }
+        let out = self.folder.spool_file(&SpoolName::Out(turn));
+        let err = self.folder.spool_file(&SpoolName::Err(turn));
+        self.blocking(move || seal_turn(turn, &exit, limit, &TurnFiles { out, err, result }));
+    }
+}
+
+struct TurnFiles {
+    out: PathBuf,
+    err: PathBuf,
+    result: PathBuf,
+}
+
+/// Makes what a turn left behind durable and reads its claims.
+fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: &TurnFiles) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
+    let mut end = turn_end(turn, exit, limit, stderr);
+    for (path, slot) in [(&files.out, &mut end.output), (&files.err, &mut end.stderr)] {
+        match seal(path) {
+            Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", path.display()))),
+            sealed => *slot = sealed.file(),
+        }
+    }
+    match read_claims(&files.result) {
+        Ok(Some((file, claims))) => {
+            end.usage = claims.usage.as_usage();
+            end.result = Some(file);
+        }
+        Ok(None) => {}
+        Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
+    }
+    inputs.push(Input::TurnEnded(Box::new(end)));
+    inputs
+}
+
+fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) -> TurnEnd {
+    let said = stderr.trim().lines().last().map_or_else(String::new, |line| format!(": {line}"));
+    let (failure, message) = match (exit.timed_out, exit.code, exit.signal) {
+        (true, _, _) => (Some(FailureClass::Timeout), Some(format!("killed after {limit}{said}"))),
+        (false, Some(0), _) => (None, None),
+        (false, Some(code), _) => (Some(FailureClass::Unknown), Some(format!("exited {code}{said}"))),
+        (false, None, signal) => {
+            let signal = signal.unwrap_or_default();
+            (Some(FailureClass::Unknown), Some(format!("killed by signal {signal}{said}")))
+        }
+    };
+    TurnEnd {
+        turn,
+        exit: Exit { code: exit.code.filter(|code| *code != 0), signal: exit.signal, failure, message },
+        interrupted: exit.terminated && !exit.timed_out,
+        output: None,
+        stderr: None,
+        result: None,
+        duration: Millis(exit.duration_ms),
+        usage: crate::engine::Usage::default(),
+        model: None,
+    }
+}
+
+fn declared_check(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
+    plan.task(task).expectations.as_deref()?.checks.get(check as usize)
+}
+
+fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, output: &Path) -> CheckResult {
+    let outcome = CommandOutcome {
+        code: exit.code,
+        signal: exit.signal,
+        timed_out: exit.timed_out,
+        not_started: None,
+        output: read_tail(output, CHECK_TAIL).unwrap_or_default(),
+        duration: Millis(exit.duration_ms),
+    };
+    judged(plan, task, check, &outcome)
+}
+
+fn judged(plan: &Plan, task: TaskId, check: u32, outcome: &CommandOutcome) -> CheckResult {
+    match declared_check(plan, task, check) {
+        Some(declared) => command_result(declared, outcome),
+        None => CheckResult { passed: false, message: "there is no such check".to_owned(), duration: Millis(0) },
+    }
+}
+
+/// There never was a process.
+fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
+    Some(match child {
+        Child::Turn(turn) => Input::TurnRequestFailed {
+            turn,
+            class: FailureClass::Unknown,
+            before_effect: true,
+            message,
+            retry_after: None,
+            jitter: jitter(),
+        },
+        Child::Check { task, attempt, check } => {
+            let outcome = CommandOutcome { not_started: Some(message), ..CommandOutcome::default() };
+            Input::CheckFinished { task, attempt, check, result: judged(plan, task, check, &outcome) }
+        }
+        Child::Seat { task, seat } => Input::SeatFailed(Box::new(SeatFailure {
+            task,
+            seat,
+            class: FailureClass::Unknown,
+            message,
+            retry_after: None,
+            jitter: jitter(),
+        })),
+    })
+}

@@ -1,0 +1,26 @@
+//! The loop that joins everything: takes inputs, asks the engine, commits records, performs effects.
+//!
+//! ```text
+//! keeper, models, files, timers, signals ──Input──▶ Session ──decide──▶ events ──journal, one sync──▶ apply ──▶ effects
+//! ```
+//!
+//! One thread owns the state. It blocks on the sync of its journal and on nothing else: files are hashed and read on
+//! the blocking pool, processes live below the keeper, models answer asynchronously.
+
+mod admission;
+mod calls;
+mod children;
+mod observer;
+mod recover;
+mod session;
+mod signals;
+mod spool;
+mod worker_prompt;
+mod world;
+
+pub use admission::{Unfinished, unfinished_runs};
+pub use observer::Observer;
+pub use recover::{RecoverError, Recovered, recover};
+pub use session::{Ended, Ending, RunError, Session, SessionSetup};
+pub use spool::{Sealed, read_output};
+pub use world::{EnvironmentProblem, Programs};

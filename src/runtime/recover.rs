@@ -1,0 +1,161 @@
+//! Recovery is replay: state = fold(apply, journal). The snapshot plays no part in it.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::{Digest, OutcomeClass, RunId};
+use crate::engine::{self, Event, FORMAT, KeeperRef, RunStarted, State};
+use crate::mission::{self, Plan, RunOptions};
+use crate::store::{DamagedJournal, Reader, Record, RunFolder};
+
+/// A run as its journal tells it.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The state after the last record.
+    pub state: State,
+    /// How the run started.
+    pub started: RunStarted,
+    /// The keeper of the last session.
+    pub keeper: KeeperRef,
+    /// Bytes up to the end of the last good record.
+    pub offset: u64,
+    /// The number that the next event gets.
+    pub next_seq: u64,
+    /// Length of the torn tail, if there was one.
+    pub torn: Option<u64>,
+    /// What the last session ended with; `None` if it did not end.
+    pub finished: Option<OutcomeClass>,
+}
+
+/// Why a run cannot be recovered.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] DamagedJournal),
+    /// There is not even a first record.
+    #[error("{journal} has no readable record: run '{run}' never started")]
+    NeverStarted {
+        /// The run.
+        run: RunId,
+        /// Its journal.
+        journal: PathBuf,
+    },
+    /// Written by a newer version.
+    #[error("run '{run}' has journal format {found}, this version of quorum knows up to {FORMAT}; use a newer quorum")]
+    Newer {
+        /// The run.
+        run: RunId,
+        /// What the journal says.
+        found: u32,
+    },
+    /// The frozen mission is not the one that the run was started with.
+    #[error("the frozen mission {path} was changed since run '{run}' started (its digest is {found}, not {expected})")]
+    MissionChanged {
+        /// The run.
+        run: RunId,
+        /// The frozen mission.
+        path: PathBuf,
+        /// What the journal says.
+        expected: String,
+        /// What the file has now.
+        found: String,
+    },
+    /// The frozen mission cannot be read.
+    #[error("cannot read the frozen mission {path}: {source}")]
+    Mission {
+        /// The frozen mission.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The frozen mission does not load, though its digest is right.
+    #[error("the frozen mission {path} does not load with this version of quorum: {message}")]
+    MissionRefused {
+        /// The frozen mission.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+}
+
+/// Folds a run's journal. `watch` sees each record once it is applied.
+///
+/// # Errors
+/// [`RecoverError`]
+pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
+    let mut reader = Reader::open(&run.journal())?;
+    let never = || RecoverError::NeverStarted { run: run.id().clone(), journal: run.journal() };
+    let first = reader.next_record()?.ok_or_else(never)?;
+    let Some(Event::RunStarted(started)) = first.events.first() else { return Err(never()) };
+    if started.format > FORMAT {
+        return Err(RecoverError::Newer { run: run.id().clone(), found: started.format });
+    }
+    let started = (**started).clone();
+    let plan = Arc::new(frozen_plan(run, &started, &started.options)?);
+    let mut recovered = Recovered {
+        state: State::new(plan),
+        keeper: started.keeper.clone(),
+        started,
+        offset: 0,
+        next_seq: 1,
+        torn: None,
+        finished: None,
+    };
+    let mut record = Some(first);
+    while let Some(current) = record {
+        recovered.take(&current);
+        watch(&recovered.state, &current);
+        record = reader.next_record()?;
+    }
+    recovered.offset = reader.offset();
+    recovered.next_seq = reader.next_seq();
+    recovered.torn = reader.torn();
+    let options = recovered.state.options.clone();
+    if options != recovered.started.options {
+        recovered.replan(run, &options)?;
+    }
+    Ok(recovered)
+}
+
+impl Recovered {
+    fn take(&mut self, record: &Record) {
+        for event in &record.events {
+            match event {
+                Event::RunResumed { keeper, .. } => {
+                    self.keeper = keeper.clone();
+                    self.finished = None;
+                }
+                Event::RunFinished { outcome, .. } => self.finished = Some(*outcome),
+                _ => {}
+            }
+            engine::apply(&mut self.state, event);
+        }
+    }
+
+    /// Lays other options over the frozen mission. Options change rules, never the graph, so the state stays as it is.
+    ///
+    /// # Errors
+    /// [`RecoverError`]
+    pub fn replan(&mut self, run: &RunFolder, options: &RunOptions) -> Result<(), RecoverError> {
+        self.state.plan = Arc::new(frozen_plan(run, &self.started, options)?);
+        Ok(())
+    }
+}
+
+fn frozen_plan(run: &RunFolder, started: &RunStarted, options: &RunOptions) -> Result<Plan, RecoverError> {
+    let path = run.mission();
+    let bytes = fs::read(&path).map_err(|source| RecoverError::Mission { path: path.clone(), source })?;
+    let found = Digest::of(&bytes);
+    if found != started.mission_digest {
+        return Err(RecoverError::MissionChanged {
+            run: run.id().clone(),
+            path,
+            expected: started.mission_digest.short(),
+            found: found.short(),
+        });
+    }
+    mission::plan_of_frozen(&bytes, options).map_err(|message| RecoverError::MissionRefused { path, message })
+}

@@ -1,0 +1,239 @@
+//! One session of a run: from `run:started` or `run:resumed` to `run:finished`.
+
+use std::collections::VecDeque;
+use std::io;
+
+use tokio::sync::mpsc;
+use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
+
+use crate::domain::{OutcomeClass, Timestamp};
+use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effects, pending_effects};
+use crate::keeper;
+use crate::store::{FsLog, Journal, JournalError, RunFolder};
+
+use super::observer::Observer;
+use super::signals::Signals;
+use super::world::{Message, Programs, World};
+
+/// How often a quiet session says that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(60);
+
+/// What a session needs to begin.
+pub struct SessionSetup {
+    /// Where the run lives.
+    pub folder: RunFolder,
+    /// The state so far.
+    pub state: State,
+    /// Its journal, at its end.
+    pub journal: Journal<FsLog>,
+    /// The process that holds the children.
+    pub keeper: keeper::Client,
+    /// Programs and endpoints of the agents, resolved.
+    pub programs: Programs,
+    /// Who watches.
+    pub observers: Vec<Box<dyn Observer>>,
+}
+
+/// What a session ended with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// The outcome.
+    pub outcome: OutcomeClass,
+    /// All conditions that hold.
+    pub conditions: Vec<OutcomeClass>,
+    /// Those that were allowed.
+    pub allowed: Vec<OutcomeClass>,
+}
+
+/// A session that has ended, with the state it ended in.
+pub struct Ending {
+    /// What it ended with.
+    pub ended: Ended,
+    /// The last state.
+    pub state: State,
+    /// Length of the journal.
+    pub offset: u64,
+    /// The number that the next event would get.
+    pub next_seq: u64,
+    /// Who watched.
+    pub observers: Vec<Box<dyn Observer>>,
+}
+
+/// Why a session could not go on. The state that was durable is safe, and the run can be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The keeper is gone, and with it every child.
+    #[error("the process that holds the agents ended unexpectedly: {0}")]
+    Keeper(io::Error),
+    /// A prompt or request cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Spool {
+        /// What was to be written.
+        path: std::path::PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Signals cannot be listened to.
+    #[error("cannot listen to signals: {0}")]
+    Signals(io::Error),
+}
+
+/// A running session: the one owner of the state.
+pub struct Session {
+    state: State,
+    journal: Journal<FsLog>,
+    world: World,
+    inbox: mpsc::UnboundedReceiver<Message>,
+    observers: Vec<Box<dyn Observer>>,
+}
+
+impl Session {
+    /// Joins what a session needs. Nothing happens yet.
+    #[must_use]
+    pub fn new(setup: SessionSetup) -> Self {
+        let (sender, inbox) = mpsc::unbounded_channel();
+        let world = World::new(setup.folder, setup.keeper, setup.programs, sender);
+        Self { state: setup.state, journal: setup.journal, world, inbox, observers: setup.observers }
+    }
+
+    /// Runs until nothing is left to do. `first` is what the session begins with: a start, a resume, a cancel.
+    ///
+    /// # Errors
+    /// [`RunError`]; the children are gone then.
+    pub async fn run(mut self, first: Input) -> Result<Ending, RunError> {
+        let mut signals = Signals::listen().map_err(RunError::Signals)?;
+        let begin = Instant::now();
+        let mut heartbeat = interval_at(begin + HEARTBEAT, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let recovered = if self.state.phase == RunPhase::New { Vec::new() } else { pending_effects(&self.state) };
+
+        self.world.open()?;
+        self.turn(vec![first], recovered)?;
+        for observer in &mut self.observers {
+            observer.on_start(&self.state);
+        }
+        let limit = self.state.options.timeout.map(|timeout| begin + timeout.as_duration());
+        let mut stops = 0;
+        while self.state.phase != RunPhase::Finished {
+            let mut inputs = Vec::new();
+            let mut due = Vec::new();
+            tokio::select! {
+                biased;
+                cause = signals.next() => {
+                    stops += 1;
+                    if stops > 1 {
+                        self.world.kill_all();
+                    }
+                    inputs.push(Input::Stop(cause));
+                }
+                event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, &mut inputs),
+                Some(message) = self.inbox.recv() => message.sort_into(&mut inputs, &mut due),
+                () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
+                    inputs.push(Input::Stop(StopCause::TimeLimit));
+                }
+                _ = heartbeat.tick() => {
+                    for observer in &mut self.observers {
+                        observer.on_heartbeat(&self.state, Timestamp::now());
+                    }
+                }
+            }
+            self.drain(&mut inputs, &mut due).await?;
+            self.turn(inputs, due)?;
+        }
+        self.end().await
+    }
+
+    /// Takes what else has already arrived, so that it shares the next commit.
+    async fn drain(&mut self, inputs: &mut Vec<Input>, due: &mut Vec<Effect>) -> Result<(), RunError> {
+        while let Ok(message) = self.inbox.try_recv() {
+            message.sort_into(inputs, due);
+        }
+        loop {
+            tokio::select! {
+                biased;
+                event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, inputs),
+                () = std::future::ready(()) => return Ok(()),
+            }
+        }
+    }
+
+    /// One turn of the loop: decide all inputs and what they make due, one commit, then the effects.
+    fn turn(&mut self, inputs: Vec<Input>, mut due: Vec<Effect>) -> Result<(), RunError> {
+        let mut queue = VecDeque::from(inputs);
+        let mut sync = false;
+        // Prompts are harmless to write twice, so what is due from before a crash may be prepared right away.
+        self.prepare(&mut due, &mut queue)?;
+        loop {
+            let input = queue.pop_front().unwrap_or(Input::Advance);
+            let advanced = matches!(input, Input::Advance);
+            let now = Timestamp::now();
+            let events = engine::decide(&self.state, &input, now);
+            if events.is_empty() {
+                if advanced && queue.is_empty() {
+                    break;
+                }
+                continue;
+            }
+            sync |= events.iter().any(|event| !matches!(event, Event::AgentSpawned { .. }));
+            let seq = self.journal.next_seq();
+            self.journal.push(now, input.name(), &events)?;
+            for event in &events {
+                engine::apply(&mut self.state, event);
+                due.extend(effects(&self.state, event));
+            }
+            for observer in &mut self.observers {
+                observer.on_events(&self.state, seq, now, &events);
+            }
+            self.prepare(&mut due, &mut queue)?;
+        }
+        // `agent:spawned` alone needs no sync of its own: after a power loss there is no agent either.
+        if sync {
+            self.journal.commit()?;
+        } else {
+            self.journal.write()?;
+        }
+        for effect in due {
+            self.world.perform(&self.state, effect)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the prompts that are due; each is an input at once, so that its turn starts with this same commit.
+    fn prepare(&mut self, due: &mut Vec<Effect>, queue: &mut VecDeque<Input>) -> Result<(), RunError> {
+        let mut rest = Vec::with_capacity(due.len());
+        for effect in due.drain(..) {
+            match effect {
+                Effect::PreparePrompt(turn) => queue.push_back(self.world.prepare_prompt(&self.state, turn)?),
+                other => rest.push(other),
+            }
+        }
+        *due = rest;
+        Ok(())
+    }
+
+    async fn end(mut self) -> Result<Ending, RunError> {
+        self.world.close().await;
+        for observer in &mut self.observers {
+            observer.on_end(&self.state);
+        }
+        let outcome = engine::outcome(&self.state);
+        Ok(Ending {
+            ended: Ended { outcome: outcome.class, conditions: outcome.conditions, allowed: outcome.allowed },
+            offset: self.journal.offset(),
+            next_seq: self.journal.next_seq(),
+            state: self.state,
+            observers: self.observers,
+        })
+    }
+}
+
+/// Sleeps until a moment; for ever without one.
+async fn sleep_until(limit: Option<Instant>) {
+    match limit {
+        Some(limit) => tokio::time::sleep_until(limit).await,
+        None => std::future::pending().await,
+    }
+}

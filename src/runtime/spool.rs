@@ -1,0 +1,164 @@
+//! Files of the spool: sealing what a record will vouch for, and reading it back in bounded pieces.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use serde::Deserialize;
+
+use crate::domain::{Hasher, TurnId};
+use crate::engine::{FileRef, OutputRefs, Usage};
+use crate::store::{RunFolder, SpoolName};
+
+/// The largest result file that is read.
+const LARGEST_RESULT: u64 = 1024 * 1024;
+
+/// What an agent claims in its result file. Claims, not evidence.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ResultClaims {
+    pub output: Option<String>,
+    pub usage: ClaimedUsage,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ClaimedUsage {
+    input_tokens: Option<i64>,
+    output_tokens: Option<i64>,
+}
+
+impl ClaimedUsage {
+    /// Missing or negative usage is unknown, never free.
+    pub fn as_usage(&self) -> Usage {
+        let known = |tokens: Option<i64>| tokens.and_then(|tokens| u64::try_from(tokens).ok());
+        Usage { input_tokens: known(self.input_tokens), output_tokens: known(self.output_tokens) }
+    }
+}
+
+/// What is at a path of the spool, made durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sealed {
+    /// Nothing, or an empty file.
+    Nothing,
+    /// A file that is durable now.
+    File(FileRef),
+    /// Something that is not a regular file, or cannot be read.
+    Refused(String),
+}
+
+impl Sealed {
+    pub(super) fn file(self) -> Option<FileRef> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Nothing | Self::Refused(_) => None,
+        }
+    }
+}
+
+/// Makes a file durable and takes its length and digest, so that a record can name it. Blocks.
+pub(super) fn seal(path: &Path) -> Sealed {
+    match try_seal(path) {
+        Ok(None) => Sealed::Nothing,
+        Ok(Some(file)) => Sealed::File(file),
+        Err(error) => Sealed::Refused(error.to_string()),
+    }
+}
+
+fn try_seal(path: &Path) -> io::Result<Option<FileRef>> {
+    let Some(mut file) = open_regular(path)? else { return Ok(None) };
+    let mut hasher = Hasher::default();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut len = 0;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        len += read as u64;
+        hasher.update(&buffer[..read]);
+    }
+    if len == 0 {
+        return Ok(None);
+    }
+    file.sync_all()?;
+    Ok(Some(FileRef { len, digest: hasher.finish() }))
+}
+
+/// Opens a regular file without following a link and without waiting for a FIFO; `None` if there is nothing.
+fn open_regular(path: &Path) -> io::Result<Option<File>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    Ok(Some(file))
+}
+
+/// Reads a result file: regular, at most 1 MiB, links not followed. `Ok(None)` if there is none.
+///
+/// # Errors
+/// In words, what is wrong with it.
+pub(super) fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, String> {
+    let file = match seal(path) {
+        Sealed::Nothing => return Ok(None),
+        Sealed::Refused(why) => return Err(format!("the result file cannot be read: {why}")),
+        Sealed::File(file) if file.len > LARGEST_RESULT => {
+            return Err(format!("the result file has {} bytes, more than 1 MiB", file.len));
+        }
+        Sealed::File(file) => file,
+    };
+    let text = read_head(path, LARGEST_RESULT).map_err(|error| format!("the result file cannot be read: {error}"))?;
+    let claims = serde_json::from_str(&text).map_err(|error| format!("the result file is not what it should be: {error}"))?;
+    Ok(Some((file, claims)))
+}
+
+/// The first `most` bytes of a file as text; empty if there is none.
+pub(super) fn read_head(path: &Path, most: u64) -> io::Result<String> {
+    let Some(file) = open_regular(path)? else { return Ok(String::new()) };
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last `most` bytes of a file as text; empty if there is none.
+pub(super) fn read_tail(path: &Path, most: u64) -> io::Result<String> {
+    use std::io::{Seek, SeekFrom};
+    let Some(mut file) = open_regular(path)? else { return Ok(String::new()) };
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a task's last turn said, checked against the record that vouches for it. Blocks.
+///
+/// # Errors
+/// When the file is not the one that the record names: then that evidence is lost.
+pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: u64) -> io::Result<String> {
+    if let Some(result) = &output.result {
+        let path = run.spool_file(&SpoolName::Result(turn));
+        check(&path, result)?;
+        let text = read_head(&path, LARGEST_RESULT)?;
+        if let Some(claimed) = serde_json::from_str::<ResultClaims>(&text).ok().and_then(|claims| claims.output) {
+            return Ok(claimed);
+        }
+    }
+    let Some(stdout) = &output.stdout else { return Ok(String::new()) };
+    let path = run.spool_file(&SpoolName::Out(turn));
+    check(&path, stdout)?;
+    read_head(&path, most)
+}
+
+fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
+    match try_seal(path)? {
+        Some(found) if found == *expected => Ok(()),
+        _ => Err(io::Error::other(format!("{} is not what was recorded", path.display()))),
+    }
+}

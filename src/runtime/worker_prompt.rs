@@ -1,0 +1,110 @@
+//! What a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with.
+//!
+//! The task's own description is never rewritten in state; a prompt is composed from parts each time (semantics,
+//! section 4). Everything that another agent wrote is fenced as data.
+
+use std::fmt::Write as _;
+
+use crate::domain::{AttemptKind, Cause, QualityFlag, TaskId, TurnId};
+use crate::engine::{Feedback, State};
+use crate::review::fence::{Limit, fence};
+use crate::store::RunFolder;
+
+use super::spool::read_output;
+
+/// How much of one dependency's output a dependent is shown, in characters.
+const UPSTREAM_CHARS: usize = 4_000;
+/// How many dependencies are quoted; the others are only named.
+const UPSTREAM_QUOTED: usize = 10;
+/// How much of one finding's evidence is shown, in characters.
+const EVIDENCE_CHARS: usize = 2_000;
+
+/// The prompt of a task's next turn. Reads the outputs of its dependencies.
+pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
+    let plan = state.plan.task(task);
+    let mut prompt = format!("# Task: {}\n", plan.title);
+    if let Some(description) = &plan.description {
+        let _ = write!(prompt, "\n{}\n", description.trim());
+    }
+    if !plan.target_files.is_empty() {
+        let files: Vec<&str> = plan.target_files.iter().map(AsRef::as_ref).collect();
+        let _ = write!(prompt, "\nFiles that must exist and have content when you are done: {}\n", files.join(", "));
+    }
+    upstream(&mut prompt, run, state, task);
+    feedback(&mut prompt, state, task);
+    prompt
+}
+
+fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
+    let dependencies = state.plan.dependencies.of(task.index());
+    if dependencies.is_empty() {
+        return;
+    }
+    prompt.push_str("\n## Results of earlier tasks\n");
+    for (index, dependency) in dependencies.iter().enumerate() {
+        let done = state.task(*dependency);
+        let _ = write!(prompt, "\n### {}\n", state.plan.task(*dependency).title);
+        if done.flag == Some(QualityFlag::BelowThreshold) {
+            let score = done.points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
+            let _ = writeln!(prompt, "[ACCEPTED BELOW QUALITY BAR, {score}]");
+        }
+        if index >= UPSTREAM_QUOTED {
+            prompt.push_str("(output left out: too many earlier tasks to quote them all)\n");
+            continue;
+        }
+        let turn = TurnId { task: *dependency, attempt: done.attempt, turn: done.turn };
+        match read_output(run, turn, &done.output, 4 * UPSTREAM_CHARS as u64) {
+            Ok(text) if text.trim().is_empty() => prompt.push_str("(no output)\n"),
+            Ok(text) => prompt.push_str(&fence("output of an earlier task", &text, Limit::Chars(UPSTREAM_CHARS))),
+            Err(error) => {
+                let _ = writeln!(prompt, "(its output cannot be shown: {error})");
+            }
+        }
+    }
+}
+
+fn feedback(prompt: &mut String, state: &State, task: TaskId) {
+    let current = state.task(task);
+    let Some((last, earlier)) = current.feedback.split_last() else { return };
+    let _ = match current.kind {
+        AttemptKind::Fix => write!(
+            prompt,
+            "\n## Correct your work\n\nYour last attempt was reviewed and sent back. The files are as you left them. \
+             Correct exactly what was found; keep what was good.\n"
+        ),
+        AttemptKind::Execute | AttemptKind::Retry => write!(
+            prompt,
+            "\n## An earlier attempt failed\n\nStart afresh and avoid what went wrong. Files of the earlier attempt \
+             may still be there.\n"
+        ),
+    };
+    describe(prompt, last);
+    if !earlier.is_empty() {
+        prompt.push_str("\n### Feedback on the attempts before\n");
+        for feedback in earlier {
+            describe(prompt, feedback);
+        }
+    }
+}
+
+fn describe(prompt: &mut String, feedback: &Feedback) {
+    let score = feedback.points.map_or_else(String::new, |points| format!(", {points} of 100 points"));
+    let what = match feedback.cause {
+        Some(Cause::Unparsed) => "no score could be read from the review".to_owned(),
+        _ => format!("failed at stage '{}'{score}", feedback.stage.as_str()),
+    };
+    let _ = write!(prompt, "\nAttempt {}: {what}\n", feedback.attempt);
+    for dimension in &feedback.dimensions {
+        let score = dimension.points.score().round_dp(2).normalize();
+        let _ = writeln!(prompt, "- {}: {score} of 5. {}", dimension.dimension, dimension.reasoning.trim());
+    }
+    for finding in &feedback.findings {
+        let _ = writeln!(prompt, "- [{}] {}", finding.severity.as_str(), finding.description.trim());
+        if let Some(evidence) = &finding.evidence {
+            prompt.push_str(&fence("what the reviewer wrote", evidence, Limit::Chars(EVIDENCE_CHARS)));
+        }
+        if let Some(fix) = &finding.suggested_fix {
+            let _ = writeln!(prompt, "  Suggested: {}", fix.trim());
+        }
+    }
+}

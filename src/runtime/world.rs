@@ -1,0 +1,336 @@
+//! Performing effects: the only place that turns the engine's wishes into processes, requests and file reads.
+//!
+//! Every effect ends in one [`Input`] or none. What ends on its own comes back over the keeper or the channel.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use crate::agents::command::Program;
+use crate::agents::openai::Endpoint;
+use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
+use crate::engine::{Effect, Input, SeatId, State, TurnEnd, agents_needed, gets_prompt};
+use crate::keeper::{self, Command, Spawn};
+use crate::mission::model::Adapter;
+use crate::mission::{AgentPlan, Plan};
+use crate::store::{RunFolder, SpoolName};
+
+use super::session::RunError;
+use super::worker_prompt;
+
+/// Milliseconds between SIGTERM and SIGKILL (semantics, section 5).
+pub(super) const GRACE_MS: u64 = 3_000;
+
+/// What reaches the loop over its channel.
+pub(super) enum Message {
+    /// Something that happened.
+    Input(Input),
+    /// An effect whose moment has come.
+    Due(Effect),
+}
+
+impl Message {
+    pub fn sort_into(self, inputs: &mut Vec<Input>, due: &mut Vec<Effect>) {
+        match self {
+            Self::Input(input) => inputs.push(input),
+            Self::Due(effect) => due.push(effect),
+        }
+    }
+}
+
+/// How each agent of a run is reached.
+pub struct Programs(HashMap<AgentId, Reach>);
+
+/// How an agent is reached.
+#[derive(Clone)]
+pub(super) enum Reach {
+    /// By starting a command with this environment of its own.
+    Command(Program, Vec<(String, String)>),
+    /// Over HTTP.
+    Model(Endpoint),
+}
+
+/// What a run would need and this machine does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("agent '{agent}': {problem}")]
+pub struct EnvironmentProblem {
+    /// Who could not work.
+    pub agent: String,
+    /// Why.
+    pub problem: String,
+}
+
+impl Programs {
+    /// Finds the programs and credentials of all agents that the run would need.
+    ///
+    /// # Errors
+    /// All that is missing; no agent was started.
+    pub fn resolve(state: &State) -> Result<Self, Vec<EnvironmentProblem>> {
+        let mut found = HashMap::new();
+        let mut problems = Vec::new();
+        for id in agents_needed(state) {
+            let agent = state.plan.agent(id);
+            match reach(agent, &state.options.mission_folder) {
+                Ok(reach) => {
+                    found.insert(id, reach);
+                }
+                Err(problem) => problems.push(EnvironmentProblem { agent: agent.name.to_string(), problem }),
+            }
+        }
+        if problems.is_empty() { Ok(Self(found)) } else { Err(problems) }
+    }
+
+    pub(super) fn get(&self, agent: AgentId) -> Option<&Reach> {
+        self.0.get(&agent)
+    }
+}
+
+fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    match agent.spec.adapter {
+        Adapter::Command => {
+            let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
+            let program = Program::resolve(line, folder).map_err(|error| error.to_string())?;
+            let env = crate::mission::expand_env(&agent.spec.env, variable)?;
+            Ok(Reach::Command(program, env))
+        }
+        Adapter::Openai => Endpoint::of(agent, variable).map(Reach::Model).map_err(|error| error.to_string()),
+        other => Err(format!("adapter {other:?} is not supported yet")),
+    }
+}
+
+/// A child of the keeper, by what it does for us.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Child {
+    Turn(TurnId),
+    Check { task: TaskId, attempt: u32, check: u32 },
+    Seat { task: TaskId, seat: SeatId },
+}
+
+/// Everything outside of the loop.
+pub(super) struct World {
+    pub(super) folder: RunFolder,
+    pub(super) programs: Programs,
+    pub(super) sender: mpsc::UnboundedSender<Message>,
+    pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
+    pub(super) model_turns: HashMap<TurnId, AbortHandle>,
+    pub(super) background: Vec<AbortHandle>,
+    http: Option<reqwest::Client>,
+    keeper: keeper::Client,
+    next_key: u64,
+    stopping: bool,
+}
+
+impl World {
+    pub fn new(
+        folder: RunFolder,
+        keeper: keeper::Client,
+        programs: Programs,
+        sender: mpsc::UnboundedSender<Message>,
+    ) -> Self {
+        Self {
+            folder,
+            programs,
+            sender,
+            children: HashMap::new(),
+            model_turns: HashMap::new(),
+            background: Vec::new(),
+            http: None,
+            keeper,
+            next_key: 1,
+            stopping: false,
+        }
+    }
+
+    /// Tells the keeper where exits are recorded.
+    pub fn open(&mut self) -> Result<(), RunError> {
+        self.send(&Command::Open { exits_log: self.folder.exits() })
+    }
+
+    /// The keeper's next event. Cancel safe.
+    pub async fn keeper_event(&mut self) -> io::Result<keeper::Event> {
+        self.keeper.recv().await
+    }
+
+    /// Writes the prompt of a turn. Not synced: after a power loss the turn is lost with it and starts with a new one.
+    pub fn prepare_prompt(&mut self, state: &State, turn: TurnId) -> Result<Input, RunError> {
+        if !gets_prompt(state, turn.task) {
+            return Ok(Input::PromptReady { turn, digest: None });
+        }
+        let prompt = worker_prompt::compose(&self.folder, state, turn.task);
+        let path = self.folder.spool_file(&SpoolName::Prompt(turn));
+        write_file(&path, prompt.as_bytes())?;
+        Ok(Input::PromptReady { turn, digest: Some(Digest::of(prompt.as_bytes())) })
+    }
+
+    /// Performs an effect whose record is durable.
+    pub fn perform(&mut self, state: &State, effect: Effect) -> Result<(), RunError> {
+        if let Effect::StopAll = effect {
+            return self.stop_all();
+        }
+        // An effect may be overtaken: by a stop, or by the end of the task it was for.
+        if self.stopping || !is_wanted(state, &effect) {
+            return Ok(());
+        }
+        match effect {
+            Effect::RunTurn { not_before: Some(at), turn } => {
+                self.later(at, Effect::RunTurn { not_before: None, turn });
+            }
+            Effect::CallSeat { not_before: Some(at), task, seat, agent, strict } => {
+                self.later(at, Effect::CallSeat { not_before: None, task, seat, agent, strict });
+            }
+            Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
+            Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
+            Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
+            Effect::CallSeat { task, seat, agent, strict, .. } => self.call_seat(state, task, seat, agent, strict),
+            Effect::PreparePrompt(_) | Effect::StopAll => {}
+        }
+        Ok(())
+    }
+
+    /// Starts a child of the keeper.
+    pub(super) fn spawn(&mut self, plan: &std::sync::Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
+        spawn.key = self.next_key;
+        spawn.grace_ms = GRACE_MS;
+        self.next_key += 1;
+        self.children.insert(spawn.key, (child, plan.clone()));
+        let key = spawn.key;
+        match self.keeper.send(&Command::Spawn(spawn)) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                // It can never be started: that is the child's failure, not the run's.
+                let event = keeper::Event::SpawnFailed { key, errno: None, message: error.to_string() };
+                let mut inputs = Vec::new();
+                self.take(event, &mut inputs);
+                inputs.into_iter().for_each(|input| self.post(input));
+                Ok(())
+            }
+            other => other.map_err(RunError::Keeper),
+        }
+    }
+
+    /// Hands an input to the loop.
+    pub(super) fn post(&self, input: Input) {
+        // The loop holds the receiver as long as it lives; after it nobody wants to know.
+        let _ = self.sender.send(Message::Input(input));
+    }
+
+    /// Runs blocking work on the pool; its input reaches the loop.
+    pub(super) fn blocking(&mut self, work: impl FnOnce() -> Vec<Input> + Send + 'static) {
+        let sender = self.sender.clone();
+        tokio::task::spawn_blocking(move || {
+            for input in work() {
+                let _ = sender.send(Message::Input(input));
+            }
+        });
+    }
+
+    /// The HTTP client, made when it is first needed.
+    pub(super) fn http(&mut self) -> Result<reqwest::Client, String> {
+        if let Some(client) = &self.http {
+            return Ok(client.clone());
+        }
+        let client = crate::agents::openai::client().map_err(|error| error.to_string())?;
+        self.http = Some(client.clone());
+        Ok(client)
+    }
+
+    /// SIGKILL for everything that still runs.
+    pub fn kill_all(&mut self) {
+        // If the keeper is gone, so are its children.
+        let _ = self.keeper.send(&Command::KillAll);
+    }
+
+    /// Ends the keeper and with it every child.
+    pub async fn close(self) {
+        for task in &self.background {
+            task.abort();
+        }
+        // It has nothing to tell any more that the run would wait for.
+        let _ = self.keeper.shutdown().await;
+    }
+
+    fn later(&mut self, at: Timestamp, effect: Effect) {
+        let sender = self.sender.clone();
+        let pause = at.since(Timestamp::now());
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(pause.as_duration()).await;
+            let _ = sender.send(Message::Due(effect));
+        });
+        self.background.push(task.abort_handle());
+        self.background.retain(|task| !task.is_finished());
+    }
+
+    /// Running turns are ended and count as lost; checks and reviews are dropped, they are simply done again.
+    fn stop_all(&mut self) -> Result<(), RunError> {
+        self.stopping = true;
+        for task in self.background.drain(..) {
+            task.abort();
+        }
+        let turns = std::mem::take(&mut self.model_turns);
+        for (turn, task) in turns {
+            task.abort();
+            self.post(Input::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
+        }
+        let keys: Vec<u64> = self.children.keys().copied().collect();
+        for key in keys {
+            let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) { GRACE_MS } else { 0 };
+            self.send(&Command::Terminate { key, grace_ms })?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, command: &Command) -> Result<(), RunError> {
+        self.keeper.send(command).map_err(RunError::Keeper)
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+}
+
+/// Whether the task is still where the effect expects it.
+fn is_wanted(state: &State, effect: &Effect) -> bool {
+    match effect {
+        Effect::RunTurn { turn, .. } => {
+            state.task(turn.task).running.is_some() && state.current_turn(turn.task) == *turn
+        }
+        Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
+            state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
+        }
+        Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
+        Effect::PreparePrompt(_) | Effect::StopAll => true,
+    }
+}
+
+/// The folder a task works in, absolute.
+pub(super) fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
+    match &plan.task(task).workspace {
+        Some(own) => plan.rules.workspace.join(own.as_ref()),
+        None => plan.rules.workspace.clone(),
+    }
+}
+
+/// Writes a file of the spool.
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
+    std::fs::write(path, bytes).map_err(|source| RunError::Spool { path: path.to_owned(), source })
+}
+
+/// Randomness for a back-off, 0 to 1000. The clock is random enough to keep callers apart.
+pub(super) fn jitter() -> u16 {
+    u16::try_from(Timestamp::now().0 % 1001).unwrap_or(0)
+}
+
+/// An environment problem in the middle of a run: nothing was started.
+pub(super) fn not_reachable(turn: TurnId, message: String) -> Input {
+    Input::TurnRequestFailed {
+        turn,
+        class: FailureClass::Unknown,
+        before_effect: false,
+        message,
+        retry_after: None,
+        jitter: 0,
+    }
+}
