@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::identity::number;
 use super::orphans::TURN_KEY_VARIABLE;
@@ -165,10 +165,11 @@ impl Child {
         self.signal(Signal::KILL);
     }
 
-    /// The child's group always exists while it is not reaped, unless the child moved to another one; then at least
-    /// the child itself is reached. No refusal could be acted upon.
+    /// Reaches the child's process group, and the child itself if it moved to another one. A refusal means that there
+    /// is nobody to reach, or somebody who changed the user; neither can be helped.
     fn signal(&self, signal: Signal) {
-        if kill_process_group(self.pid, signal).is_err() {
+        let _ = kill_process_group(self.pid, signal);
+        if getpgid(Some(self.pid)) != Ok(self.pid) {
             let _ = kill_process(self.pid, signal);
         }
     }

@@ -12,39 +12,18 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::scene::{Scene, descriptors, own_sockets, stat_field};
 
-pub const SCENARIOS: &[super::Scenario] = &[
-    (
-        "output_goes_to_files_and_empty_ones_are_removed",
-        output_goes_to_files,
-    ),
-    (
-        "both_outputs_can_share_a_file",
-        both_outputs_can_share_a_file,
-    ),
-    ("input_is_a_file_or_nothing", input_is_a_file_or_nothing),
-    (
-        "links_and_pipes_are_refused_as_files",
-        links_and_pipes_are_refused_as_files,
-    ),
-    (
-        "the_environment_is_what_was_given",
-        the_environment_is_what_was_given,
-    ),
-    (
-        "signals_are_as_in_a_fresh_process",
-        signals_are_as_in_a_fresh_process,
-    ),
-    (
-        "children_and_keeper_hold_nothing_of_the_runner",
-        nothing_of_the_runner_is_held,
-    ),
-    (
-        "sessions_and_groups_are_separate",
-        sessions_and_groups_are_separate,
-    ),
-];
+super::scenarios! {
+    output_goes_to_files_and_empty_ones_are_removed,
+    both_outputs_can_share_a_file,
+    input_is_a_file_or_nothing,
+    links_and_pipes_are_refused_as_files,
+    the_environment_is_what_was_given,
+    signals_are_as_in_a_fresh_process,
+    children_and_keeper_hold_nothing_of_the_runner,
+    sessions_and_groups_are_separate,
+}
 
-fn output_goes_to_files() {
+fn output_goes_to_files_and_empty_ones_are_removed() {
     let mut scene = Scene::new();
     let spawn = scene.script("printf 12345");
     let (out, err) = (spawn.stdout.clone().unwrap(), spawn.stderr.clone().unwrap());
@@ -164,7 +143,7 @@ fn signals_are_as_in_a_fresh_process() {
     }
 }
 
-fn nothing_of_the_runner_is_held() {
+fn children_and_keeper_hold_nothing_of_the_runner() {
     // What a careless caller might have open at the fork, none of it closed on exec.
     let folder = tempfile::tempdir().unwrap();
     let lock = fs::File::create(folder.path().join("lock")).unwrap();
