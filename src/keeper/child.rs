@@ -86,7 +86,7 @@ impl SpawnError {
 impl Child {
     /// Starts a child; `marker` is the value of [`TURN_KEY_VARIABLE`] for it. On error nothing is left behind.
     pub(super) fn spawn(spawn: Spawn, marker: &str) -> Result<Child, SpawnError> {
-        let started = Instant::now();
+        let (started_ms, started) = (wall_clock_ms(), Instant::now());
         let pid = start(&spawn, marker).inspect_err(|_| {
             for output in [&spawn.stdout, &spawn.stderr] {
                 settle(output.as_deref());
@@ -99,7 +99,7 @@ impl Child {
             // A zombie can still be asked, so this fails only where the system does not tell.
             start_time: platform::start_time(pid).unwrap_or(0),
             started,
-            started_ms: wall_clock_ms(),
+            started_ms,
             stdout: spawn.stdout,
             stderr: spawn.stderr,
             grace: Duration::from_millis(spawn.grace_ms),

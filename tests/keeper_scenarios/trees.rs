@@ -66,7 +66,7 @@ fn a_child_that_changed_its_group_is_reached() {
          until (setpgrp(0, $p)) {}
          note(); sleep 1000;",
     ]);
-    (spawn.timeout_ms, spawn.grace_ms) = (Some(1000), 100);
+    (spawn.timeout_ms, spawn.grace_ms) = (Some(1500), 100);
     let key = spawn.key;
     let pid = scene.start(spawn);
     let pids = scene.pids_in("pids", 3);
