@@ -183,9 +183,7 @@ pub(super) fn alive(identity: &ProcessIdentity) -> bool {
         let stat = Stat::of(pid)?;
         Ok::<_, io::Error>(!stat.dead && stat.start_time == identity.start_time)
     };
-    identity
-        .rustix_pid()
-        .is_some_and(|pid| same(pid).unwrap_or(false))
+    pid_of(identity).is_some_and(|pid| same(pid).unwrap_or(false))
         && boot_id().is_ok_and(|boot_id| boot_id == identity.boot_id)
 }
 
