@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::identity::number;
 use super::orphans::TURN_KEY_VARIABLE;
@@ -86,7 +86,7 @@ impl SpawnError {
 impl Child {
     /// Starts a child; `marker` is the value of [`TURN_KEY_VARIABLE`] for it. On error nothing is left behind.
     pub(super) fn spawn(spawn: Spawn, marker: &str) -> Result<Child, SpawnError> {
-        let started = Instant::now();
+        let (started_ms, started) = (wall_clock_ms(), Instant::now());
         let pid = start(&spawn, marker).inspect_err(|_| {
             for output in [&spawn.stdout, &spawn.stderr] {
                 settle(output.as_deref());
@@ -99,7 +99,7 @@ impl Child {
             // A zombie can still be asked, so this fails only where the system does not tell.
             start_time: platform::start_time(pid).unwrap_or(0),
             started,
-            started_ms: wall_clock_ms(),
+            started_ms,
             stdout: spawn.stdout,
             stderr: spawn.stderr,
             grace: Duration::from_millis(spawn.grace_ms),
@@ -165,10 +165,11 @@ impl Child {
         self.signal(Signal::KILL);
     }
 
-    /// The child's group always exists while it is not reaped, unless the child moved to another one; then at least
-    /// the child itself is reached. No refusal could be acted upon.
+    /// Reaches the child's process group, and the child itself if it moved to another one. A refusal means that there
+    /// is nobody to reach, or somebody who changed the user; neither can be helped.
     fn signal(&self, signal: Signal) {
-        if kill_process_group(self.pid, signal).is_err() {
+        let _ = kill_process_group(self.pid, signal);
+        if getpgid(Some(self.pid)) != Ok(self.pid) {
             let _ = kill_process(self.pid, signal);
         }
     }

@@ -75,7 +75,7 @@ impl Writer {
             .read(true)
             .append(true)
             .create(true)
-            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(path)?;
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {

@@ -29,10 +29,6 @@ impl ProcessIdentity {
             boot_id: platform::boot_id()?,
         })
     }
-
-    pub(super) fn rustix_pid(&self) -> Option<Pid> {
-        i32::try_from(self.pid).ok().and_then(Pid::from_raw)
-    }
 }
 
 /// A process id as the number it is.

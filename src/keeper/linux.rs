@@ -171,15 +171,17 @@ pub(super) fn marker_of(pid: Pid) -> Marked {
     }
 }
 
+fn pid_of(identity: &ProcessIdentity) -> Option<Pid> {
+    i32::try_from(identity.pid).ok().and_then(Pid::from_raw)
+}
+
 /// Whether the very process of `identity` runs. A zombie does not.
 pub(super) fn alive(identity: &ProcessIdentity) -> bool {
     let same = |pid| {
         let stat = Stat::of(pid)?;
         Ok::<_, io::Error>(!stat.dead && stat.start_time == identity.start_time)
     };
-    identity
-        .rustix_pid()
-        .is_some_and(|pid| same(pid).unwrap_or(false))
+    pid_of(identity).is_some_and(|pid| same(pid).unwrap_or(false))
         && boot_id().is_ok_and(|boot_id| boot_id == identity.boot_id)
 }
 
@@ -194,7 +196,7 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
         let message = "this process was started by the run that it is to end";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
-    if let Some(keeper) = Held::of(identity.rustix_pid(), |_| alive(identity)) {
+    if let Some(keeper) = Held::of(pid_of(identity), |_| alive(identity)) {
         keeper.signal(Signal::TERM)?;
         if !keeper.gone_within(wait)? {
             keeper.signal(Signal::KILL)?;

@@ -10,38 +10,20 @@ use std::path::{Path, PathBuf};
 use quorum::keeper::{Event, TURN_KEY_VARIABLE};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::scene::{Scene, descriptors, own_sockets, stat_field};
+use super::scene::{Scene, descriptors, own_sockets, stat_field, until};
 
-pub const SCENARIOS: &[super::Scenario] = &[
-    (
-        "output_goes_to_files_and_empty_ones_are_removed",
-        output_goes_to_files,
-    ),
-    ("both_outputs_can_share_a_file", both_outputs_can_share_a_file),
-    ("input_is_a_file_or_nothing", input_is_a_file_or_nothing),
-    (
-        "links_and_pipes_are_refused_as_files",
-        links_and_pipes_are_refused_as_files,
-    ),
-    (
-        "the_environment_is_what_was_given",
-        the_environment_is_what_was_given,
-    ),
-    (
-        "signals_are_as_in_a_fresh_process",
-        signals_are_as_in_a_fresh_process,
-    ),
-    (
-        "children_and_keeper_hold_nothing_of_the_runner",
-        nothing_of_the_runner_is_held,
-    ),
-    (
-        "sessions_and_groups_are_separate",
-        sessions_and_groups_are_separate,
-    ),
-];
+super::scenarios! {
+    output_goes_to_files_and_empty_ones_are_removed,
+    both_outputs_can_share_a_file,
+    input_is_a_file_or_nothing,
+    links_and_pipes_are_refused_as_files,
+    the_environment_is_what_was_given,
+    signals_are_as_in_a_fresh_process,
+    children_and_keeper_hold_nothing_of_the_runner,
+    sessions_and_groups_are_separate,
+}
 
-fn output_goes_to_files() {
+fn output_goes_to_files_and_empty_ones_are_removed() {
     let mut scene = Scene::new();
     let spawn = scene.script("printf 12345");
     let (out, err) = (spawn.stdout.clone().unwrap(), spawn.stderr.clone().unwrap());
@@ -99,7 +81,9 @@ fn links_and_pipes_are_refused_as_files() {
             scene.send(&quorum::keeper::Command::Spawn(spawn));
             match scene.event() {
                 Event::SpawnFailed {
-                    key: failed, message, ..
+                    key: failed,
+                    message,
+                    ..
                 } => {
                     assert_eq!(failed, key);
                     assert!(message.contains(&format!("/{name}`")), "{message}");
@@ -122,7 +106,10 @@ fn links_and_pipes_are_refused_as_files() {
 fn the_environment_is_what_was_given() {
     let mut scene = Scene::new();
     let mut spawn = scene.program(&["/usr/bin/env", "-0"]);
-    spawn.env = vec![("A".into(), "1 = 2\n".into()), ("EMPTY".into(), String::new())];
+    spawn.env = vec![
+        ("A".into(), "1 = 2\n".into()),
+        ("EMPTY".into(), String::new()),
+    ];
     let (key, out) = (spawn.key, spawn.stdout.clone().unwrap());
     scene.run(spawn);
     let text = fs::read_to_string(out).unwrap();
@@ -139,7 +126,19 @@ fn the_environment_is_what_was_given() {
 }
 
 fn signals_are_as_in_a_fresh_process() {
-    let mut scene = Scene::new();
+    // As if the runner had been started by something that ignores one signal and blocks another.
+    // SAFETY: the set is initialised, and neither signal means anything to this process.
+    let mut scene = unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGUSR2);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        libc::signal(libc::SIGUSR1, libc::SIG_IGN);
+        let scene = Scene::new();
+        libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+        libc::signal(libc::SIGUSR1, libc::SIG_DFL);
+        scene
+    };
     let spawn = scene.program(&["/bin/cat", "/proc/self/status"]);
     let out = spawn.stdout.clone().unwrap();
     scene.run(spawn);
@@ -147,13 +146,16 @@ fn signals_are_as_in_a_fresh_process() {
     // The C library's posix_spawn ignores the two signals that it keeps to itself.
     let reserved = 0x1_8000_0000;
     for field in ["SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", "SigCgt:"] {
-        let mask = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+        let mask = status
+            .lines()
+            .find_map(|line| line.strip_prefix(field))
+            .unwrap();
         let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
         assert_eq!(mask & !reserved, 0, "{field} {mask:x}");
     }
 }
 
-fn nothing_of_the_runner_is_held() {
+fn children_and_keeper_hold_nothing_of_the_runner() {
     // What a careless caller might have open at the fork, none of it closed on exec.
     let folder = tempfile::tempdir().unwrap();
     let lock = fs::File::create(folder.path().join("lock")).unwrap();
@@ -163,12 +165,10 @@ fn nothing_of_the_runner_is_held() {
 
     let mut scene = Scene::new();
     drop(write_end);
-    let mut rest = Vec::new();
-    read_end.read_to_end(&mut rest).unwrap();
-    assert!(
-        rest.is_empty(),
-        "and it did not hang, so nobody else holds the pipe"
-    );
+    rustix::io::ioctl_fionbio(&read_end, true).unwrap();
+    until("nobody holds the pipe any more", || {
+        matches!(read_end.read(&mut [0]), Ok(0))
+    });
 
     let spawn = scene.script("echo $$ >ready; read line; sleep 1000; :");
     let pid = scene.start(spawn);

@@ -9,38 +9,17 @@ use quorum::keeper::{Command, Event, alive, fork, read_exits};
 
 use super::scene::{Scene, own_sockets, running, until};
 
-pub const SCENARIOS: &[super::Scenario] = &[
-    (
-        "what_cannot_be_started_is_refused",
-        what_cannot_be_started_is_refused,
-    ),
-    (
-        "nothing_starts_before_exits_can_be_recorded",
-        nothing_starts_before_open,
-    ),
-    ("a_key_is_used_once", a_key_is_used_once),
-    (
-        "an_unwritable_record_is_a_warning",
-        an_unwritable_record_is_a_warning,
-    ),
-    (
-        "a_huge_burst_neither_blocks_nor_loses",
-        a_huge_burst_neither_blocks_nor_loses,
-    ),
-    (
-        "a_silent_runner_does_not_stop_timeouts",
-        a_silent_runner_does_not_stop_timeouts,
-    ),
-    (
-        "nonsense_ends_the_keeper_and_its_children",
-        nonsense_ends_the_keeper_and_its_children,
-    ),
-    ("shutdown_reports_what_it_killed", shutdown_reports_what_it_killed),
-    (
-        "a_program_with_threads_cannot_fork_a_keeper",
-        a_program_with_threads_cannot_fork_a_keeper,
-    ),
-];
+super::scenarios! {
+    what_cannot_be_started_is_refused,
+    nothing_starts_before_exits_can_be_recorded,
+    a_key_is_used_once,
+    an_unwritable_record_is_a_warning,
+    a_huge_burst_neither_blocks_nor_loses,
+    a_silent_runner_does_not_stop_timeouts,
+    nonsense_ends_the_keeper_and_its_children,
+    shutdown_reports_what_it_killed,
+    a_program_with_threads_cannot_fork_a_keeper,
+}
 
 fn what_cannot_be_started_is_refused() {
     let mut scene = Scene::new();
@@ -70,7 +49,11 @@ fn what_cannot_be_started_is_refused() {
         let wanted = spawn.key;
         scene.send(&Command::Spawn(spawn));
         match scene.event() {
-            Event::SpawnFailed { key, errno, message } => {
+            Event::SpawnFailed {
+                key,
+                errno,
+                message,
+            } => {
                 assert_eq!(key, wanted);
                 assert_eq!(
                     errno.map(|errno| Error::from_raw_os_error(errno).kind()),
@@ -86,10 +69,15 @@ fn what_cannot_be_started_is_refused() {
             "{text}: an empty output was left"
         );
     }
-    assert!(read_exits(&scene.path("exits.log")).unwrap().records.is_empty());
+    assert!(
+        read_exits(&scene.path("exits.log"))
+            .unwrap()
+            .records
+            .is_empty()
+    );
 }
 
-fn nothing_starts_before_open() {
+fn nothing_starts_before_exits_can_be_recorded() {
     let mut scene = Scene::unopened();
     let spawn = scene.script("exit 0");
     scene.send(&Command::Spawn(spawn));

@@ -1,5 +1,13 @@
 //! The harness: runs the scenarios one by one and reports like the usual one.
 
+/// Lists the scenarios of a module by the names of their functions.
+macro_rules! scenarios {
+    ($($name:ident),* $(,)?) => {
+        pub const SCENARIOS: &[super::Scenario] = &[$((stringify!($name), $name)),*];
+    };
+}
+use scenarios;
+
 mod endings;
 mod files;
 mod measure;

@@ -5,43 +5,20 @@ use std::time::{Duration, Instant};
 use quorum::keeper::{Command, ProcessIdentity, alive, end};
 use rustix::process::Signal;
 
-use super::scene::{Scene, running, signal, until};
+use super::scene::{Scene, running, signal, stat_field, until};
 
-pub const SCENARIOS: &[super::Scenario] = &[
-    (
-        "what_stays_in_the_group_dies_with_the_child",
-        what_stays_in_the_group_dies,
-    ),
-    (
-        "what_left_the_group_dies_at_the_turns_end",
-        what_left_the_group_dies_at_the_turns_end,
-    ),
-    (
-        "what_hid_its_marker_dies_when_no_turn_runs",
-        what_hid_its_marker_dies_when_no_turn_runs,
-    ),
-    (
-        "all_is_gone_when_the_runner_is_gone",
-        all_is_gone_when_the_runner_is_gone,
-    ),
-    (
-        "sigterm_ends_the_keeper_and_all_below",
-        sigterm_ends_the_keeper_and_all_below,
-    ),
-    ("a_stuck_keeper_is_ended_too", a_stuck_keeper_is_ended_too),
-    (
-        "what_a_killed_keeper_left_is_found",
-        what_a_killed_keeper_left_is_found,
-    ),
-    (
-        "a_stranger_with_the_same_number_is_spared",
-        a_stranger_with_the_same_number_is_spared,
-    ),
-    (
-        "a_terminals_signals_do_not_reach_the_keeper",
-        a_terminals_signals_do_not_reach_the_keeper,
-    ),
-];
+super::scenarios! {
+    what_stays_in_the_group_dies_with_the_child,
+    a_child_that_changed_its_group_is_reached,
+    what_left_the_group_dies_at_the_turns_end,
+    what_hid_its_marker_dies_when_no_turn_runs,
+    all_is_gone_when_the_runner_is_gone,
+    sigterm_ends_the_keeper_and_all_below,
+    a_stuck_keeper_is_ended_too,
+    what_a_killed_keeper_left_is_found,
+    a_stranger_with_the_same_number_is_spared,
+    a_terminals_signals_do_not_reach_the_keeper,
+}
 
 /// Leaves its group and session by a double fork, and writes its process id to `$1`.
 const ESCAPE: &str = "escape() { setsid sh -c 'echo $$ >>'$1'; exec sleep 1000' & }
@@ -60,7 +37,7 @@ fn stubborn(scene: &mut Scene) -> Vec<u32> {
     pids
 }
 
-fn what_stays_in_the_group_dies() {
+fn what_stays_in_the_group_dies_with_the_child() {
     let mut scene = Scene::new();
     let spawn = scene.script("sleep 1000 & echo $! >>pids; (sleep 1000; :) & echo $! >>pids; exit 0");
     let exit = scene.run(spawn);
@@ -71,6 +48,30 @@ fn what_stays_in_the_group_dies() {
     for pid in scene.pids_in("pids", 2) {
         assert!(!running(pid));
     }
+}
+
+fn a_child_that_changed_its_group_is_reached() {
+    let mut scene = Scene::new();
+    // One member stays in the old group, one makes a new one, which the child itself then joins.
+    let mut spawn = scene.program(&[
+        "/usr/bin/perl",
+        "-e",
+        "$SIG{TERM} = 'IGNORE';
+         sub note { open my $f, '>>', 'pids'; syswrite $f, \"$$\\n\"; }
+         fork or note(), sleep 1000;
+         my $p = fork;
+         $p or setpgrp(0, 0), note(), sleep 1000;
+         until (setpgrp(0, $p)) {}
+         note(); sleep 1000;",
+    ]);
+    (spawn.timeout_ms, spawn.grace_ms) = (Some(1500), 100);
+    let key = spawn.key;
+    let pid = scene.start(spawn);
+    let pids = scene.pids_in("pids", 3);
+    assert_ne!(stat_field(pid, 5), i64::from(pid), "it is in another group");
+    let exit = scene.exit_of(key);
+    assert_eq!((exit.signal, exit.timed_out), (Some(9), true));
+    assert!(!pids.into_iter().any(running));
 }
 
 fn what_left_the_group_dies_at_the_turns_end() {
