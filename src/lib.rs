@@ -4,4 +4,5 @@
 //! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
 
 pub mod domain;
+pub mod judging;
 pub mod mission;

@@ -1,0 +1,394 @@
+//! What the seats of a panel say together (semantics, section 7).
+//!
+//! The median is the default because it is monotone and because no single seat can drag it below or above all others.
+//! Dropping outliers before taking it is neither: (1, 2, 2) would give 2.0 and (1, 4, 2) only 1.5.
+
+use rust_decimal::Decimal;
+
+use crate::domain::{Dimension, DimensionScore, Points};
+use crate::mission::model::Consensus;
+
+/// How far from the median a score may lie before it is an outlier: 1.5 on the scale 1 to 5.
+const TOLERANCE: u8 = 30;
+
+/// Decimals of the weighted mean. Far below anything a reviewer can say, and enough to undo the last digit of a
+/// division such as 200/3 before the result meets a bar.
+const PRECISION: u32 = 12;
+
+/// What one seat said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeatScores {
+    /// Its scores, dimensions spelled as the task spells them.
+    pub scores: Vec<DimensionScore>,
+}
+
+/// What the panel says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The consensus of each dimension that anybody scored, in the task's order.
+    pub dimensions: Vec<DimensionScore>,
+    /// The weighted mean over *all* the task's dimensions; `None` when one of them has no score or no positive weight.
+    pub points: Option<Points>,
+    /// Scores that were not counted for reasoning, feedback and confidence.
+    pub outliers: Vec<Outlier>,
+}
+
+/// One seat's score that lies too far from the median.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlier {
+    /// The seat's position in the panel, from 0.
+    pub seat: usize,
+    /// The dimension.
+    pub dimension: String,
+    /// What the seat said.
+    pub points: Points,
+    /// What it was measured against.
+    pub median: Points,
+}
+
+/// One seat's say on one dimension.
+struct Vote<'a> {
+    seat: usize,
+    value: Decimal,
+    score: &'a DimensionScore,
+}
+
+/// Joins the seats' scores, dimension by dimension, and weighs the dimensions.
+#[must_use]
+pub fn merge(seats: &[SeatScores], dimensions: &[Dimension], consensus: Consensus) -> Merged {
+    let mut merged = Merged {
+        dimensions: Vec::with_capacity(dimensions.len()),
+        points: None,
+        outliers: Vec::new(),
+    };
+    for dimension in dimensions {
+        let votes = votes_on(seats, &dimension.name);
+        if let Some(joined) = join(&votes, consensus, &mut merged.outliers) {
+            merged.dimensions.push(joined);
+        }
+    }
+    merged.points = weigh(&merged.dimensions, dimensions);
+    merged
+}
+
+fn votes_on<'a>(seats: &'a [SeatScores], dimension: &str) -> Vec<Vote<'a>> {
+    let vote = |(seat, scores): (usize, &'a SeatScores)| {
+        let score = scores.scores.iter().find(|score| score.dimension == dimension)?;
+        Some(Vote {
+            seat,
+            value: score.points.value(),
+            score,
+        })
+    };
+    seats.iter().enumerate().filter_map(vote).collect()
+}
+
+/// The consensus on one dimension; `None` when nobody scored it.
+fn join(votes: &[Vote], consensus: Consensus, outliers: &mut Vec<Outlier>) -> Option<DimensionScore> {
+    let middle = median(votes.iter().map(|vote| vote.value))?;
+    let tolerance = Decimal::from(TOLERANCE);
+    let (mut counted, mut out): (Vec<&Vote>, Vec<&Vote>) = votes
+        .iter()
+        .partition(|vote| (vote.value - middle).abs() <= tolerance);
+    if counted.is_empty() {
+        // Two seats at 1 and 5: each is far from the middle, and neither is more wrong than the other.
+        counted = std::mem::take(&mut out);
+    }
+    let value = match consensus {
+        Consensus::Median => middle,
+        Consensus::ExcludeOutliers => median(counted.iter().map(|vote| vote.value))?,
+        Consensus::Mean => mean(votes.iter().map(|vote| vote.value))?,
+        Consensus::ClippedMean => {
+            let clip = |vote: &Vote| vote.value.clamp(middle - tolerance, middle + tolerance);
+            mean(votes.iter().map(clip))?
+        }
+    };
+    let median = Points::new(middle)?;
+    outliers.extend(out.iter().map(|vote| Outlier {
+        seat: vote.seat,
+        dimension: vote.score.dimension.clone(),
+        points: vote.score.points,
+        median,
+    }));
+    // `min_by_key` keeps the first of equals: the earlier seat.
+    let nearest = counted.iter().min_by_key(|vote| (vote.value - value).abs())?;
+    Some(DimensionScore {
+        dimension: nearest.score.dimension.clone(),
+        points: Points::new(value)?,
+        reasoning: nearest.score.reasoning.clone(),
+    })
+}
+
+/// The mean of the middle two, or the middle one.
+fn median(values: impl Iterator<Item = Decimal>) -> Option<Decimal> {
+    let mut sorted: Vec<_> = values.collect();
+    sorted.sort_unstable();
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    let lower = *sorted.get(sorted.len() / 2 - 1)?;
+    Some((lower + upper) / Decimal::TWO)
+}
+
+fn mean(values: impl Iterator<Item = Decimal>) -> Option<Decimal> {
+    let (sum, count) = values.fold((Decimal::ZERO, 0u32), |(sum, count), value| {
+        (sum + value, count + 1)
+    });
+    sum.checked_div(Decimal::from(count))
+}
+
+/// The weighted mean, if every dimension of the task has a score and a positive weight.
+fn weigh(scores: &[DimensionScore], dimensions: &[Dimension]) -> Option<Points> {
+    if scores.len() != dimensions.len() || dimensions.iter().any(|d| d.weight <= Decimal::ZERO) {
+        return None;
+    }
+    let parts = scores
+        .iter()
+        .zip(dimensions)
+        .map(|(score, dimension)| (score.points, dimension.weight));
+    Points::new(Points::weighted_mean(parts)?.value().round_dp(PRECISION))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ALL: [Consensus; 4] = [
+        Consensus::Median,
+        Consensus::ExcludeOutliers,
+        Consensus::Mean,
+        Consensus::ClippedMean,
+    ];
+
+    fn dec(text: &str) -> Decimal {
+        text.parse().unwrap()
+    }
+
+    fn score_of(text: &str) -> Points {
+        Points::from_score(dec(text)).unwrap()
+    }
+
+    fn dimension(name: &str, weight: &str) -> Dimension {
+        Dimension {
+            name: name.to_owned(),
+            weight: dec(weight),
+            description: None,
+            rubric: Vec::new(),
+        }
+    }
+
+    fn score(dimension: &str, points: Points, reasoning: &str) -> DimensionScore {
+        DimensionScore {
+            dimension: dimension.to_owned(),
+            points,
+            reasoning: reasoning.to_owned(),
+        }
+    }
+
+    /// A panel on the one dimension `d`; `-` is a seat that left it out.
+    fn panel(scores: &[&str]) -> Vec<SeatScores> {
+        scores
+            .iter()
+            .enumerate()
+            .map(|(seat, text)| SeatScores {
+                scores: match *text {
+                    "-" => Vec::new(),
+                    text => vec![score("d", score_of(text), &format!("seat {seat}"))],
+                },
+            })
+            .collect()
+    }
+
+    fn single(scores: &[&str], consensus: Consensus) -> Merged {
+        merge(&panel(scores), &[dimension("d", "1")], consensus)
+    }
+
+    #[test]
+    fn the_seats_scores_become_one() {
+        // (seats, median, exclude-outliers, mean, clipped mean, seats that are outliers)
+        type Row = (
+            &'static [&'static str],
+            &'static str,
+            &'static str,
+            &'static str,
+            &'static str,
+            &'static [usize],
+        );
+        let rows: &[Row] = &[
+            (&["4", "4", "1"], "4", "4", "3", "3.5", &[2]),
+            (&["1", "3", "5"], "3", "3", "3", "3", &[0, 2]),
+            (&["1", "4", "5"], "4", "4.5", "3.3333", "3.8333", &[0]),
+            (&["2", "2", "4"], "2", "2", "2.6667", "2.5", &[2]),
+            (&["1", "5"], "3", "3", "3", "3", &[]),
+            (&["3", "4"], "3.5", "3.5", "3.5", "3.5", &[]),
+            (&["1", "4"], "2.5", "2.5", "2.5", "2.5", &[]),
+            (&["1", "2.6", "4"], "2.6", "3.3", "2.5333", "2.5667", &[0]),
+            (&["4"], "4", "4", "4", "4", &[]),
+            (&["2", "-", "4"], "3", "3", "3", "3", &[]),
+            (&["2", "4", "5"], "4", "4.5", "3.6667", "3.8333", &[0]),
+            (&["1", "2", "2"], "2", "2", "1.6667", "1.6667", &[]),
+            (&["1", "4", "2"], "2", "1.5", "2.3333", "2.1667", &[1]),
+        ];
+        for (seats, median, exclude, mean, clipped, outliers) in rows {
+            for (consensus, want) in ALL.into_iter().zip([median, exclude, mean, clipped]) {
+                let merged = single(seats, consensus);
+                let got = merged.points.unwrap().score().round_dp(4);
+                assert_eq!(got, dec(want), "{seats:?} {consensus:?}");
+                let seats_out: Vec<_> = merged.outliers.iter().map(|o| o.seat).collect();
+                assert_eq!(seats_out, *outliers, "{seats:?} {consensus:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_scored_has_no_result() {
+        for seats in [&["-", "-"][..], &[]] {
+            let merged = single(seats, Consensus::Median);
+            assert_eq!((merged.dimensions.len(), merged.points), (0, None), "{seats:?}");
+        }
+        let dimensions = [dimension("d", "1"), dimension("e", "1")];
+        let merged = merge(&panel(&["4"]), &dimensions, Consensus::Median);
+        assert_eq!(merged.dimensions.len(), 1);
+        assert_eq!(
+            merged.points, None,
+            "a missing dimension never drops out of the divisor"
+        );
+    }
+
+    #[test]
+    fn what_the_task_does_not_ask_for_is_ignored() {
+        let seat = SeatScores {
+            scores: vec![
+                score("d", Points::whole(80), ""),
+                score("charm", Points::ZERO, ""),
+            ],
+        };
+        let merged = merge(&[seat], &[dimension("d", "1")], Consensus::Median);
+        assert_eq!(merged.points, Some(Points::whole(80)));
+        assert_eq!(merged.dimensions.len(), 1);
+    }
+
+    #[test]
+    fn dimensions_are_weighed() {
+        // (weights, scores, the global score)
+        type Row = (
+            &'static [&'static str],
+            &'static [&'static str],
+            Option<&'static str>,
+        );
+        let rows: &[Row] = &[
+            (&[".35", ".30", ".20", ".15"], &["4", "4", "3", "2"], Some("3.5")),
+            (&[".35", ".30", ".20", ".15"], &["3", "3", "3", "3"], Some("3")),
+            (&["2", "2"], &["4", "2"], Some("3")),
+            (&[".8", ".2"], &["5", "1"], Some("4.2")),
+            (&[".2", ".2"], &["5", "1"], Some("3")),
+            (&["1", "0"], &["4", "4"], None),
+            (&["1", "-.5"], &["4", "2"], None),
+            (&[], &[], None),
+        ];
+        for (weights, scores, want) in rows {
+            let names: Vec<_> = (0..weights.len()).map(|i| format!("d{i}")).collect();
+            let dimensions: Vec<_> = names.iter().zip(*weights).map(|(n, w)| dimension(n, w)).collect();
+            let scores = names
+                .iter()
+                .zip(*scores)
+                .map(|(n, s)| score(n, score_of(s), ""))
+                .collect();
+            let merged = merge(&[SeatScores { scores }], &dimensions, Consensus::Median);
+            assert_eq!(
+                merged.points.map(Points::score),
+                want.map(dec),
+                "{weights:?} {scores:?}",
+                scores = merged.dimensions
+            );
+        }
+    }
+
+    #[test]
+    fn the_mean_of_thirds_meets_a_bar_it_equals() {
+        let dimensions = [dimension("a", "1"), dimension("b", "1"), dimension("c", "1")];
+        let seat = |a, b, c| SeatScores {
+            scores: vec![
+                score("a", Points::whole(a), ""),
+                score("b", Points::whole(b), ""),
+                score("c", Points::whole(c), ""),
+            ],
+        };
+        // Each dimension's mean is 58.333…, 58.333…, 63.333…: together exactly 60.
+        let seats = [seat(58, 58, 63), seat(58, 58, 63), seat(59, 59, 64)];
+        assert_eq!(
+            merge(&seats, &dimensions, Consensus::Mean).points,
+            Some(Points::whole(60))
+        );
+    }
+
+    #[test]
+    fn the_reasoning_is_of_the_counted_seat_nearest_to_the_consensus() {
+        assert_eq!(
+            single(&["1", "4", "4"], Consensus::Median).dimensions[0].reasoning,
+            "seat 1"
+        );
+        // On a tie the first seat speaks.
+        assert_eq!(
+            single(&["3", "4"], Consensus::Median).dimensions[0].reasoning,
+            "seat 0"
+        );
+        // An outlier never speaks, though the mean (2.33) lies nearer to it.
+        assert_eq!(
+            single(&["5", "1", "1"], Consensus::Mean).dimensions[0].reasoning,
+            "seat 1"
+        );
+    }
+
+    fn points() -> impl Strategy<Value = u8> {
+        20u8..=100
+    }
+
+    fn seats_of(table: &[(u8, u8)]) -> Vec<SeatScores> {
+        table
+            .iter()
+            .map(|(d, e)| SeatScores {
+                scores: vec![
+                    score("d", Points::whole(*d), ""),
+                    score("e", Points::whole(*e), ""),
+                ],
+            })
+            .collect()
+    }
+
+    fn global(table: &[(u8, u8)], consensus: Consensus) -> Points {
+        let dimensions = [dimension("d", "0.3"), dimension("e", "0.45")];
+        merge(&seats_of(table), &dimensions, consensus).points.unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn raising_a_score_never_lowers_the_result(
+            table in prop::collection::vec((points(), points()), 1..6), seat in any::<prop::sample::Index>(), to in points(),
+        ) {
+            let mut raised = table.clone();
+            let slot = seat.index(raised.len());
+            raised[slot].0 = raised[slot].0.max(to);
+            for consensus in [Consensus::Median, Consensus::Mean, Consensus::ClippedMean] {
+                prop_assert!(global(&raised, consensus) >= global(&table, consensus), "{consensus:?}");
+            }
+        }
+
+        #[test]
+        fn the_order_of_seats_does_not_matter(
+            table in prop::collection::vec((points(), points()), 1..6), turn in 0usize..6,
+        ) {
+            let mut turned = table.clone();
+            let by = turn % table.len();
+            turned.rotate_left(by);
+            let mut reversed = table.clone();
+            reversed.reverse();
+            for consensus in ALL {
+                prop_assert_eq!(global(&turned, consensus), global(&table, consensus));
+                prop_assert_eq!(global(&reversed, consensus), global(&table, consensus));
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! How good something is: reading verdicts, joining them, choosing who may give them.
+//!
+//! Everything here is pure: no I/O, no clock, no randomness. *When* a judge is asked is the engine's business, *asking*
+//! it is done in `review`; here is only what a reply says, what several replies say together, who is entitled to
+//! reply, and what plain facts say without any judge.
+
+pub mod consensus;
+pub mod eligibility;
+pub mod evidence_rules;
+pub mod parser;

@@ -1,0 +1,214 @@
+//! JSON values in a reply, wherever they stand.
+//!
+//! Own tree type for one reason: `serde_json::Value` keeps the last of two equal keys, and a reply that scores the
+//! same thing twice must not be read at all.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rust_decimal::Decimal;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::text::Parts;
+
+/// A JSON value that remembers every key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Json {
+    /// `null`, `true` or `false`: never a score.
+    Other,
+    Number(Decimal),
+    Text(String),
+    List(Vec<Json>),
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// The entries of an object.
+    pub fn entries(&self) -> &[(String, Json)] {
+        match self {
+            Self::Object(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The value of the first of `names` that the object has.
+    pub fn get(&self, names: &[&str]) -> Option<&Json> {
+        names.iter().find_map(|name| {
+            let found = self.entries().iter().find(|(key, _)| plain(key) == *name);
+            found.map(|(_, value)| value)
+        })
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A key without case, spaces, underscores and hyphens.
+pub(super) fn plain(key: &str) -> String {
+    key.chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Where a JSON value was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The reply is nothing else.
+    Whole,
+    /// In a fence or amid prose.
+    Embedded,
+}
+
+/// The JSON values of a reply.
+pub(super) struct Found {
+    pub values: Vec<(Json, Place)>,
+    /// Whether something started like JSON and was not.
+    pub broken: bool,
+}
+
+/// Finds the outermost JSON objects and lists of objects in the reviewer's own words.
+pub(super) fn find(reply: &str, parts: &Parts) -> Found {
+    let mut found = Found {
+        values: Vec::new(),
+        broken: false,
+    };
+    if let Some(value) = parse(reply.trim()) {
+        found.values.push((value, Place::Whole));
+        return found;
+    }
+    for fenced in &parts.json {
+        match parse(fenced.trim()) {
+            // A fence and nothing else is the reply.
+            Some(value) if parts.own.iter().all(|line| line.trim().is_empty()) && parts.json.len() == 1 => {
+                found.values.push((value, Place::Whole));
+            }
+            Some(value) => found.values.push((value, Place::Embedded)),
+            None => scan(fenced, &mut found),
+        }
+    }
+    scan(&parts.own.join("\n"), &mut found);
+    found
+}
+
+fn parse(text: &str) -> Option<Json> {
+    serde_json::from_str(text).ok()
+}
+
+/// Finds values amid prose in one pass. A value that is not valid is skipped as a whole and one that never ends takes
+/// the rest with it: the pieces of a broken object must not be read as if each were a verdict.
+fn scan(text: &str, found: &mut Found) {
+    let mut at = 0;
+    while let Some(offset) = text[at..].find(['{', '[']) {
+        let start = at + offset;
+        if !looks_like_json(&text[start..]) {
+            at = start + 1;
+            continue;
+        }
+        let Some(length) = balanced(&text[start..]) else {
+            found.broken = true;
+            return;
+        };
+        match parse(&text[start..start + length]) {
+            Some(value) => found.values.push((value, Place::Embedded)),
+            None => found.broken = true,
+        }
+        at = start + length;
+    }
+}
+
+/// An opening brace before a quote, or an opening bracket before a brace: what prose and code rarely write.
+fn looks_like_json(text: &str) -> bool {
+    let mut chars = text.chars();
+    let open = chars.next();
+    let next = chars.find(|c| !c.is_whitespace());
+    matches!((open, next), (Some('{'), Some('"')) | (Some('['), Some('{')))
+}
+
+/// The length of the bracketed text at the start of `text`, with brackets in strings left out.
+fn balanced(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JsonVisitor)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
+        // The shortest text that means this float is what the reviewer wrote.
+        Ok(Decimal::from_str(&value.to_string()).map_or(Json::Other, Json::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+        Ok(Json::Text(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Json, E> {
+        Ok(Json::Text(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Json::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
+        let mut object = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            object.push(entry);
+        }
+        Ok(Json::Object(object))
+    }
+}

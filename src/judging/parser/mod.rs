@@ -1,0 +1,166 @@
+//! Reading a verdict out of a reviewer's reply (semantics, sections 7 and 9).
+//!
+//! Precision first: a wrong number is worse than none, because an unparsed reply is asked for again and a wrong one
+//! decides. So nothing is clamped, completed or guessed; where a reply can be read in two ways it is [`Unparsed`], and
+//! the reason is good enough to be put into the strict reprompt. A number that a reply merely quotes (a `>` line, a
+//! fence, the tags that fence the work in the prompt) is the work's word, not the reviewer's.
+//!
+//! Every function takes time linear in the reply and stands any input.
+
+mod json;
+mod marker;
+mod panel;
+mod rating;
+mod text;
+
+use rust_decimal::Decimal;
+
+use crate::domain::{Dimension, DimensionScore, Finding, Points};
+
+pub use rating::parse_rating;
+
+/// The tag that fences the worker's text in prompts. What a reply repeats between these tags does not count.
+pub const UNTRUSTED_TAG: &str = "untrusted";
+
+/// What a panel's seat said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedPanel {
+    /// One score for each of the task's dimensions, in the task's order and spelling.
+    pub scores: Vec<DimensionScore>,
+    /// What the reviewer found.
+    pub findings: Vec<Finding>,
+    /// The reviewer's summary, if any.
+    pub summary: Option<String>,
+}
+
+/// What the reviewer of an evaluation said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedEvaluation {
+    /// The score.
+    pub points: Points,
+    /// The reviewer's reasons: the field of a JSON reply, else the reply itself.
+    pub reasoning: String,
+    /// What the reviewer found; only JSON replies carry findings.
+    pub findings: Vec<Finding>,
+}
+
+/// Why no verdict could be read. The text can be shown to the reviewer who is asked again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unparsed {
+    /// Nothing, or nothing but the model's private thinking.
+    #[error("the reply is empty")]
+    Empty,
+    /// No object that scores dimensions.
+    #[error("the reply contains no JSON object with the scores")]
+    NoJson,
+    /// An object that starts and does not end, or is not valid.
+    #[error("the JSON in the reply is not valid or not complete")]
+    BrokenJson,
+    /// Some dimensions have no score.
+    #[error("there is no score for: {}", .0.join(", "))]
+    MissingDimensions(Vec<String>),
+    /// A dimension is scored more than once.
+    #[error("'{0}' is scored more than once")]
+    Duplicate(String),
+    /// Something other than a number where a score belongs.
+    #[error("the score of '{0}' is not a number")]
+    NotANumber(String),
+    /// A number outside the scale.
+    #[error("'{what}' is {value}, which is not on the scale from {scale}")]
+    OffScale {
+        /// What was scored.
+        what: String,
+        /// The number.
+        value: Decimal,
+        /// The scale.
+        scale: Scale,
+    },
+    /// No score line and no JSON with a score.
+    #[error("the reply contains no score")]
+    NoScore,
+    /// A score line that does not hold one plain number.
+    #[error("the score line does not hold one plain number: {0}")]
+    Malformed(String),
+    /// Several scores or verdicts that differ.
+    #[error("the reply contains several scores that differ")]
+    Conflicting,
+}
+
+/// The numbers that a score may be, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scale {
+    low: Decimal,
+    high: Decimal,
+}
+
+impl Scale {
+    /// Points: 0 to 100.
+    pub const POINTS: Self = Self {
+        low: Decimal::ZERO,
+        high: Decimal::ONE_HUNDRED,
+    };
+
+    /// The scale of a panel's dimensions: 1 to 5.
+    pub const SCORE: Self = Self {
+        low: Decimal::ONE,
+        high: Decimal::from_parts(5, 0, 0, false, 0),
+    };
+
+    /// The scale from `low` to `high`, if `low` is not negative and below `high`.
+    #[must_use]
+    pub fn new(low: Decimal, high: Decimal) -> Option<Self> {
+        (Decimal::ZERO <= low && low < high).then_some(Self { low, high })
+    }
+
+    /// Whether `value` is on the scale.
+    #[must_use]
+    pub fn contains(&self, value: Decimal) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+impl std::fmt::Display for Scale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} to {}", self.low, self.high)
+    }
+}
+
+/// Reads the reply of a panel's seat: JSON, alone, fenced or embedded in prose, with a score from 1 to 5 for every
+/// one of `dimensions`.
+///
+/// # Errors
+/// When a dimension is missing, scored twice, off the scale or not a number, or when several JSON objects differ.
+pub fn parse_scores(reply: &str, dimensions: &[Dimension]) -> Result<ParsedPanel, Unparsed> {
+    panel::parse(reply, dimensions)
+}
+
+/// Reads the reply to an evaluation: a `SCORE: n` line with `n` from 0 to 100, or JSON with a `score`.
+///
+/// # Errors
+/// When there is no score of the reviewer's own, when it is off the scale, or when several scores differ.
+pub fn parse_evaluation(reply: &str) -> Result<ParsedEvaluation, Unparsed> {
+    let read = marker::read(reply, &Scale::POINTS)?;
+    let off_scale = || Unparsed::OffScale {
+        what: "score".to_owned(),
+        value: read.value,
+        scale: Scale::POINTS,
+    };
+    let points = Points::new(read.value).ok_or_else(off_scale)?;
+    let (reasoning, findings) = match &read.json {
+        Some(object) => (panel::reasoning_of(object), panel::findings_of(object)),
+        None => (String::new(), Vec::new()),
+    };
+    let reasoning = if reasoning.is_empty() {
+        text::without_thinking(reply).trim().to_owned()
+    } else {
+        reasoning
+    };
+    Ok(ParsedEvaluation {
+        points,
+        reasoning,
+        findings,
+    })
+}
+
+#[cfg(test)]
+mod tests;
