@@ -6,3 +6,4 @@
 pub mod domain;
 pub mod judging;
 pub mod mission;
+pub mod review;

@@ -1,0 +1,7 @@
+//! Performing one step of judging: what the reviewer is shown, and how.
+//!
+//! This room counts nothing and loops over nothing: whether a judge is asked, and what its verdict leads to, is the
+//! engine's business; reading the reply is `judging`'s.
+
+pub mod fence;
+pub mod prompt;
