@@ -10,4 +10,5 @@ pub mod judging;
 pub mod keeper;
 pub mod mission;
 pub mod review;
+pub mod runtime;
 pub mod store;

@@ -7,3 +7,4 @@
 pub mod consensus;
 pub mod eligibility;
 pub mod evidence_rules;
+pub mod parser;

@@ -1,5 +1,9 @@
-//! Performing one judging step: gathering evidence, writing the prompt, making one seat call, running one check.
-//! Counts nothing, loops over nothing: how often something is done is the engine's business.
+//! Performing one step of judging: what the reviewer is shown, and how.
+//!
+//! This room counts nothing and loops over nothing: whether a judge is asked, and what its verdict leads to, is the
+//! engine's business; reading the reply is `judging`'s.
 
 pub mod checks;
 pub mod evidence;
+pub mod fence;
+pub mod prompt;

@@ -35,7 +35,9 @@ pub(super) fn split(reply: &str) -> Parts<'_> {
         if let Some(fence) = Fence::opened_by(line) {
             take_fence(&mut lines, &fence, &mut parts);
         } else if opens_untrusted(line) {
-            skip_untrusted(&mut lines);
+            if !closes_untrusted(line) {
+                skip_untrusted(&mut lines);
+            }
         } else if !is_quotation(line) {
             parts.own.push(line);
         }
@@ -61,21 +63,20 @@ fn take_fence<'a>(lines: &mut Lines<'a>, fence: &Fence, parts: &mut Parts<'a>) {
 
 /// Skips to the end of the quoted block; a block that is never closed is a quotation to the end.
 fn skip_untrusted(lines: &mut Lines) {
-    for (_, line) in lines.by_ref() {
-        if starts_tag(line.trim_start(), "</") {
-            return;
-        }
-    }
+    lines.any(|(_, line)| closes_untrusted(line));
 }
 
 fn opens_untrusted(line: &str) -> bool {
-    starts_tag(without_bullets(line), "<")
+    let tag = without_bullets(line).strip_prefix('<');
+    tag.and_then(|tag| tag.get(..UNTRUSTED_TAG.len()))
+        .is_some_and(|name| name.eq_ignore_ascii_case(UNTRUSTED_TAG))
 }
 
-fn starts_tag(text: &str, bracket: &str) -> bool {
-    text.strip_prefix(bracket)
-        .and_then(|rest| rest.get(..UNTRUSTED_TAG.len()))
-        .is_some_and(|name| name.eq_ignore_ascii_case(UNTRUSTED_TAG))
+fn closes_untrusted(line: &str) -> bool {
+    line.split("</").skip(1).any(|tag| {
+        tag.get(..UNTRUSTED_TAG.len())
+            .is_some_and(|name| name.eq_ignore_ascii_case(UNTRUSTED_TAG))
+    })
 }
 
 fn is_quotation(line: &str) -> bool {

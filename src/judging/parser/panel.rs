@@ -1,0 +1,232 @@
+//! Replies of a panel's seat: every dimension with a score from 1 to 5.
+
+use rust_decimal::Decimal;
+
+use crate::domain::{Dimension, DimensionScore, Finding, Points, Severity};
+
+use super::json::{self, Json, Place, plain};
+use super::marker::number_in;
+use super::text::{split, without_thinking};
+use super::{ParsedPanel, Scale, Unparsed};
+
+/// Keys below which a reviewer may put the scores.
+const CONTAINERS: &[&str] = &[
+    "scores",
+    "dimensions",
+    "dimensionscores",
+    "ratings",
+    "evaluation",
+    "assessment",
+];
+/// Keys of a dimension's name, score and reasoning, most usual first.
+const NAMES: &[&str] = &["dimension", "name", "criterion"];
+const SCORES: &[&str] = &["score", "rating"];
+const REASONS: &[&str] = &["reasoning", "reason", "explanation", "rationale", "justification"];
+
+/// Findings that are kept of one reply; more than anybody can act on.
+const MAX_FINDINGS: usize = 50;
+
+/// One dimension as the reply scores it.
+struct Entry<'a> {
+    /// The position of the dimension in the task's list.
+    dimension: usize,
+    /// Everything given as its score; one, where the reply is well formed.
+    values: Vec<&'a Json>,
+    reasoning: String,
+}
+
+pub(super) fn parse(reply: &str, dimensions: &[Dimension]) -> Result<ParsedPanel, Unparsed> {
+    let reply = without_thinking(reply);
+    if reply.trim().is_empty() {
+        return Err(Unparsed::Empty);
+    }
+    let found = json::find(reply, &split(reply));
+    let mut verdict: Option<ParsedPanel> = None;
+    for (value, place) in &found.values {
+        let Some(entries) = entries_of(value, *place, dimensions) else {
+            continue;
+        };
+        let scores = scores_of(&entries, dimensions)?;
+        match &verdict {
+            Some(first) if !same_points(&first.scores, &scores) => return Err(Unparsed::Conflicting),
+            // Of objects that agree the last is the one that the reply ends on.
+            _ => {
+                verdict = Some(ParsedPanel {
+                    scores,
+                    findings: findings_of(value),
+                    summary: value.get(&["summary"]).and_then(Json::text).map(str::to_owned),
+                });
+            }
+        }
+    }
+    verdict.ok_or(if found.broken {
+        Unparsed::BrokenJson
+    } else {
+        Unparsed::NoJson
+    })
+}
+
+fn same_points(a: &[DimensionScore], b: &[DimensionScore]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.points == b.points)
+}
+
+/// The scored dimensions of a value, or `None` if it is not a verdict at all but some other JSON amid the prose.
+fn entries_of<'a>(value: &'a Json, place: Place, dimensions: &[Dimension]) -> Option<Vec<Entry<'a>>> {
+    let mut entries = Vec::new();
+    let mut verdict = place == Place::Whole;
+    let containers = value
+        .entries()
+        .iter()
+        .filter(|(key, _)| CONTAINERS.contains(&plain(key).as_str()));
+    for holder in containers.map(|(_, inner)| inner).chain([value]) {
+        let items: Vec<_> = match holder {
+            Json::List(items) => items.iter().filter_map(|item| listed(item, dimensions)).collect(),
+            object => object
+                .entries()
+                .iter()
+                .filter_map(|(key, item)| keyed(key, item, dimensions))
+                .collect(),
+        };
+        entries.extend(items);
+    }
+    verdict |= !entries.is_empty();
+    verdict.then_some(entries)
+}
+
+/// `{"dimension": "correctness", "score": 4, "reasoning": "…"}`
+fn listed<'a>(item: &'a Json, dimensions: &[Dimension]) -> Option<Entry<'a>> {
+    Some(Entry {
+        dimension: find_dimension(item.get(NAMES)?.text()?, dimensions)?,
+        values: scores_in(item),
+        reasoning: reasoning_of(item),
+    })
+}
+
+/// `"correctness": {"score": 4, "reasoning": "…"}` or `"correctness": 4`
+fn keyed<'a>(key: &str, item: &'a Json, dimensions: &[Dimension]) -> Option<Entry<'a>> {
+    Some(Entry {
+        dimension: find_dimension(key, dimensions)?,
+        values: match item {
+            Json::Object(_) => scores_in(item),
+            plain => vec![plain],
+        },
+        reasoning: reasoning_of(item),
+    })
+}
+
+fn scores_in(object: &Json) -> Vec<&Json> {
+    let entries = object.entries().iter();
+    entries
+        .filter(|(key, _)| SCORES.contains(&plain(key).as_str()))
+        .map(|(_, value)| value)
+        .collect()
+}
+
+/// The dimension that `name` means: spelled exactly, or the only one that is the same but for case, spaces,
+/// underscores and hyphens.
+fn find_dimension(name: &str, dimensions: &[Dimension]) -> Option<usize> {
+    if let Some(exact) = dimensions.iter().position(|dimension| dimension.name == name) {
+        return Some(exact);
+    }
+    let wanted = plain(name);
+    let mut alike = dimensions
+        .iter()
+        .enumerate()
+        .filter(|(_, dimension)| plain(&dimension.name) == wanted);
+    let (index, _) = alike.next()?;
+    alike.next().is_none().then_some(index)
+}
+
+/// Exactly one score on the scale for every dimension, in the task's order.
+fn scores_of(entries: &[Entry], dimensions: &[Dimension]) -> Result<Vec<DimensionScore>, Unparsed> {
+    let mut slots: Vec<Option<&Entry>> = vec![None; dimensions.len()];
+    for entry in entries {
+        if slots[entry.dimension].replace(entry).is_some() {
+            return Err(Unparsed::Duplicate(dimensions[entry.dimension].name.clone()));
+        }
+    }
+    let names = dimensions.iter().map(|dimension| &dimension.name);
+    let missing: Vec<_> = names
+        .zip(&slots)
+        .filter(|(_, slot)| slot.is_none())
+        .map(|(name, _)| name.clone())
+        .collect();
+    if !missing.is_empty() {
+        return Err(Unparsed::MissingDimensions(missing));
+    }
+    let entries = slots.into_iter().flatten();
+    entries
+        .map(|entry| {
+            let dimension = dimensions[entry.dimension].name.clone();
+            let points = points_of(&entry.values, &dimension)?;
+            Ok(DimensionScore {
+                dimension,
+                points,
+                reasoning: entry.reasoning.clone(),
+            })
+        })
+        .collect()
+}
+
+fn points_of(values: &[&Json], what: &str) -> Result<Points, Unparsed> {
+    let value = match values {
+        [value] => score_value(value).ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?,
+        [] => return Err(Unparsed::NotANumber(what.to_owned())),
+        _ => return Err(Unparsed::Duplicate(what.to_owned())),
+    };
+    Points::from_score(value).ok_or_else(|| Unparsed::OffScale {
+        what: what.to_owned(),
+        value,
+        scale: Scale::SCORE,
+    })
+}
+
+/// A number, or a text that is nothing but a number.
+pub(super) fn score_value(value: &Json) -> Option<Decimal> {
+    match value {
+        Json::Number(number) => Some(*number),
+        Json::Text(text) => number_in(text.trim()),
+        _ => None,
+    }
+}
+
+/// The reviewer's reasons beside a score; empty if there are none.
+pub(super) fn reasoning_of(object: &Json) -> String {
+    let text = object.get(REASONS).and_then(Json::text).unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// The findings of a verdict. A finding that names no known severity is medium; one without a text is no finding.
+pub(super) fn findings_of(verdict: &Json) -> Vec<Finding> {
+    let Some(Json::List(items)) = verdict.get(&["findings", "issues"]) else {
+        return Vec::new();
+    };
+    items.iter().filter_map(finding).take(MAX_FINDINGS).collect()
+}
+
+fn finding(item: &Json) -> Option<Finding> {
+    let field = |names: &[&str]| {
+        let text = item.get(names).and_then(Json::text).unwrap_or_default().trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let description = match item {
+        Json::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        _ => field(&["description", "finding", "issue", "title"]),
+    }?;
+    Some(Finding {
+        severity: field(&["severity"]).map_or(Severity::Medium, |name| severity(&name)),
+        description,
+        evidence: field(&["evidence"]),
+        suggested_fix: field(&["suggestedfix", "fix", "suggestion", "recommendation"]),
+    })
+}
+
+fn severity(name: &str) -> Severity {
+    match name.trim().to_lowercase().as_str() {
+        "critical" | "blocker" => Severity::Critical,
+        "high" | "major" => Severity::High,
+        "low" | "minor" => Severity::Low,
+        "info" | "informational" | "note" => Severity::Info,
+        _ => Severity::Medium,
+    }
+}
