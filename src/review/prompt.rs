@@ -9,7 +9,6 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Dimension, Finding, Timestamp};
-use crate::judging::parser::Unparsed;
 
 use super::fence::fence;
 
@@ -87,7 +86,7 @@ impl JudgePrompt {
 /// Asks one seat of a panel for a score from 1 to 5 on each of `dimensions`. With `unread`, the seat is asked again
 /// after a reply that could not be read, and told why.
 #[must_use]
-pub fn panel(work: &Work, dimensions: &[Dimension], unread: Option<&Unparsed>) -> JudgePrompt {
+pub fn panel(work: &Work, dimensions: &[Dimension], unread: Option<&str>) -> JudgePrompt {
     let mut user = String::new();
     describe_task(&mut user, work);
     describe_dimensions(&mut user, dimensions);
@@ -110,7 +109,7 @@ pub fn panel(work: &Work, dimensions: &[Dimension], unread: Option<&Unparsed>) -
 /// Asks for an evaluation that ends in a `SCORE: n` line. With `unread`, the reviewer is asked again after a reply
 /// that could not be read, and told why.
 #[must_use]
-pub fn evaluation(work: &Work, unread: Option<&Unparsed>) -> JudgePrompt {
+pub fn evaluation(work: &Work, unread: Option<&str>) -> JudgePrompt {
     let mut user = String::new();
     describe_task(&mut user, work);
     show_material(&mut user, work);
@@ -343,7 +342,7 @@ fn ask_for_json(text: &mut String, dimensions: &[Dimension]) {
     );
 }
 
-fn insist(text: &mut String, reason: &Unparsed, form: &str) {
+fn insist(text: &mut String, reason: &str, form: &str) {
     let _ = write!(
         text,
         "\n# Your last reply could not be read\n\nThe reason: {reason}.\n{form}\n"
@@ -445,10 +444,10 @@ mod tests {
     fn a_second_question_is_the_first_and_the_reason() {
         let material = material();
         let work = work(&material);
-        let reason = Unparsed::MissingDimensions(vec!["correctness".to_owned()]);
+        let reason = "there is no score for: correctness";
         let (first, again) = (
             panel(&work, &dimensions(), None),
-            panel(&work, &dimensions(), Some(&reason)),
+            panel(&work, &dimensions(), Some(reason)),
         );
         insta::assert_snapshot!(again.user.strip_prefix(&first.user).unwrap(), @r"
 
@@ -459,7 +458,7 @@ mod tests {
         ");
         let (first, again) = (
             evaluation(&work, None),
-            evaluation(&work, Some(&Unparsed::NoScore)),
+            evaluation(&work, Some("the reply contains no score")),
         );
         insta::assert_snapshot!(again.user.strip_prefix(&first.user).unwrap(), @r"
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::domain::{AttemptKind, Cause, QualityFlag, TaskId, TurnId};
 use crate::engine::{Feedback, State};
-use crate::review::fence::{Limit, fence};
+use crate::review::fence::fence;
 use crate::store::RunFolder;
 
 use super::spool::read_output;
@@ -55,7 +55,7 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
         let turn = TurnId { task: *dependency, attempt: done.attempt, turn: done.turn };
         match read_output(run, turn, &done.output, 4 * UPSTREAM_CHARS as u64) {
             Ok(text) if text.trim().is_empty() => prompt.push_str("(no output)\n"),
-            Ok(text) => prompt.push_str(&fence("output of an earlier task", &text, Limit::Chars(UPSTREAM_CHARS))),
+            Ok(text) => prompt.push_str(&fence("output of an earlier task", &text, UPSTREAM_CHARS)),
             Err(error) => {
                 let _ = writeln!(prompt, "(its output cannot be shown: {error})");
             }
@@ -101,7 +101,7 @@ fn describe(prompt: &mut String, feedback: &Feedback) {
     for finding in &feedback.findings {
         let _ = writeln!(prompt, "- [{}] {}", finding.severity.as_str(), finding.description.trim());
         if let Some(evidence) = &finding.evidence {
-            prompt.push_str(&fence("what the reviewer wrote", evidence, Limit::Chars(EVIDENCE_CHARS)));
+            prompt.push_str(&fence("what the reviewer wrote", evidence, EVIDENCE_CHARS));
         }
         if let Some(fix) = &finding.suggested_fix {
             let _ = writeln!(prompt, "  Suggested: {}", fix.trim());

@@ -1,0 +1,418 @@
+//! Calls: reviewers of either kind, and workers behind an HTTP endpoint.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agents::command::{Placeholders, environment};
+use crate::agents::openai::{self, Endpoint, ModelError, ModelReply, ModelRequest};
+use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
+use crate::engine::{
+    Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
+};
+use crate::judging::parser::{parse_evaluation, parse_scores};
+use crate::keeper::{self, Spawn};
+use crate::mission::{AgentPlan, Plan};
+use crate::review::evidence;
+use crate::review::prompt::{self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
+use crate::store::{RunFolder, SpoolName};
+
+use super::spool::{Sealed, read_head, read_output, read_tail, seal};
+use super::world::{Child, Message, Reach, World, jitter, workspace};
+
+/// How long a reviewer may take, where its agent does not say.
+const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
+/// How much of a reply is read, in bytes.
+const LARGEST_REPLY: u64 = 1024 * 1024;
+/// How much of a reply that could not be read is carried into feedback, in characters.
+const EXCERPT_CHARS: usize = 2_000;
+
+/// One call to a reviewer.
+#[derive(Debug, Clone)]
+struct SeatCall {
+    task: TaskId,
+    seat: SeatId,
+    strict: Option<String>,
+}
+
+impl World {
+    /// Asks a reviewer.
+    pub(super) fn call_seat(
+        &mut self,
+        state: &State,
+        task: TaskId,
+        seat: SeatId,
+        agent: AgentId,
+        strict: Option<String>,
+    ) {
+        let call = SeatCall { task, seat, strict };
+        let name = state.plan.agent(agent).name.clone();
+        match self.programs.get(agent).cloned() {
+            None => {
+                let message = format!("reviewer '{name}' cannot be reached");
+                self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
+            }
+            Some(Reach::Command(program, own_env)) => {
+                if let Err(message) = self.spawn_reviewer(state, &call, agent, &program, &own_env) {
+                    self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
+                }
+            }
+            Some(Reach::Model(endpoint)) => match self.http() {
+                Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
+                Ok(client) => self.ask_model(state, call, agent, client, endpoint),
+            },
+        }
+    }
+
+    fn spawn_reviewer(
+        &mut self,
+        state: &State,
+        call: &SeatCall,
+        agent: AgentId,
+        program: &crate::agents::command::Program,
+        own_env: &[(String, String)],
+    ) -> Result<(), String> {
+        let plan = &state.plan;
+        let asked = judge_prompt(&self.folder, plan, state.task(call.task), call);
+        let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
+        let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
+        let as_json = review_json(plan, call, &asked);
+        for (path, bytes) in [(&request, asked.joined().into_bytes()), (&review, as_json)] {
+            std::fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+        let cwd = workspace(plan, call.task);
+        let mut variables = self.task_variables(plan, call.task, call.seat.attempt);
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
+        variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
+        let placeholders = Placeholders {
+            task: &plan.task(call.task).title,
+            attempt: &call.seat.attempt.to_string(),
+            prompt_file: &text(&request),
+            workspace: &text(&cwd),
+        };
+        let spawn = Spawn {
+            label: format!("{}.{}.judge.{}", call.task.0, call.seat.attempt, call.seat.seat),
+            argv: program.argv(&placeholders),
+            env: environment(own_env, variables),
+            cwd,
+            stdin: Some(request.clone()),
+            stdout: Some(self.folder.spool_file(&SpoolName::Reply(call.task, call.seat))),
+            stderr: Some(self.folder.spool_file(&SpoolName::ReplyErr(call.task, call.seat))),
+            timeout_ms: Some(review_timeout(plan.agent(agent)).0),
+            ..Spawn::default()
+        };
+        self.spawn(plan, Child::Seat { task: call.task, seat: call.seat }, spawn).map_err(|error| error.to_string())
+    }
+
+    /// A command judge ended.
+    pub(super) fn seat_exited(&mut self, task: TaskId, seat: SeatId, plan: Arc<Plan>, exit: keeper::Exit) {
+        let reply = self.folder.spool_file(&SpoolName::Reply(task, seat));
+        let stderr = self.folder.spool_file(&SpoolName::ReplyErr(task, seat));
+        self.blocking(move || {
+            let failure = match (exit.timed_out, exit.code) {
+                (true, _) => Some((FailureClass::Timeout, "the reviewer was killed after its time-out".to_owned())),
+                (false, Some(0)) => None,
+                (false, code) => {
+                    let said = read_tail(&stderr, 500).unwrap_or_default();
+                    let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
+                    Some((FailureClass::Unknown, format!("the reviewer {how}: {}", said.trim())))
+                }
+            };
+            vec![match failure {
+                Some((class, message)) => seat_failed(task, seat, class, message, None),
+                None => read_reply(&plan, task, seat, &reply, None, Usage::default()),
+            }]
+        });
+    }
+
+    fn ask_model(
+        &mut self,
+        state: &State,
+        call: SeatCall,
+        agent: AgentId,
+        client: reqwest::Client,
+        endpoint: Endpoint,
+    ) {
+        let plan = state.plan.clone();
+        let folder = self.folder.clone();
+        let task_state = state.task(call.task).clone();
+        let sender = self.sender.clone();
+        let work = tokio::spawn(async move {
+            let input = ask_model(&plan, &folder, &task_state, &call, agent, &client, &endpoint).await;
+            // After the loop has ended nobody wants to know.
+            let _ = sender.send(Message::Input(input));
+        });
+        self.background.push(work.abort_handle());
+    }
+
+    /// A worker behind an HTTP endpoint: one request is its whole turn.
+    pub(super) fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
+        let client = match self.http() {
+            Ok(client) => client,
+            Err(message) => return self.post(super::world::not_reachable(turn, message)),
+        };
+        let agent = state.plan.agent(state.plan.task(turn.task).agent);
+        let timeout = state.plan.task(turn.task).turn_timeout;
+        let prompt_path = self.folder.spool_file(&SpoolName::Prompt(turn));
+        let out_path = self.folder.spool_file(&SpoolName::Out(turn));
+        let request = ModelRequest {
+            temperature: agent.spec.temperature,
+            max_tokens: agent.spec.max_tokens,
+            ..ModelRequest::new(String::new(), timeout.as_duration())
+        };
+        let sender = self.sender.clone();
+        let work = tokio::spawn(async move {
+            let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
+            let input = worker_turn(turn, &prompt_path, &out_path, request, &client, &endpoint).await;
+            let _ = sender.send(Message::Input(input));
+        });
+        self.model_turns.insert(turn, work.abort_handle());
+        self.model_turns.retain(|_, work| !work.is_finished());
+    }
+}
+
+async fn worker_turn(
+    turn: TurnId,
+    prompt: &Path,
+    out: &Path,
+    mut request: ModelRequest,
+    client: &reqwest::Client,
+    endpoint: &Endpoint,
+) -> Input {
+    let begin = Timestamp::now();
+    request.prompt = match read_head(prompt, u64::MAX) {
+        Ok(prompt) => prompt,
+        Err(error) => return super::world::not_reachable(turn, format!("cannot read the prompt: {error}")),
+    };
+    let limit = request.timeout;
+    let result = openai::complete(client, endpoint, &request).await;
+    let duration = Timestamp::now().since(begin);
+    match result {
+        Ok(reply) => match store_reply(out, &reply.text).await {
+            Ok(output) => Input::TurnEnded(Box::new(TurnEnd {
+                output,
+                duration,
+                usage: usage_of(&reply),
+                model: reply.model.clone(),
+                interrupted: false,
+                ..TurnEnd::interrupted(turn)
+            })),
+            Err(message) => super::world::not_reachable(turn, message),
+        },
+        // Our own timer ended the turn: that is the turn's end, not a request to repeat.
+        Err(error) if error.class == FailureClass::Timeout && error.status.is_none() => {
+            let message = format!("no reply within {}", Millis::from(limit));
+            let exit = Exit { failure: Some(FailureClass::Timeout), message: Some(message), ..Exit::default() };
+            Input::TurnEnded(Box::new(TurnEnd { exit, duration, interrupted: false, ..TurnEnd::interrupted(turn) }))
+        }
+        Err(error) => Input::TurnRequestFailed {
+            turn,
+            class: error.class,
+            before_effect: error.status.is_none(),
+            message: error.message,
+            retry_after: error.retry_after,
+            jitter: jitter(),
+        },
+    }
+}
+
+async fn ask_model(
+    plan: &Arc<Plan>,
+    folder: &RunFolder,
+    task_state: &TaskState,
+    call: &SeatCall,
+    agent: AgentId,
+    client: &reqwest::Client,
+    endpoint: &Endpoint,
+) -> Input {
+    let (task, seat) = (call.task, call.seat);
+    let asked = {
+        let (plan, folder, task_state, call) = (plan.clone(), folder.clone(), task_state.clone(), call.clone());
+        tokio::task::spawn_blocking(move || {
+            let asked = judge_prompt(&folder, &plan, &task_state, &call);
+            let path = folder.spool_file(&SpoolName::Request(call.task, call.seat));
+            std::fs::write(&path, asked.joined()).map(|()| asked).map_err(|error| error.to_string())
+        })
+        .await
+    };
+    let asked = match asked {
+        Ok(Ok(asked)) => asked,
+        Ok(Err(message)) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
+        Err(error) => return seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None),
+    };
+    let spec = &plan.agent(agent).spec;
+    let schema = panel_of(plan, task).map(|panel| prompt::panel_schema(&panel.dimensions));
+    let mut request = ModelRequest {
+        system: Some(asked.system),
+        schema,
+        temperature: spec.temperature,
+        max_tokens: spec.max_tokens,
+        ..ModelRequest::new(asked.user, review_timeout(plan.agent(agent)).as_duration())
+    };
+    let mut result = openai::complete(client, endpoint, &request).await;
+    if request.schema.is_some() && matches!(&result, Err(error) if error.schema_unsupported) {
+        // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
+        request.schema = None;
+        result = openai::complete(client, endpoint, &request).await;
+    }
+    match result {
+        Ok(reply) => {
+            let path = folder.spool_file(&SpoolName::Reply(task, seat));
+            let usage = usage_of(&reply);
+            match store_reply(&path, &reply.text).await {
+                Ok(_) => {
+                    let plan = plan.clone();
+                    let read = move || read_reply(&plan, task, seat, &path, reply.model.clone(), usage);
+                    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
+                        seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None)
+                    })
+                }
+                Err(message) => seat_failed(task, seat, FailureClass::Unknown, message, None),
+            }
+        }
+        Err(ModelError { class, message, retry_after, .. }) => seat_failed(task, seat, class, message, retry_after),
+    }
+}
+
+/// Writes a reply to the spool, durable before any record names it.
+async fn store_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
+    let (path, text) = (path.to_owned(), text.to_owned());
+    let stored = tokio::task::spawn_blocking(move || {
+        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        match seal(&path) {
+            Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
+            sealed => Ok(sealed.file()),
+        }
+    });
+    stored.await.map_err(|error| error.to_string())?
+}
+
+/// Reads a verdict out of a stored reply.
+fn read_reply(
+    plan: &Plan,
+    task: TaskId,
+    seat: SeatId,
+    path: &Path,
+    model: Option<String>,
+    usage: Usage,
+) -> Input {
+    let file = match seal(path) {
+        Sealed::File(file) => file,
+        // An empty reply is a reply, and says nothing.
+        Sealed::Nothing => FileRef { len: 0, digest: crate::domain::Digest::of(b"") },
+        Sealed::Refused(why) => {
+            let message = format!("the reply cannot be read: {why}");
+            return seat_failed(task, seat, FailureClass::Unknown, message, None);
+        }
+    };
+    let text = read_head(path, LARGEST_REPLY).unwrap_or_default();
+    let result = match panel_of(plan, task) {
+        Some(panel) => parse_scores(&text, &panel.dimensions)
+            .map(|read| SeatResult::Scores { dimensions: read.scores, findings: read.findings }),
+        None => parse_evaluation(&text)
+            .map(|read| SeatResult::Evaluation { points: read.points, reasoning: excerpt(&read.reasoning) }),
+    };
+    let result =
+        result.unwrap_or_else(|why| SeatResult::Unparsed { why: why.to_string(), excerpt: excerpt(&text) });
+    Input::SeatReplied { task, seat, reply: ReplyRef { file, model, usage }, result }
+}
+
+/// What a reviewer is asked. Reads the work's output and files. Blocks.
+fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &SeatCall) -> JudgePrompt {
+    let task_plan = plan.task(call.task);
+    let panel = panel_of(plan, call.task);
+    let turn = TurnId { task: call.task, attempt: task_state.attempt, turn: task_state.turn };
+    let output = read_output(folder, turn, &task_state.output, 8 * MAX_OUTPUT as u64)
+        .unwrap_or_else(|error| format!("(the output cannot be shown: {error})"));
+    let workspace = workspace(plan, call.task);
+    let judging = task_state.judging.as_deref();
+    let files = judging.map_or(&[][..], |judging| &judging.files);
+    let artifacts: Vec<Artifact> = files
+        .iter()
+        .take(MAX_FILES)
+        .map(|file| Artifact {
+            path: file.path.clone(),
+            size: file.size,
+            preview: evidence::preview(&workspace, &file.path, 4 * MAX_PREVIEW as u64).ok(),
+        })
+        .collect();
+    let results = judging.into_iter().flat_map(|judging| judging.checks.iter().flatten());
+    let checks: Vec<CheckReport> = (1..)
+        .zip(results)
+        .map(|(n, result)| CheckReport { name: format!("check {n}"), passed: result.passed, output: result.message.clone() })
+        .collect();
+    let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| panel.verify_prior_feedback);
+    let prior = task_state.feedback.last().filter(|_| verify).map_or(&[][..], |feedback| &feedback.findings);
+    let work = Work {
+        title: &task_plan.title,
+        description: task_plan.description.as_deref(),
+        criteria: panel.and_then(|panel| panel.criteria.as_deref()),
+        output: &output,
+        artifacts: &artifacts,
+        checks: &checks,
+        prior_feedback: prior,
+        now: Timestamp::now(),
+    };
+    match panel {
+        Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),
+        None => prompt::evaluation(&work, call.strict.as_deref()),
+    }
+}
+
+/// The review request for a command judge that would rather not read prose.
+fn review_json(plan: &Plan, call: &SeatCall, asked: &JudgePrompt) -> Vec<u8> {
+    let task = plan.task(call.task);
+    let dimensions: Vec<_> = panel_of(plan, call.task)
+        .into_iter()
+        .flat_map(|panel| &panel.dimensions)
+        .map(|dimension| {
+            serde_json::json!({
+                "name": dimension.name,
+                "weight": dimension.weight.to_string(),
+                "description": dimension.description,
+            })
+        })
+        .collect();
+    let request = serde_json::json!({
+        "schema": "quorum.review-request/v1",
+        "task": task.title,
+        "description": task.description,
+        "attempt": call.seat.attempt,
+        "round": call.seat.round,
+        "seat": call.seat.seat,
+        "try": call.seat.attempt_try,
+        "strict": call.strict,
+        "dimensions": dimensions,
+        "prompt": asked.joined(),
+    });
+    request.to_string().into_bytes()
+}
+
+fn panel_of(plan: &Plan, task: TaskId) -> Option<&crate::mission::Panel> {
+    plan.task(task).expectations.as_deref()?.panel.as_ref()
+}
+
+fn review_timeout(agent: &AgentPlan) -> Millis {
+    agent.spec.timeout.unwrap_or(REVIEW_TIMEOUT)
+}
+
+fn usage_of(reply: &ModelReply) -> Usage {
+    Usage { input_tokens: reply.usage.input_tokens, output_tokens: reply.usage.output_tokens }
+}
+
+fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(EXCERPT_CHARS) {
+        Some((end, _)) => format!("{} […]", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn seat_failed(
+    task: TaskId,
+    seat: SeatId,
+    class: FailureClass,
+    message: String,
+    retry_after: Option<Millis>,
+) -> Input {
+    Input::SeatFailed(Box::new(SeatFailure { task, seat, class, message, retry_after, jitter: jitter() }))
+}
