@@ -1,0 +1,353 @@
+//! Checks a document against the table of keys, collecting everything that is wrong with it.
+//!
+//! What is wrong is pruned from the tree, so that the rest can still be read and validated. What is right but not
+//! built yet is noted and pruned too: no struct has a field for it.
+
+use std::collections::HashSet;
+
+use super::codes::Code;
+use super::diagnostics::Severity;
+use super::document::{Entry, Kind, NodeId, Tree};
+use super::keys::{Built, EXPECTATION_TYPES, Key, OneShape, Referent, Shape, Table};
+use super::problem::{Place, Problem, Problems, first_line};
+use super::scalar::{Scalar, unknown_word};
+use super::model::ExpectationType;
+use super::text::{quoted, suggestion};
+
+/// What the check found out.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// Errors, and notes about keys that are not built.
+    pub problems: Problems,
+    /// Names used under keys that no struct has a field for; the others are validated on the structs.
+    pub references: Vec<(Referent, NodeId)>,
+    /// Kinds of names of which some were pruned, so that a reference to an unknown one may be no mistake.
+    pub incomplete: HashSet<Referent>,
+}
+
+/// Checks the document against `table` and prunes it.
+pub(super) fn check(tree: &mut Tree<'_>, table: &'static Table) -> Checked {
+    let mut checker = Checker { tree, found: Checked::default(), pruned: Vec::new(), later: false };
+    let root = checker.tree.root();
+    checker.map(root, table);
+    let Checker { found, pruned, .. } = checker;
+    pruned.into_iter().for_each(|node| tree.prune(node));
+    found
+}
+
+struct Checker<'t, 's> {
+    tree: &'t Tree<'s>,
+    found: Checked,
+    /// Pruned when the check is over: the tree is only read while it is walked.
+    pruned: Vec<NodeId>,
+    /// Whether this is below a key that is not built.
+    later: bool,
+}
+
+impl Checker<'_, '_> {
+    fn error(&mut self, node: NodeId, code: Code, message: impl Into<String>, help: impl Into<String>) {
+        let place = Place::Span(first_line(self.tree, node));
+        self.found.problems.push(Problem::error(code, place, message).help(help));
+    }
+
+    fn place(&self, node: NodeId) -> Place {
+        Place::Span(first_line(self.tree, node))
+    }
+
+    /// Checks a map; `true` if it and everything in it is right.
+    fn map(&mut self, map: NodeId, table: &'static Table) -> bool {
+        let mut is_right = true;
+        let tree = self.tree;
+        for entry in tree.entries(map) {
+            let name = tree.text(entry.key);
+            if let Some(key) = table.key(name) {
+                is_right &= self.tree.is_null(entry.value) || self.entry(entry, key);
+            } else {
+                self.pruned.push(entry.key);
+                if !name.starts_with("x-") {
+                    is_right = false;
+                    self.unknown_key(entry.key, table);
+                }
+            }
+        }
+        for key in table.keys.iter().filter(|key| key.required) {
+            is_right &= self.is_present(map, key, table);
+        }
+        is_right
+    }
+
+    fn is_present(&mut self, map: NodeId, key: &Key, table: &Table) -> bool {
+        // A pruned value was there: what is wrong with it has been said.
+        let is_there = self.tree.entry(map, key.name).is_some_and(|entry| !self.tree.is_null(entry.value));
+        if !is_there {
+            let subject = table.name;
+            let mut message = format!("{subject} needs `{}`, which is missing", key.name);
+            if self.tree.entry(map, key.name).is_some() {
+                message = format!("{subject} needs `{}`, which is empty", key.name);
+            }
+            let place = if map == self.tree.root() { Place::File } else { self.place(map) };
+            let help = format!("add `{}: ...`", key.name);
+            self.found.problems.push(Problem::error(Code::MissingKey, place, message).help(help));
+        }
+        is_there
+    }
+
+    fn unknown_key(&mut self, key: NodeId, table: &'static Table) {
+        let tree = self.tree;
+        let name = tree.text(key);
+        if table.name == super::keys::CONFIG.name && super::keys::MISSION.key(name).is_some() {
+            let help = "a quorum.yaml holds agents, channels, rubrics and settings";
+            return self.error(key, Code::NotInConfig, format!("`{name}` belongs into a mission file"), help);
+        }
+        let belongs_to = EXPECTATION_TYPES.iter().find(|(_, other)| other.key(name).is_some());
+        let is_expectation = EXPECTATION_TYPES.iter().any(|(_, other)| std::ptr::eq(*other, table));
+        if let Some((_, other)) = belongs_to.filter(|_| is_expectation) {
+            let message = format!("`{name}` does not apply to {}", table.name);
+            let help = format!("it belongs to {}", other.name);
+            return self.error(key, Code::KeyDoesNotApply, message, help);
+        }
+        let message = format!("{} has no key {}", table.name, quoted(name));
+        let help = suggestion(name, table.keys.iter().map(|key| key.name), "known keys");
+        self.error(key, Code::UnknownKey, message, help);
+    }
+
+    fn entry(&mut self, entry: Entry, key: &'static Key) -> bool {
+        let was_later = self.later;
+        self.later |= matches!(key.built, Built::Later { .. });
+        let is_right = self.value(entry.value, key.name, &key.shape);
+        self.later = was_later;
+        match key.built {
+            Built::Later { area, off } => {
+                self.pruned.push(entry.key);
+                let asks = off.is_none_or(|off| self.tree.text(entry.value) != off);
+                if is_right && asks && !self.later {
+                    self.note(entry.key, key.name, area);
+                }
+            }
+            Built::Words { words, area } if is_right && !self.later => {
+                let tree = self.tree;
+                let word = tree.text(entry.value);
+                if !words.contains(&word) {
+                    self.note(entry.value, &format!("{}: {word}", key.name), area);
+                }
+            }
+            Built::Words { .. } | Built::Yes => {}
+        }
+        let is_one = matches!(key.shape, Shape::One(_) | Shape::Either(_));
+        if !is_right && (is_one || !takes(&key.shape, self.tree.kind(entry.value))) {
+            self.pruned.push(entry.value);
+            self.forget_name(key.name);
+        }
+        is_right
+    }
+
+    /// What was pruned below this key may be what others refer to.
+    fn forget_name(&mut self, key: &str) {
+        let referent = match key {
+            "title" | "tasks" => Referent::Task,
+            "agents" => Referent::Agent,
+            "channels" => Referent::Channel,
+            "rubrics" => Referent::Rubric,
+            _ => return,
+        };
+        self.found.incomplete.insert(referent);
+    }
+
+    fn note(&mut self, node: NodeId, what: &str, area: &str) {
+        let message = format!("`{what}` is known but not built yet ({area})");
+        let problem = Problem::error(Code::NotBuiltYet, self.place(node), message)
+            .severity(Severity::Note)
+            .help("`quorum run` refuses the mission until this is removed or built");
+        self.found.problems.push(problem);
+    }
+
+    /// Checks a value that is not null.
+    fn value(&mut self, node: NodeId, key: &'static str, shape: &'static Shape) -> bool {
+        match (shape, self.tree.kind(node)) {
+            (Shape::Anything, _) => true,
+            (Shape::One(one), Kind::Plain | Kind::Quoted) => self.one(node, one),
+            (Shape::Map(table), Kind::Map) => self.map(node, table),
+            (Shape::Named(name, of), Kind::Map) => self.named(node, key, name, of),
+            (Shape::List(of), Kind::List) => self.list(node, key, of),
+            (Shape::NonEmptyList(of), Kind::List) => {
+                if self.tree.items(node).next().is_none() {
+                    self.error(node, Code::EmptyValue, format!("`{key}` is an empty list"), "name at least one");
+                    return false;
+                }
+                self.list(node, key, of)
+            }
+            (Shape::Expectations, Kind::List) => self.expectations(node),
+            (Shape::Either(shapes), kind) => match shapes.iter().find(|shape| takes(shape, kind)) {
+                Some(shape) => self.value(node, key, shape),
+                None => self.wrong_kind(node, key, shape),
+            },
+            _ => self.wrong_kind(node, key, shape),
+        }
+    }
+
+    fn one(&mut self, node: NodeId, shape: &'static OneShape) -> bool {
+        if let Err(fault) = (shape.check)(self.tree.text(node)) {
+            self.found.problems.push(Problem::fault(self.place(node), fault));
+            return false;
+        }
+        if let Some(referent) = shape.refers_to.filter(|_| self.later) {
+            self.found.references.push((referent, node));
+        }
+        true
+    }
+
+    fn wrong_kind(&mut self, node: NodeId, key: &str, shape: &Shape) -> bool {
+        let found = match self.tree.kind(node) {
+            Kind::Map => "a map".to_owned(),
+            Kind::List => "a list".to_owned(),
+            Kind::Plain | Kind::Quoted if self.tree.is_null(node) => "nothing".to_owned(),
+            Kind::Plain | Kind::Quoted => quoted(self.tree.text(node)),
+        };
+        let message = format!("`{key}` takes {}, not {found}", expects(shape));
+        self.error(node, Code::WrongType, message, example(key, shape));
+        false
+    }
+
+    fn list(&mut self, list: NodeId, key: &'static str, shape: &'static Shape) -> bool {
+        let mut is_right = true;
+        let tree = self.tree;
+        for item in tree.items(list) {
+            let fits = if self.tree.is_null(item) {
+                self.error(item, Code::EmptyValue, format!("this entry of `{key}` is empty"), "write something or remove it");
+                false
+            } else {
+                self.value(item, key, shape)
+            };
+            // A map with something wrong in it is still a task, a gate, an agent; a single value is nothing.
+            if !fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(item) != Kind::Map) {
+                self.pruned.push(item);
+                self.forget_name(key);
+            }
+            is_right &= fits;
+        }
+        is_right
+    }
+
+    fn named(&mut self, map: NodeId, key: &'static str, name: &'static OneShape, shape: &'static Shape) -> bool {
+        let mut is_right = true;
+        let tree = self.tree;
+        for entry in tree.entries(map) {
+            let fits_name = self.one(entry.key, name);
+            let fits = if self.tree.is_null(entry.value) {
+                let what = quoted(self.tree.text(entry.key));
+                self.error(entry.key, Code::EmptyValue, format!("{what} in `{key}` has no value"), "give it a value or remove it");
+                false
+            } else {
+                self.value(entry.value, key, shape)
+            };
+            if !fits_name || (!fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(entry.value) != Kind::Map)) {
+                self.pruned.push(entry.key);
+                self.forget_name(key);
+            }
+            is_right &= fits_name && fits;
+        }
+        is_right
+    }
+
+    /// Checks the entries of `expectations`, each by its type. One with anything wrong in it is pruned as a whole.
+    fn expectations(&mut self, list: NodeId) -> bool {
+        let mut is_right = true;
+        let tree = self.tree;
+        for item in tree.items(list) {
+            if !self.expectation(item) {
+                self.pruned.push(item);
+                is_right = false;
+            }
+        }
+        is_right
+    }
+
+    fn expectation(&mut self, item: NodeId) -> bool {
+        if self.tree.kind(item) != Kind::Map {
+            return self.wrong_kind(item, "expectations", &Shape::Expectations);
+        }
+        let words = ExpectationType::WORDS;
+        let Some(kind) = self.tree.get(item, "type") else {
+            let help = format!("add `type: ...`, one of: {}", words.join(", "));
+            self.error(item, Code::MissingKey, "an expectation needs `type`, which is missing", help);
+            return false;
+        };
+        let tree = self.tree;
+        let text = tree.text(kind);
+        let Some((_, table)) = EXPECTATION_TYPES.iter().find(|(word, _)| *word == text) else {
+            let fault = unknown_word(text, ExpectationType::EXPECTS, words);
+            self.found.problems.push(Problem::fault(self.place(kind), fault));
+            return false;
+        };
+        let is_right = self.map(item, table);
+        is_right && self.is_complete(item, text)
+    }
+
+    /// What a metric and an `llm_review` need besides their required keys.
+    fn is_complete(&mut self, item: NodeId, kind: &str) -> bool {
+        let has = |key| self.tree.get(item, key).is_some();
+        let (message, help) = match kind {
+            "metric" if !has("min") && !has("max") => {
+                ("a metric needs `min` or `max`", "add the number it must not be below or above")
+            }
+            "llm_review" if !has("criteria") && !self.has_items(item, "dimensions") => (
+                "an llm_review needs `criteria` or `dimensions`",
+                "say what good work is: `criteria: ...`, or dimensions with a name and a weight",
+            ),
+            _ => return true,
+        };
+        self.error(item, Code::IncompleteExpectation, message, help);
+        false
+    }
+
+    fn has_items(&self, map: NodeId, key: &str) -> bool {
+        self.tree.get(map, key).is_some_and(|list| self.tree.items(list).next().is_some())
+    }
+}
+
+/// Whether a shape takes values of this kind.
+fn takes(shape: &Shape, kind: Kind) -> bool {
+    match shape {
+        Shape::One(_) => matches!(kind, Kind::Plain | Kind::Quoted),
+        Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations => kind == Kind::List,
+        Shape::Map(_) | Shape::Named(..) => kind == Kind::Map,
+        Shape::Either(shapes) => shapes.iter().any(|shape| takes(shape, kind)),
+        Shape::Anything => true,
+    }
+}
+
+/// What a shape takes, in words.
+fn expects(shape: &Shape) -> String {
+    match shape {
+        Shape::One(one) => match one.refers_to {
+            None => one.expects.to_owned(),
+            Some(Referent::Agent) => "the name of an agent".to_owned(),
+            Some(Referent::Task) => "the title of a task".to_owned(),
+            Some(Referent::Channel) => "the name of a channel".to_owned(),
+            Some(Referent::Rubric) => "the name of a rubric".to_owned(),
+        },
+        Shape::List(of) | Shape::NonEmptyList(of) => match of {
+            Shape::Map(_) | Shape::Either(_) => "a list".to_owned(),
+            _ => format!("a list, each entry {}", expects(of)),
+        },
+        Shape::Map(table) => format!("a map with the keys of {}", table.name),
+        Shape::Named(..) => "a map from names to values".to_owned(),
+        Shape::Either(shapes) => shapes.iter().map(expects).collect::<Vec<_>>().join(", or "),
+        Shape::Expectations => "a list of maps, each with a `type`".to_owned(),
+        Shape::Anything => "anything".to_owned(),
+    }
+}
+
+/// How a value of this shape is written.
+fn example(key: &str, shape: &Shape) -> String {
+    match shape {
+        Shape::List(of) | Shape::NonEmptyList(of) if matches!(of, Shape::One(_)) => {
+            format!("write `{key}: [one, another]`")
+        }
+        Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations => {
+            format!("write one entry per line below `{key}:`, each beginning with `- `")
+        }
+        Shape::Map(_) | Shape::Named(..) => format!("write `{key}:` and below it, indented, `name: value`"),
+        Shape::One(_) | Shape::Either(_) | Shape::Anything => format!("write `{key}: value`"),
+    }
+}

@@ -1,0 +1,169 @@
+//! Every code a diagnostic can carry, with the paragraph that `quorum explain CODE` prints.
+//!
+//! Codes are stable: a code is never given another meaning, and a retired one is never used again.
+
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal: $explanation:literal,)+) => {
+        /// A stable diagnostic code, `Q0` and three digits.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Code {
+            /// All codes in order.
+            pub const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// The code as printed: `Q0201`.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)+ }
+            }
+
+            /// What it means and what to do about it, in one paragraph.
+            #[must_use]
+            pub fn explanation(self) -> &'static str {
+                match self { $(Self::$name => $explanation,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Should not happen.
+    Internal = "Q0001": "quorum contradicted itself while reading the file: its two passes do not agree. This is a bug of quorum, not of the file. Please report it with the file.",
+    /// No such file.
+    NotFound = "Q0101": "There is no file at this path. Paths are relative to the current folder; `-` reads standard input.",
+    /// The path names a folder.
+    IsFolder = "Q0102": "The path names a folder. Name the mission file inside it, for example `folder/mission.yaml`.",
+    /// The file cannot be read.
+    Unreadable = "Q0103": "The file exists but cannot be read: permissions, or an error of the disk. The message has the operating system's reason.",
+    /// The file is beyond the size limit.
+    TooLarge = "Q0104": "The file is larger than a mission may be (64 MiB), or holds more values than quorum is ready to keep in memory. Split the mission, or move long texts into files that the agents read.",
+    /// The file is not UTF-8.
+    NotUtf8 = "Q0105": "Mission files are UTF-8 text. The message names the first byte that is not. Save the file as UTF-8, without UTF-16 or Latin-1.",
+    /// Nothing in the file.
+    Empty = "Q0106": "The file holds no document: it is empty, or has only comments. A mission needs at least `name`, `agents` and `tasks`.",
+    /// The document is not a map.
+    NotAMap = "Q0107": "A mission is a map of keys (`name: …`, `agents: …`, `tasks: …`). This document is a list or a single value.",
+    /// More than one document.
+    SeveralDocuments = "Q0108": "The file holds several YAML documents, separated by `---`. One file is one mission: split the file.",
+    /// The text is not YAML.
+    Syntax = "Q0109": "The text is neither YAML nor JSON at the marked place. Usual reasons: a tab in the indentation, a missing quote or bracket, `: ` inside an unquoted text.",
+    /// A key appears twice.
+    DuplicateKey = "Q0110": "The same key stands twice in one map, so one of the two values would be lost. Remove or rename one of them.",
+    /// Aliases expand to too much.
+    AliasBomb = "Q0111": "The YAML aliases (`*name`) of this file expand to more values than a mission can have, or an alias lies inside its own anchor. Files that do this are usually made to exhaust memory.",
+    /// YAML beyond what a mission needs.
+    UnsupportedYaml = "Q0112": "YAML tags (`!name`), keys that are not plain texts, and merge keys (`<<`) of something that is not a map have no meaning in a mission.",
+    /// Nesting beyond the limit.
+    TooDeep = "Q0113": "Maps and lists are nested more deeply than any mission needs. The file is probably not a mission.",
+    /// No such key here.
+    UnknownKey = "Q0201": "No such key exists at this place. quorum never ignores a key it does not know, because a misspelt key would silently change what is checked. Keys that start with `x-` are yours and are ignored.",
+    /// A required key is missing.
+    MissingKey = "Q0202": "A key that must be there is missing, or has an empty (null) value.",
+    /// The value has the wrong shape.
+    WrongType = "Q0203": "The value is of another kind than the key takes: for example a list where one text is expected.",
+    /// The value cannot be used.
+    BadValue = "Q0204": "The value has the right kind but cannot be used: a number out of range, a duration without a known unit, a bar that does not say its scale. Bars: 1 to 5 is a score, 20 to 100 is points, anything else needs its scale (\"3.5/5\", \"10/100\").",
+    /// Not one of the allowed words.
+    UnknownWord = "Q0205": "The key takes one of a fixed list of words, and this is not one of them. Words are written in lower case.",
+    /// The key does not apply here.
+    KeyDoesNotApply = "Q0206": "The key exists, but not for this kind of thing: for example `paths` belongs to `type: file_exists`, not to `type: test`.",
+    /// An empty text or list.
+    EmptyValue = "Q0207": "A text or list is empty where something must be said.",
+    /// This binary is too old or too new.
+    RequiresOther = "Q0208": "The mission's `requires` names a range of quorum versions, and this binary is not in it. Install a fitting version or change the range.",
+    /// Something is said twice.
+    Repeated = "Q0209": "A list names the same thing twice. Remove one of them.",
+    /// Known, but not built yet.
+    NotBuiltYet = "Q0210": "The key or value is known and was checked, but this version of quorum does not act on it yet. `validate` notes it; `run` refuses the mission rather than ignore what it asks for.",
+    /// Not a key of a configuration file.
+    NotInConfig = "Q0211": "A `quorum.yaml` may hold `agents`, `channels`, `rubrics` and `settings`. Everything else belongs into a mission file.",
+    /// No agents.
+    NoAgents = "Q0301": "A mission needs at least one agent: in its own `agents`, or in a `quorum.yaml`.",
+    /// No such agent.
+    UnknownAgent = "Q0302": "The name is not that of an agent in `agents` of the mission or of a `quorum.yaml`.",
+    /// An agent that cannot be started.
+    IncompleteAgent = "Q0303": "The agent lacks what its adapter needs: a command agent needs `run`, an openai agent needs `model`.",
+    /// A secret in the file.
+    SecretInFile = "Q0304": "A key was written into the file. Secrets come only from the environment: write `${NAME}` and set NAME where quorum runs. A key that was committed should be replaced.",
+    /// A malformed `${…}`.
+    BadPlaceholder = "Q0305": "`${NAME}` takes the name of an environment variable: letters, digits and `_`, not starting with a digit. A literal dollar sign before a brace is written `$${`.",
+    /// An unset variable.
+    UnsetVariable = "Q0306": "The mission needs an environment variable that is not set. `validate` does not mind, `run` does.",
+    /// Managers in a circle.
+    ReportingCycle = "Q0307": "The `reportsTo` of these agents form a circle, so none of them is at the top.",
+    /// No tasks.
+    NoTasks = "Q0401": "A mission needs at least one task.",
+    /// Two tasks with one title.
+    DuplicateTitle = "Q0402": "Two tasks have the same title. Titles are how tasks refer to each other and must be unique within a mission.",
+    /// No such task.
+    UnknownTask = "Q0403": "The title is not that of a task in this mission. Titles must match exactly, including case.",
+    /// Tasks that wait for each other.
+    Cycle = "Q0404": "These tasks and gates wait for each other in a circle, so none of them could ever start. Read `a -> b` as: a needs b. Remove one of the arrows.",
+    /// A task without an agent.
+    Unassigned = "Q0405": "`assignTo` may be left out only if the mission has exactly one agent.",
+    /// A bad title.
+    BadTitle = "Q0406": "A title or name is one line of 1 to 200 characters, without control characters.",
+    /// A path that leaves the workspace.
+    PathEscapes = "Q0407": "Paths of a task are relative to its workspace and stay inside it: no absolute paths, no `..` that leads out.",
+    /// More than one panel.
+    SeveralPanels = "Q0408": "A task has at most one `llm_review`. To judge several aspects give that one review several `dimensions`, each with a weight and a rubric.",
+    /// Nothing to judge by.
+    IncompleteExpectation = "Q0409": "The expectation says what kind it is, but not what is to be met: a metric needs `min` or `max`, an llm_review `criteria` or `dimensions`.",
+    /// The author would judge itself.
+    OwnReviewer = "Q0410": "An agent never judges its own work. Name another reviewer, or leave `reviewers` out and quorum finds one.",
+    /// A deployment that might be repeated.
+    DeployRepeats = "Q0411": "A task of `type: deploy` is run again when its assessment fails. Say whether that is harmless: `sideEffects: true` makes quorum ask a person first, `sideEffects: false` says that repeating it is fine.",
+    /// Two gates with one name.
+    DuplicateGate = "Q0501": "Two gates have the same name. Names are how gates are shown and overridden and must be unique.",
+    /// A gate over nothing.
+    EmptyGate = "Q0502": "A gate stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Neither may be empty.",
+    /// No such channel.
+    UnknownChannel = "Q0503": "The name is not that of a channel in `channels` of the mission or of a `quorum.yaml`.",
+    /// No such rubric.
+    UnknownRubric = "Q0504": "The name is not that of a rubric in `rubrics`, nor of a built-in one (frontend-design, default-task).",
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A text that is no diagnostic code.
+#[derive(Debug, thiserror::Error)]
+#[error("'{0}' is not a diagnostic code; codes look like Q0201")]
+pub struct UnknownCode(String);
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+
+    /// Case does not matter.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|code| code.as_str().eq_ignore_ascii_case(text.trim()))
+            .ok_or_else(|| UnknownCode(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_ordered_and_explained() {
+        assert!(Code::ALL.windows(2).all(|pair| pair[0].as_str() < pair[1].as_str()));
+        for code in Code::ALL {
+            assert_eq!(code.as_str().to_lowercase().parse::<Code>().unwrap(), *code);
+            assert!(code.explanation().len() > 40, "{code}");
+        }
+        assert!("Q9999".parse::<Code>().is_err());
+    }
+}

@@ -1,0 +1,261 @@
+//! From the validated mission to the plan: names become ids, defaults and precedence are applied.
+//!
+//! Linear in tasks and edges. The precedence is that of the command line: flag, environment, mission, project, user,
+//! default; the layers of files have been laid over each other when the mission was loaded.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use rust_decimal::Decimal;
+
+use super::defaults;
+use super::model::{self, Expectation, GateFailure, LlmReview, Mission, Settings};
+use super::plan::{
+    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions, TaskPlan,
+};
+use crate::domain::{AgentId, Bar, BarOrigin, GateId, Millis, TaskId};
+
+/// The plan of a loaded mission.
+///
+/// # Panics
+/// When a name in the mission is unknown, which [`super::load()`] has ruled out.
+#[must_use]
+pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
+    let rules = rules(&mission, options);
+    let assignees = assignees(&mission);
+    let gates = gates(&mission);
+    let dependencies = dependencies(&mission);
+    let compiler = Compiler { settings: &mission.settings, options, agents: agent_ids(&mission) };
+    let timeouts: Vec<Option<Millis>> = mission.agents.0.iter().map(|(_, agent)| agent.timeout).collect();
+    let reports_to: Vec<Option<AgentId>> = mission
+        .agents
+        .0
+        .iter()
+        .map(|(_, agent)| agent.reports_to.as_deref().map(|name| compiler.agent(name)))
+        .collect();
+    let tasks = mission
+        .tasks
+        .into_iter()
+        .zip(assignees)
+        .map(|(task, agent)| compiler.task(task, agent, timeouts[agent.index()]))
+        .collect::<Vec<_>>();
+    let agents = mission
+        .agents
+        .0
+        .into_iter()
+        .zip(reports_to)
+        .map(|((name, spec), reports_to)| AgentPlan { name: Arc::from(name), reports_to, spec })
+        .collect();
+    Plan {
+        name: mission.name.into(),
+        agents,
+        dependents: Edges::new(tasks.len(), &turned(&dependencies)),
+        dependencies: Edges::new(tasks.len(), &dependencies),
+        gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
+        gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
+        tasks,
+        gates,
+        rules,
+    }
+}
+
+/// Ids of agents by name.
+fn agent_ids(mission: &Mission) -> HashMap<Box<str>, AgentId> {
+    let names = mission.agents.0.iter().enumerate();
+    names.map(|(index, (name, _))| (name.clone(), AgentId::from_index(index))).collect()
+}
+
+/// Ids of tasks by title.
+fn task_ids(mission: &Mission) -> HashMap<&str, TaskId> {
+    let titles = mission.tasks.iter().enumerate();
+    titles.map(|(index, task)| (&*task.title, TaskId::from_index(index))).collect()
+}
+
+fn known<T: Copy>(found: Option<&T>) -> T {
+    *found.expect("validation has looked for every name")
+}
+
+/// The agent of each task.
+fn assignees(mission: &Mission) -> Vec<AgentId> {
+    let ids = agent_ids(mission);
+    let agent = |task| known(mission.assignee(task).and_then(|name| ids.get(name)));
+    mission.tasks.iter().map(agent).collect()
+}
+
+/// `dependsOn` as pairs: a task, and one that it needs.
+fn dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
+    let ids = task_ids(mission);
+    let pairs_of = |(index, task): (usize, &model::Task)| {
+        let from = TaskId::from_index(index).0;
+        task.depends_on.iter().map(|title| (from, known(ids.get(&**title)))).collect::<Vec<_>>()
+    };
+    mission.tasks.iter().enumerate().flat_map(pairs_of).collect()
+}
+
+fn turned(pairs: &[(u32, TaskId)]) -> Vec<(u32, TaskId)> {
+    pairs.iter().map(|(from, to)| (to.0, TaskId(*from))).collect()
+}
+
+fn gates(mission: &Mission) -> Vec<GatePlan> {
+    let ids = task_ids(mission);
+    let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
+    mission
+        .gates
+        .iter()
+        .map(|gate| GatePlan {
+            name: gate.name.clone(),
+            after: tasks(&gate.after_tasks),
+            blocks: tasks(&gate.blocks_tasks),
+            min_score: gate.min_score,
+            require_all_passed: gate.require_all_passed,
+            accept_below_threshold: gate.accept_below_threshold,
+            halt_on_fail: gate.on_fail == GateFailure::Halt,
+        })
+        .collect()
+}
+
+fn gate_edges(tasks: usize, gates: &[GatePlan], side: impl Fn(&GatePlan) -> &[TaskId]) -> Edges<GateId> {
+    let mut pairs = Vec::new();
+    for (index, gate) in gates.iter().enumerate() {
+        pairs.extend(side(gate).iter().map(|task| (task.0, GateId::from_index(index))));
+    }
+    Edges::new(tasks, &pairs)
+}
+
+fn rules(mission: &Mission, options: &RunOptions) -> Rules {
+    let settings = &mission.settings;
+    let concurrency = options.jobs.and_then(NonZeroU32::new).or(settings.concurrency);
+    let workspace = mission.workspace.as_deref().unwrap_or(".");
+    Rules {
+        concurrency: concurrency.map_or_else(processors, NonZeroU32::get),
+        evaluate: !options.no_eval && settings.evaluate.unwrap_or(true),
+        eval_bar: options.eval_threshold.or(settings.eval_threshold).unwrap_or_else(Bar::default_bar),
+        fail_open_on_unparsed_eval: settings.fail_open_on_unparsed_eval.unwrap_or(false),
+        max_assessment_retries: settings.max_assessment_retries.unwrap_or(defaults::MAX_ASSESSMENT_RETRIES),
+        quality_threshold: mission.quality_threshold,
+        on_exhausted: mission.on_exhausted,
+        verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
+        workspace: options.mission_folder.join(workspace),
+    }
+}
+
+/// As many tasks at once as the machine has processors.
+fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+}
+
+/// What every task is compiled with.
+struct Compiler<'m> {
+    settings: &'m Settings,
+    options: &'m RunOptions,
+    agents: HashMap<Box<str>, AgentId>,
+}
+
+impl Compiler<'_> {
+    fn agent(&self, name: &str) -> AgentId {
+        known(self.agents.get(name))
+    }
+
+    fn task(&self, task: model::Task, agent: AgentId, agent_timeout: Option<Millis>) -> TaskPlan {
+        let turn_timeout = task.max_duration.or(agent_timeout).or(self.settings.task_timeout);
+        TaskPlan {
+            limits: self.limits(&task),
+            title: task.title,
+            description: task.description,
+            agent,
+            delegated_by: task.delegated_by.map(|name| self.agent(&name)),
+            priority: task.priority.map_or(Decimal::ONE, super::Positive::get),
+            kind: task.kind,
+            exclusive: task.exclusive,
+            turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
+            review: task.review,
+            on_exhausted: task.on_exhausted,
+            workspace: task.workspace,
+            target_files: task.target_files.into(),
+            expectations: self.expectations(task.expectations),
+        }
+    }
+
+    fn limits(&self, task: &model::Task) -> AttemptLimits {
+        let fixes = task.max_fix_attempts.or(self.settings.max_fix_attempts);
+        let retries = task.max_retries.or(self.settings.max_retries);
+        let evaluated = self.settings.max_attempts.map(NonZeroU32::get);
+        AttemptLimits {
+            max_fix_attempts: fixes.unwrap_or(defaults::MAX_FIX_ATTEMPTS),
+            max_retries: retries.unwrap_or(defaults::MAX_RETRIES),
+            max_attempts: self.options.max_attempts.or(task.max_attempts.map(NonZeroU32::get)),
+            max_evaluated_attempts: evaluated.unwrap_or(defaults::MAX_EVALUATED_ATTEMPTS),
+        }
+    }
+
+    /// An empty list declares nothing, like none at all.
+    fn expectations(&self, declared: Box<[Expectation]>) -> Option<Box<Expectations>> {
+        if declared.is_empty() {
+            return None;
+        }
+        let mut expectations = Expectations::default();
+        for expectation in declared {
+            match expectation {
+                Expectation::Check(check) => expectations.checks.push(check),
+                Expectation::Review(review) => expectations.panel = Some(self.panel(*review)),
+            }
+        }
+        Some(Box::new(expectations))
+    }
+
+    fn panel(&self, review: LlmReview) -> Panel {
+        let bar = review.threshold.map(|points| Bar { points, origin: BarOrigin::Mission });
+        let dimensions = review.dimensions;
+        let prior_feedback = review.verify_prior_feedback.or(self.settings.verify_prior_feedback);
+        Panel {
+            criteria: review.criteria.map(String::from),
+            dimensions: if dimensions.is_empty() { defaults::default_dimensions() } else { dimensions },
+            bar: bar.unwrap_or_else(Bar::default_bar),
+            reviewers: match review.reviewers {
+                None => Reviewers::Seats(defaults::SEATS),
+                Some(model::Reviewers::Seats(seats)) => Reviewers::Seats(seats),
+                Some(model::Reviewers::Named(names)) => {
+                    Reviewers::Named(names.iter().map(|name| self.agent(name)).collect())
+                }
+            },
+            consensus: review.consensus.or(self.settings.consensus).unwrap_or_default(),
+            verify_prior_feedback: prior_feedback.unwrap_or(true),
+        }
+    }
+}
+
+/// The wave of each task, from 0: one more than that of the last task it waits for, by `dependsOn` or through a gate.
+///
+/// Linear in tasks, gates and edges. Tasks in a circle, which a loaded mission does not have, stay in wave 0.
+#[must_use]
+pub fn waves(plan: &Plan) -> Vec<u32> {
+    let tasks = plan.tasks.len();
+    let mut wave = vec![0u32; tasks];
+    let mut open: Vec<usize> =
+        (0..tasks).map(|task| plan.dependencies.of(task).len() + plan.gates_before.of(task).len()).collect();
+    let mut gate_open: Vec<usize> = plan.gates.iter().map(|gate| gate.after.len()).collect();
+    let mut gate_wave = vec![0u32; plan.gates.len()];
+    let mut ready: Vec<usize> = (0..tasks).filter(|task| open[*task] == 0).collect();
+    while let Some(task) = ready.pop() {
+        let next = wave[task] + 1;
+        let mut release = |dependent: TaskId, next: u32| {
+            let dependent = dependent.index();
+            wave[dependent] = wave[dependent].max(next);
+            open[dependent] -= 1;
+            if open[dependent] == 0 {
+                ready.push(dependent);
+            }
+        };
+        plan.dependents.of(task).iter().for_each(|dependent| release(*dependent, next));
+        for gate in plan.gates_after.of(task) {
+            let index = gate.index();
+            gate_wave[index] = gate_wave[index].max(next);
+            gate_open[index] -= 1;
+            if gate_open[index] == 0 {
+                plan.gate(*gate).blocks.iter().for_each(|blocked| release(*blocked, gate_wave[index]));
+            }
+        }
+    }
+    wave
+}

@@ -1,0 +1,334 @@
+//! What is wrong with a file, ready to be shown: as text like a compiler's, or as JSON.
+//!
+//! A [`Diagnostic`] carries its own copy of the source lines it points at, cut to a readable length and free of
+//! control characters. So the file can be dropped once it is read, and nothing from it reaches a terminal unfiltered.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use serde_json::{Value, json};
+
+use super::codes::Code;
+use super::text::{ascii, printable};
+
+/// How many diagnostics are shown; the rest are counted.
+const SHOWN: usize = 20;
+
+/// How much a diagnostic weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The file cannot be used.
+    Error,
+    /// Probably not what was meant.
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+impl Severity {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// A place in a file, with the line it lies on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The marked text as it stands in the file, its first line only.
+    pub text: String,
+    excerpt: Excerpt,
+}
+
+/// The part of a source line that is shown: printable, and short even if the line is not.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Excerpt {
+    line: String,
+    /// Byte range of the marked text within `line`.
+    mark: (usize, usize),
+}
+
+/// Where the lines of a text begin, so that many places are found without reading the text again for each.
+pub(super) struct Lines<'s> {
+    source: &'s str,
+    starts: Vec<usize>,
+    /// What must not be shown.
+    hidden: Vec<Range<usize>>,
+}
+
+impl<'s> Lines<'s> {
+    /// `hidden`: the secrets of the file; they are shown as stars.
+    pub(super) fn new(source: &'s str, hidden: Vec<Range<usize>>) -> Self {
+        let breaks = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { source, starts: std::iter::once(0).chain(breaks).collect(), hidden }
+    }
+
+    /// The bytes `range` of the source, secrets replaced by as many stars.
+    fn shown(&self, range: Range<usize>) -> Cow<'s, str> {
+        let text = &self.source[range.clone()];
+        let overlaps = |secret: &&Range<usize>| secret.start < range.end && range.start < secret.end;
+        if !self.hidden.iter().any(|secret| overlaps(&secret)) {
+            return Cow::Borrowed(text);
+        }
+        let is_hidden = |at: usize| self.hidden.iter().any(|secret| secret.contains(&(range.start + at)));
+        let stars = text.char_indices().flat_map(|(at, c)| {
+            let (shown, times) = if is_hidden(at) { ('*', c.len_utf8()) } else { (c, 1) };
+            std::iter::repeat_n(shown, times)
+        });
+        Cow::Owned(stars.collect())
+    }
+
+    /// The place of the bytes `range`; a range beyond the end, or inside a character, is moved to fit.
+    pub(super) fn spot(&self, range: Range<usize>) -> Spot {
+        let start = self.source.floor_char_boundary(range.start);
+        let line = self.starts.partition_point(|line_start| *line_start <= start);
+        // `starts` begins with 0, so at least one start is not after `start`.
+        let line_start = self.starts[line - 1];
+        let line_end = self.source[start..].find(['\n', '\r']).map_or(self.source.len(), |at| start + at);
+        let end = self.source.floor_char_boundary(range.end).min(line_end).max(start);
+        Spot {
+            line,
+            column: self.source[line_start..start].chars().count() + 1,
+            text: printable(&self.shown(start..end), 200),
+            excerpt: Excerpt::cut(&self.shown(line_start..line_end), start - line_start..end - line_start),
+        }
+    }
+}
+
+impl Excerpt {
+    /// Characters kept before the mark, of the mark itself, and after it.
+    const KEPT: (usize, usize, usize) = (60, 80, 40);
+
+    fn cut(line: &str, mark: Range<usize>) -> Self {
+        let (before, marked, after) = (&line[..mark.start], &line[mark.clone()], &line[mark.end..]);
+        let skipped = before.chars().count().saturating_sub(Self::KEPT.0);
+        let mut text = String::new();
+        if skipped > 0 {
+            text.push_str("...");
+        }
+        text.push_str(&printable(&before.chars().skip(skipped).collect::<String>(), Self::KEPT.0));
+        let from = text.len();
+        text.push_str(&printable(marked, Self::KEPT.1));
+        let to = text.len();
+        text.push_str(&printable(after, Self::KEPT.2));
+        Self { line: text, mark: (from, to) }
+    }
+}
+
+/// One thing that is wrong with, or worth knowing about, a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Its stable code.
+    pub code: Code,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// The file as the user named it.
+    pub file: Arc<str>,
+    /// Where; `None` if it concerns the file as a whole.
+    pub spot: Option<Spot>,
+    /// What is said right under the marked text.
+    pub label: Option<String>,
+    /// Another place that matters, and what is said under it.
+    pub related: Option<(Spot, String)>,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error about the file as a whole.
+    pub(super) fn about_file(file: &Arc<str>, code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            file: Arc::clone(file),
+            spot: None,
+            label: None,
+            related: None,
+            help: Some(help.into()),
+        }
+    }
+
+    /// The machine-readable form, one object of the `diagnostics` array.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "code": self.code.as_str(),
+            "severity": self.severity.as_str(),
+            "message": self.message,
+            "file": &*self.file,
+            "line": self.spot.as_ref().map(|spot| spot.line),
+            "column": self.spot.as_ref().map(|spot| spot.column),
+            "text": self.spot.as_ref().map(|spot| spot.text.as_str()),
+            "help": self.help,
+        })
+    }
+
+    /// The form for people, without a trailing newline.
+    #[must_use]
+    pub fn render(&self, style: Style) -> String {
+        let fit = |text: &str| if style.ascii { ascii(text) } else { text.to_owned() };
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let title = level.primary_title(fit(&self.message)).id(self.code.as_str());
+        let file = fit(&printable(&self.file, 200));
+        let group = match &self.spot {
+            None => title.element(Origin::path(file)),
+            Some(spot) => {
+                let origin = Origin::path(file.clone()).line(spot.line).char_column(spot.column);
+                let mut group = title.element(origin);
+                for (place, kind, label) in self.marks(spot) {
+                    let (line, mark) = place.excerpt.fitted(style.ascii);
+                    let annotation = kind.span(mark).label(label.map(fit));
+                    group = group.element(Snippet::source(line).line_start(place.line).annotation(annotation));
+                }
+                group
+            }
+        };
+        let group = self.with_help(group, fit);
+        renderer(style).render(&[group])
+    }
+
+    /// Places to show: the main one and the related one, in the order of the file.
+    fn marks<'a>(&'a self, spot: &'a Spot) -> Vec<(&'a Spot, AnnotationKind, Option<&'a str>)> {
+        let mut marks = vec![(spot, AnnotationKind::Primary, self.label.as_deref())];
+        if let Some((other, label)) = &self.related {
+            marks.push((other, AnnotationKind::Context, Some(label.as_str())));
+        }
+        marks.sort_by_key(|(place, _, _)| (place.line, place.column));
+        marks
+    }
+
+    fn with_help<'a>(&self, group: Group<'a>, fit: impl Fn(&str) -> String) -> Group<'a> {
+        match &self.help {
+            Some(help) => group.element(Level::HELP.message(fit(help))),
+            None => group,
+        }
+    }
+}
+
+impl Excerpt {
+    /// The line and the mark, both in the characters that the terminal can show.
+    fn fitted(&self, to_ascii: bool) -> (String, Range<usize>) {
+        let (from, to) = self.mark;
+        if !to_ascii {
+            return (self.line.clone(), from..to);
+        }
+        let before = ascii(&self.line[..from]);
+        let marked = ascii(&self.line[from..to]);
+        let range = before.len()..before.len() + marked.len();
+        (before + &marked + &ascii(&self.line[to..]), range)
+    }
+}
+
+/// How diagnostics are drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Style {
+    /// With ANSI colours.
+    pub color: bool,
+    /// With ASCII characters only, for terminals that are not UTF-8.
+    pub ascii: bool,
+}
+
+fn renderer(style: Style) -> Renderer {
+    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
+    renderer.decor_style(DecorStyle::Ascii)
+}
+
+/// All diagnostics for people: the first twenty, the number of the others, and a last line that sums up.
+#[must_use]
+pub fn render_all(diagnostics: &[Diagnostic], more: usize, style: Style) -> String {
+    let mut text = String::new();
+    for diagnostic in diagnostics.iter().take(SHOWN) {
+        text.push_str(&diagnostic.render(style));
+        text.push_str("\n\n");
+    }
+    let hidden = diagnostics.len().saturating_sub(SHOWN) + more;
+    if hidden > 0 {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "... and {hidden} more\n");
+    }
+    text.truncate(text.trim_end().len());
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(source: &str, range: Range<usize>) -> Diagnostic {
+        Diagnostic {
+            code: Code::BadValue,
+            severity: Severity::Error,
+            message: "the value is bad".to_owned(),
+            file: "m.yaml".into(),
+            spot: Some(Lines::new(source, vec![]).spot(range)),
+            label: Some("here".to_owned()),
+            related: None,
+            help: Some("write a good one".to_owned()),
+        }
+    }
+
+    #[test]
+    fn it_looks_like_a_compilers() {
+        insta::assert_snapshot!(at("name: x\ntasks: 7\n", 15..16).render(Style::default()));
+    }
+
+    #[test]
+    fn long_lines_are_cut_and_columns_stay_true() {
+        let source = format!("k: {}BAD{}", "é".repeat(5_000), "y".repeat(5_000));
+        let start = source.find("BAD").unwrap();
+        let diagnostic = at(&source, start..start + 3);
+        assert_eq!(diagnostic.spot.as_ref().unwrap().column, 5_004);
+        let text = diagnostic.render(Style::default());
+        assert!(text.len() < 1_000 && text.contains("BAD") && text.contains("m.yaml:1:5004"), "{text}");
+    }
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        let source = "a\u{1b}[2Jb: \u{7}x\u{9b}y\u{202e}z";
+        for style in [Style::default(), Style { color: false, ascii: true }] {
+            let text = at(source, 4..source.len()).render(style);
+            assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ascii_style_is_ascii() {
+        let text = at("name: größe\n", 6..13).render(Style { color: false, ascii: true });
+        assert!(text.is_ascii(), "{text}");
+    }
+
+    #[test]
+    fn json_has_the_stable_keys() {
+        insta::assert_snapshot!(at("name: x\n", 6..7).to_json());
+    }
+
+    #[test]
+    fn more_than_twenty_are_counted() {
+        let many = vec![at("name: x\n", 6..7); 25];
+        assert!(render_all(&many, 3, Style::default()).ends_with("... and 8 more\n"));
+        assert_eq!(render_all(&[], 0, Style::default()), "");
+    }
+}

@@ -1,0 +1,186 @@
+//! `${NAME}`: values that come from the environment of the run, never from the file.
+//!
+//! Only agents' `env`, `headers` and `apiKey` and the URLs of channels are expanded. `$${` stands for a literal `${`.
+
+use std::collections::BTreeSet;
+
+use super::codes::Code;
+use super::model::Agent;
+use super::scalar::{Fault, Scalar};
+use super::text::quoted;
+
+/// A text with `${NAME}` in it, checked but not expanded.
+pub(super) struct Template(String);
+
+/// Exactly one `${NAME}`: the only way to give a key.
+pub(super) struct Secret(String);
+
+impl From<Template> for String {
+    fn from(template: Template) -> Self {
+        template.0
+    }
+}
+
+impl From<Secret> for String {
+    fn from(secret: Secret) -> Self {
+        secret.0
+    }
+}
+
+impl Scalar for Template {
+    const EXPECTS: &'static str = "a text, in which ${NAME} stands for an environment variable";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        if text.contains('\0') {
+            return Err(Fault::new(Code::BadValue, "this text contains a null character"));
+        }
+        pieces(text)
+            .find_map(|piece| match piece {
+                Piece::Malformed(part) => Some(part),
+                _ => None,
+            })
+            .map_or_else(
+                || Ok(Self(text.to_owned())),
+                |part| {
+                    Err(Fault::new(Code::BadPlaceholder, format!("{} names no environment variable", quoted(part)))
+                        .with_help("write ${NAME}, or $${ for a literal dollar sign and brace"))
+                },
+            )
+    }
+}
+
+impl Scalar for Secret {
+    const EXPECTS: &'static str = "${NAME} of an environment variable";
+
+    /// The text is never repeated in the message: it may be the key itself.
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let mut parts = pieces(text);
+        match (parts.next(), parts.next()) {
+            (Some(Piece::Variable(_)), None) => Ok(Self(text.to_owned())),
+            _ => Err(Fault::new(Code::SecretInFile, "a key must not stand in the file")
+                .with_help("write ${NAME}, and set the variable NAME where quorum runs")),
+        }
+    }
+}
+
+enum Piece<'t> {
+    Literal(&'t str),
+    Variable(&'t str),
+    Malformed(&'t str),
+}
+
+/// Cuts a text into literals and variables.
+fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        if let Some(after) = rest.strip_prefix("$${") {
+            rest = after;
+            return Some(Piece::Literal("${"));
+        }
+        if let Some(after) = rest.strip_prefix("${") {
+            let end = after.find('}').map_or(after.len(), |at| at + 1);
+            let (inner, following) = after.split_at(end);
+            let whole = &rest[..2 + end];
+            rest = following;
+            let name = inner.strip_suffix('}').filter(|name| is_variable_name(name));
+            return Some(name.map_or(Piece::Malformed(whole), Piece::Variable));
+        }
+        // At least one character, then up to the next dollar sign.
+        let first = rest.chars().next().map_or(0, char::len_utf8);
+        let end = rest[first..].find('$').map_or(rest.len(), |at| first + at);
+        let (literal, following) = rest.split_at(end);
+        rest = following;
+        Some(Piece::Literal(literal))
+    })
+}
+
+fn is_variable_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// An environment variable that a text needs and `lookup` does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the environment variable {0} is not set")]
+pub struct UnsetVariable(pub String);
+
+/// The text with every `${NAME}` replaced by what `lookup` says.
+///
+/// # Errors
+/// When a variable is not set.
+pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
+    let mut expanded = String::with_capacity(text.len());
+    for piece in pieces(text) {
+        match piece {
+            Piece::Literal(part) | Piece::Malformed(part) => expanded.push_str(part),
+            Piece::Variable(name) => {
+                expanded.push_str(&lookup(name).ok_or_else(|| UnsetVariable(name.to_owned()))?);
+            }
+        }
+    }
+    Ok(expanded)
+}
+
+/// The names of the variables that an agent needs, in alphabetical order.
+#[must_use]
+pub fn variables_of(agent: &Agent) -> BTreeSet<&str> {
+    let texts = agent.env.values().chain(agent.headers.values()).chain(&agent.api_key);
+    texts
+        .flat_map(|text| pieces(text))
+        .filter_map(|piece| match piece {
+            Piece::Variable(name) => Some(name),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(name: &str) -> Option<String> {
+        (name == "HOST").then(|| "h".to_owned())
+    }
+
+    #[test]
+    fn variables_are_expanded_and_dollars_kept() {
+        for (text, expanded) in [
+            ("a ${HOST} b", "a h b"),
+            ("$HOME costs $5", "$HOME costs $5"),
+            ("$${HOST}", "${HOST}"),
+            ("", ""),
+            ("$", "$"),
+        ] {
+            assert_eq!(expand(text, env).unwrap(), expanded, "{text}");
+        }
+        assert_eq!(expand("${NOPE}", env), Err(UnsetVariable("NOPE".to_owned())));
+    }
+
+    #[test]
+    fn malformed_variables_are_refused() {
+        for bad in ["${}", "${1A}", "${A B}", "${A", "x${é}"] {
+            assert!(Template::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_key_never_stands_in_the_file_nor_in_the_message() {
+        assert!(Secret::parse("${OPENAI_API_KEY}").is_ok());
+        for bad in ["sk-12345", "${A}x", "x${A}", "", "${A}${B}"] {
+            let fault = Secret::parse(bad).err().unwrap();
+            assert_eq!(fault.code, Code::SecretInFile);
+            assert!(!fault.message.contains("sk-"), "{}", fault.message);
+        }
+    }
+
+    #[test]
+    fn the_variables_of_an_agent_are_known() {
+        let mut agent = Agent { api_key: Some("${B}".to_owned()), ..Agent::default() };
+        agent.env.insert("X".to_owned(), "${A}-${B}".to_owned());
+        assert_eq!(variables_of(&agent).into_iter().collect::<Vec<_>>(), ["A", "B"]);
+    }
+}

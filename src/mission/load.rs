@@ -1,0 +1,278 @@
+//! From bytes to a validated mission, or to everything that is wrong with it.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::check::{self, Checked};
+use super::codes::Code;
+use super::config::Layers;
+use super::diagnostics::{Diagnostic, Severity, Style, render_all};
+use super::document::{Kind, NodeId, Tree};
+use super::fast;
+use super::keys::{self, Referent, Table};
+use super::model::Mission;
+use super::problem::{Place, Problem, Problems};
+use super::text::{quoted, suggestion};
+use super::validate;
+use crate::domain::Digest;
+
+/// The largest file that is read, in bytes.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// Rubrics that need no definition (semantics, section 10).
+const BUILT_IN_RUBRICS: [&str; 2] = ["frontend-design", "default-task"];
+
+/// The bytes of a document and what to call it.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// As the user named it, for diagnostics.
+    pub name: Arc<str>,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+impl Source {
+    /// A document that is in memory already.
+    pub fn new(name: impl Into<Arc<str>>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), bytes: bytes.into() }
+    }
+
+    /// Reads a file, or standard input if the path is `-`. Stops at the size limit, whatever the file is.
+    ///
+    /// # Errors
+    /// When there is no such file, or it cannot be read, or is too large.
+    pub fn read(path: &Path) -> Result<Self, Report> {
+        let is_stdin = path.as_os_str() == "-";
+        let name: Arc<str> = if is_stdin { "<stdin>".into() } else { path.to_string_lossy().into() };
+        let refuse = |error: &io::Error| Report::from(unreadable(&name, path, error));
+        let mut bytes = Vec::new();
+        let limit = MAX_BYTES as u64 + 1;
+        let read = if is_stdin {
+            io::stdin().lock().take(limit).read_to_end(&mut bytes)
+        } else {
+            File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        };
+        read.map_err(|error| refuse(&error))?;
+        Ok(Self { name, bytes })
+    }
+
+    /// The text.
+    pub(super) fn text(&self) -> Result<&str, Report> {
+        if self.bytes.len() > MAX_BYTES {
+            let message = format!("{} is larger than 64 MiB, which is more than a mission may be", self.name);
+            let help = "split the mission, or move long texts into files that the agents read";
+            return Err(Diagnostic::about_file(&self.name, Code::TooLarge, message, help).into());
+        }
+        std::str::from_utf8(&self.bytes).map_err(|error| {
+            let at = error.valid_up_to();
+            let line = self.bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let message = format!("{} is not UTF-8 text: byte {} (line {line}) is wrong", self.name, at + 1);
+            Diagnostic::about_file(&self.name, Code::NotUtf8, message, "save the file as UTF-8").into()
+        })
+    }
+}
+
+fn unreadable(name: &Arc<str>, path: &Path, error: &io::Error) -> Diagnostic {
+    match error.kind() {
+        io::ErrorKind::NotFound => Diagnostic::about_file(
+            name,
+            Code::NotFound,
+            format!("there is no file {name}"),
+            "check the path, or write `quorum init` to make a mission",
+        ),
+        io::ErrorKind::IsADirectory => {
+            let example = path.join("mission.yaml");
+            let help = format!("name a file in it, such as {}", example.display());
+            Diagnostic::about_file(name, Code::IsFolder, format!("{name} is a folder"), help)
+        }
+        _ => Diagnostic::about_file(
+            name,
+            Code::Unreadable,
+            format!("{name} cannot be read: {error}"),
+            "check that the file may be read by you",
+        ),
+    }
+}
+
+/// A mission that is right.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The mission, with the agents and settings of the layers beneath it.
+    pub mission: Mission,
+    /// What the file was called.
+    pub name: Arc<str>,
+    /// The SHA-256 of the file's bytes.
+    pub digest: Digest,
+    /// Warnings and notes; no errors.
+    pub notes: Report,
+}
+
+/// Diagnostics of one file, in the order of the file, errors first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The diagnostics with details.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many more there are without.
+    pub more: usize,
+}
+
+impl Report {
+    /// Whether the file cannot be used.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// The text for people: at most twenty diagnostics, and how many more there are.
+    #[must_use]
+    pub fn render(&self, style: Style) -> String {
+        render_all(&self.diagnostics, self.more, style)
+    }
+
+    /// `{"diagnostics": [...], "more": 0}`
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let diagnostics: Vec<_> = self.diagnostics.iter().map(Diagnostic::to_json).collect();
+        json!({ "diagnostics": diagnostics, "more": self.more })
+    }
+}
+
+impl From<Diagnostic> for Report {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self { diagnostics: vec![diagnostic], more: 0 }
+    }
+}
+
+/// Loads and validates a mission over the configuration files beneath it.
+///
+/// # Errors
+/// Everything that is wrong with the file.
+pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
+    let text = source.text()?;
+    if let Some(mission) = fast::read(text).map(|mission| layers.under(mission))
+        && validate::validate(&mission, &HashSet::new()).is_empty()
+    {
+        return Ok(Loaded {
+            mission,
+            name: Arc::clone(&source.name),
+            digest: Digest::of(&source.bytes),
+            notes: Report::default(),
+        });
+    }
+    load_carefully(source, text, layers)
+}
+
+/// The careful way alone. It decides what is right; [`load`] only gets there sooner.
+pub(super) fn load_carefully(source: &Source, text: &str, layers: &Layers) -> Result<Loaded, Report> {
+    let Document { tree, mut checked, value: mission } = read_document::<Mission>(&source.name, text, &keys::MISSION)?;
+    let mission = layers.under(mission);
+    let mut problems = std::mem::take(&mut checked.problems);
+    problems.append(check_references(&tree, &checked, &mission, layers));
+    problems.append(validate::validate(&mission, &checked.incomplete));
+    let failed = problems.has_errors();
+    let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
+    let notes = Report { diagnostics, more };
+    if failed {
+        return Err(notes);
+    }
+    let digest = Digest::of(&source.bytes);
+    Ok(Loaded { mission, name: Arc::clone(&source.name), digest, notes })
+}
+
+/// A document read the careful way: what is right of it, and what is wrong.
+pub(super) struct Document<'s, T> {
+    pub tree: Tree<'s>,
+    pub checked: Checked,
+    pub value: T,
+}
+
+/// Reads a document and checks it against a table.
+///
+/// # Errors
+/// When it is not even a map of keys, so that there is nothing to go on with.
+pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
+    name: &Arc<str>,
+    text: &'s str,
+    table: &'static Table,
+) -> Result<Document<'s, T>, Report> {
+    let stop = |problem: Problem, tree: Option<&Tree<'_>>| {
+        let mut problems = Problems::default();
+        problems.push(problem);
+        let (diagnostics, more) = problems.locate(name, text, tree);
+        Report { diagnostics, more }
+    };
+    let (mut tree, refusals) = Tree::parse(text).map_err(|refusal| stop(Problem::refusal(refusal), None))?;
+    let root = tree.root();
+    if tree.is_null(root) {
+        return Err(stop(Problem::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP), None));
+    }
+    if tree.kind(root) != Kind::Map {
+        let found = if tree.kind(root) == Kind::List { "a list" } else { "a single value" };
+        let message = format!("{} is a map of keys; this file is {found}", table.name);
+        return Err(stop(Problem::error(Code::NotAMap, Place::Span(tree.span(root)), message).help(EMPTY_HELP), None));
+    }
+    let mut checked = check::check(&mut tree, table);
+    refusals.into_iter().for_each(|refusal| checked.problems.push(Problem::refusal(refusal)));
+    let value = T::deserialize(tree.deserializer()).map_err(|error| {
+        let message = format!("the file passed the check of its keys but could not be read: {error}");
+        stop(Problem::error(Code::Internal, Place::File, message).help("please report this with the file"), None)
+    })?;
+    Ok(Document { tree, checked, value })
+}
+
+const EMPTY_HELP: &str = "write keys such as `name: ...`, `agents: ...` and `tasks: ...`";
+
+/// Looks for the names used under keys that no struct has a field for.
+fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layers: &Layers) -> Problems {
+    let mut problems = Problems::default();
+    let names = validate::Names::new(mission, &checked.incomplete);
+    let defined = |key: &str, below: &HashSet<Box<str>>| -> HashSet<String> {
+        let own = names_under(tree, key);
+        own.into_iter().map(|name| tree.text(name).to_owned()).chain(below.iter().map(|name| name.to_string())).collect()
+    };
+    let channels = defined("channels", &layers.channels());
+    let mut rubrics = defined("rubrics", &layers.rubrics());
+    rubrics.extend(BUILT_IN_RUBRICS.map(str::to_owned));
+    for (referent, node) in &checked.references {
+        let name = tree.text(*node);
+        let place = || Place::Span(tree.span(*node));
+        let problem = match referent {
+            Referent::Agent => names.check_agent(name, place),
+            Referent::Task => names.check_task(name, mission, place),
+            Referent::Channel => unknown(name, &channels, Code::UnknownChannel, "channel", place()),
+            Referent::Rubric => unknown(name, &rubrics, Code::UnknownRubric, "rubric", place()),
+        };
+        problem.filter(|_| !checked.incomplete.contains(referent)).into_iter().for_each(|problem| problems.push(problem));
+    }
+    problems
+}
+
+/// The names defined under a key of the document, pruned or not.
+pub(super) fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
+    match tree.entry(tree.root(), key) {
+        Some(entry) => tree.all_entries(entry.value).map(|entry| entry.key).collect(),
+        None => Vec::new(),
+    }
+}
+
+fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: Place) -> Option<Problem> {
+    if known.contains(name) {
+        return None;
+    }
+    let mut sorted: Vec<&str> = known.iter().map(String::as_str).collect();
+    sorted.sort_unstable();
+    let problem = Problem::error(code, place, format!("there is no {what} {}", quoted(name)));
+    Some(problem.help(suggestion(name, sorted, &format!("known {what}s"))))
+}
+
+/// What the mission asks for and this version does not do: notes for `validate`, but errors for `run`.
+#[must_use]
+pub fn later_keys(loaded: &Loaded) -> Vec<Diagnostic> {
+    let later = loaded.notes.diagnostics.iter().filter(|note| note.code == Code::NotBuiltYet);
+    later.map(|note| Diagnostic { severity: Severity::Error, ..note.clone() }).collect()
+}

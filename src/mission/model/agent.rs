@@ -1,0 +1,188 @@
+//! Agents, as the file describes them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rust_decimal::Decimal;
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::domain::Millis;
+use crate::mission::environment::{Secret, Template};
+use crate::mission::read::{self, Single};
+use crate::mission::codes::Code;
+use crate::mission::scalar::{Fault, Filled, Scalar, Temperature, words};
+use crate::mission::text::quoted;
+
+/// An agent: someone or something that works or judges.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Agent {
+    /// How it is talked to.
+    #[serde(deserialize_with = "read::or_default")]
+    pub adapter: Adapter,
+    /// `run`: the command line of a command agent.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub run: Option<CommandLine>,
+    /// How a command agent gets its prompt.
+    #[serde(deserialize_with = "read::or_default")]
+    pub input: Input,
+    /// Environment of a command agent, `${NAME}` not yet expanded.
+    #[serde(deserialize_with = "read::templates::<Template, _>")]
+    pub env: BTreeMap<String, String>,
+    /// How long one turn of this agent may take, where the task does not say.
+    #[serde(deserialize_with = "read::option")]
+    pub timeout: Option<Millis>,
+    /// Turns it may work on at the same time.
+    #[serde(deserialize_with = "read::count")]
+    pub max_concurrent: Option<u32>,
+    /// Its role; `reviewer` and `qa` are asked to judge before others.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub role: Option<String>,
+    /// Its manager.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub reports_to: Option<String>,
+    /// The model's family, where it should not be derived from provider and model.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub family: Option<String>,
+    /// The model of an HTTP agent or agent CLI.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub model: Option<String>,
+    /// The base URL of an HTTP agent.
+    #[serde(deserialize_with = "read::option_as::<Url, _, _>")]
+    pub base_url: Option<String>,
+    /// `${NAME}` of the environment variable with the key of an HTTP agent.
+    #[serde(deserialize_with = "read::option_as::<Secret, _, _>")]
+    pub api_key: Option<String>,
+    /// Headers of an HTTP agent, `${NAME}` not yet expanded.
+    #[serde(deserialize_with = "read::templates::<Template, _>")]
+    pub headers: BTreeMap<String, String>,
+    /// Sampling temperature of an HTTP agent.
+    #[serde(deserialize_with = "read::option_as::<Temperature, _, _>")]
+    pub temperature: Option<Decimal>,
+    /// Completion limit of an HTTP agent.
+    #[serde(deserialize_with = "read::count")]
+    pub max_tokens: Option<u32>,
+}
+
+/// How an agent is talked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adapter {
+    /// Any command.
+    #[default]
+    Command,
+    /// Answers with its prompt.
+    Echo,
+    /// A person.
+    Human,
+    /// Any OpenAI-compatible endpoint.
+    Openai,
+    /// Anthropic's API.
+    Anthropic,
+    /// Google's API.
+    GeminiApi,
+    /// An Ollama server.
+    Ollama,
+    /// The Agent Client Protocol.
+    Acp,
+    /// The Claude Code CLI.
+    Claude,
+    /// The Codex CLI.
+    Codex,
+    /// The Gemini CLI.
+    Gemini,
+    /// The opencode CLI.
+    Opencode,
+    /// The Qwen Code CLI.
+    Qwen,
+    /// The pi CLI.
+    Pi,
+    /// The aider CLI.
+    Aider,
+}
+
+words!(Adapter: "an adapter",
+    "command" => Command, "echo" => Echo, "human" => Human, "openai" => Openai, "anthropic" => Anthropic,
+    "gemini-api" => GeminiApi, "ollama" => Ollama, "acp" => Acp, "claude" => Claude, "codex" => Codex,
+    "gemini" => Gemini, "opencode" => Opencode, "qwen" => Qwen, "pi" => Pi, "aider" => Aider);
+
+/// A command line: a list is executed as it is, a string by `sh -c`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum CommandLine {
+    /// Executed without a shell.
+    Argv(Vec<String>),
+    /// Executed by `sh -c`; placeholders become positional parameters, never text.
+    Shell(String),
+}
+
+impl<'de> Deserialize<'de> for CommandLine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CommandLineVisitor)
+    }
+}
+
+struct CommandLineVisitor;
+
+impl<'de> Visitor<'de> for CommandLineVisitor {
+    type Value = CommandLine;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a command: a list of texts, or one text for the shell")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<CommandLine, E> {
+        Ok(CommandLine::Shell(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<CommandLine, A::Error> {
+        let mut argv = Vec::new();
+        while let Some(Single(item)) = items.next_element()? {
+            argv.push(item);
+        }
+        Ok(CommandLine::Argv(argv))
+    }
+}
+
+/// How a command agent gets its prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Input {
+    /// On standard input, and as a file.
+    #[default]
+    Stdin,
+    /// As a file only.
+    File,
+    /// Not at all; no prompt is written.
+    None,
+}
+
+words!(Input: "a way to hand over a prompt", "stdin" => Stdin, "file" => File, "none" => None);
+
+/// The base URL of an HTTP agent.
+pub(in crate::mission) struct Url(String);
+
+impl From<Url> for String {
+    fn from(url: Url) -> Self {
+        url.0
+    }
+}
+
+impl Scalar for Url {
+    const EXPECTS: &'static str = "an http or https URL";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let host = rest.unwrap_or_default().split(['/', '?', '#']).next().unwrap_or_default();
+        if host.contains('@') {
+            return Err(Fault::new(Code::SecretInFile, "this URL carries a user name or password")
+                .with_help("write the URL without it and put the secret into `apiKey: ${NAME}`"));
+        }
+        if host.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(Fault::new(Code::BadValue, format!("{} is not {}", quoted(text), Self::EXPECTS))
+                .with_help("write for example https://api.openai.com/v1"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}

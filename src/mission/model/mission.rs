@@ -1,0 +1,185 @@
+//! The mission, its settings and gates, and the `quorum.yaml` beneath it.
+
+use std::num::NonZeroU32;
+
+use semver::VersionReq;
+use serde::Deserialize;
+
+use crate::domain::{Bar, Millis, Points};
+use crate::mission::read::{self, Named};
+use crate::mission::scalar::{Filled, Name, words};
+
+use super::{Agent, Consensus, OnExhausted, Task};
+
+/// A mission file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Mission {
+    /// Its name.
+    #[serde(deserialize_with = "read::text_as::<Name, _>")]
+    pub name: Box<str>,
+    /// What it is for.
+    #[serde(deserialize_with = "read::option")]
+    pub description: Option<Box<str>>,
+    /// The versions of quorum that can run it.
+    #[serde(deserialize_with = "read::option")]
+    pub requires: Option<VersionReq>,
+    /// Where agents work, relative to the mission's folder.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub workspace: Option<Box<str>>,
+    /// The bar over all scored tasks.
+    #[serde(deserialize_with = "read::option")]
+    pub quality_threshold: Option<Points>,
+    /// What happens to exhausted tasks that do not say it themselves.
+    #[serde(deserialize_with = "read::option")]
+    pub on_exhausted: Option<OnExhausted>,
+    /// Who works and judges; after loading also those of a `quorum.yaml`, behind the mission's own.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub agents: Named<Agent>,
+    /// How it is run.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub settings: Settings,
+    /// What is to be done.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub tasks: Vec<Task>,
+    /// Checkpoints between tasks.
+    #[serde(rename = "qualityGates", deserialize_with = "read::or_empty")]
+    pub gates: Vec<Gate>,
+    /// How many of the agents are the mission's own; they come first.
+    #[serde(skip)]
+    pub(in crate::mission) own_agents: usize,
+}
+
+/// A configuration file, `quorum.yaml`: what missions of a project or user share.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Config {
+    /// Agents that missions may use without describing them.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub agents: Named<Agent>,
+    /// Settings that hold where a mission says nothing.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub settings: Settings,
+    /// The names of its channels.
+    #[serde(skip)]
+    pub(in crate::mission) channels: Vec<Box<str>>,
+    /// The names of its rubrics.
+    #[serde(skip)]
+    pub(in crate::mission) rubrics: Vec<Box<str>>,
+}
+
+/// `settings`: how a mission is run. `None` leaves a value to the next layer and at last to the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// Tasks that may hold a slot at the same time.
+    #[serde(deserialize_with = "read::option")]
+    pub concurrency: Option<NonZeroU32>,
+    /// Whether judges are called at all.
+    #[serde(deserialize_with = "read::option")]
+    pub evaluate: Option<bool>,
+    /// The bar of evaluations, and which file set it.
+    #[serde(deserialize_with = "read::option")]
+    pub eval_threshold: Option<Bar>,
+    /// Whether an unparsed evaluation passes, flagged `unreviewed`.
+    #[serde(deserialize_with = "read::option")]
+    pub fail_open_on_unparsed_eval: Option<bool>,
+    /// Attempts of a task judged by evaluation.
+    #[serde(deserialize_with = "read::option")]
+    pub max_attempts: Option<NonZeroU32>,
+    /// Fixes after one execute or retry.
+    #[serde(deserialize_with = "read::option")]
+    pub max_fix_attempts: Option<u32>,
+    /// Retries in all.
+    #[serde(deserialize_with = "read::option")]
+    pub max_retries: Option<u32>,
+    /// How often a panel without any verdict is run again.
+    #[serde(deserialize_with = "read::option")]
+    pub max_assessment_retries: Option<u32>,
+    /// How long one turn may take.
+    #[serde(deserialize_with = "read::option")]
+    pub task_timeout: Option<Millis>,
+    /// How a panel's scores become one.
+    #[serde(deserialize_with = "read::option")]
+    pub consensus: Option<Consensus>,
+    /// Whether a reviewer must answer for every earlier finding.
+    #[serde(deserialize_with = "read::option")]
+    pub verify_prior_feedback: Option<bool>,
+}
+
+impl Settings {
+    /// These settings, with `below` where they say nothing.
+    #[must_use]
+    pub fn or(self, below: Self) -> Self {
+        Self {
+            concurrency: self.concurrency.or(below.concurrency),
+            evaluate: self.evaluate.or(below.evaluate),
+            eval_threshold: self.eval_threshold.or(below.eval_threshold),
+            fail_open_on_unparsed_eval: self.fail_open_on_unparsed_eval.or(below.fail_open_on_unparsed_eval),
+            max_attempts: self.max_attempts.or(below.max_attempts),
+            max_fix_attempts: self.max_fix_attempts.or(below.max_fix_attempts),
+            max_retries: self.max_retries.or(below.max_retries),
+            max_assessment_retries: self.max_assessment_retries.or(below.max_assessment_retries),
+            task_timeout: self.task_timeout.or(below.task_timeout),
+            consensus: self.consensus.or(below.consensus),
+            verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
+        }
+    }
+}
+
+/// A checkpoint between tasks (semantics, section 14).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Gate {
+    /// Its unique name.
+    #[serde(deserialize_with = "read::text_as::<Name, _>")]
+    pub name: Box<str>,
+    /// Titles of the tasks it waits for.
+    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    pub after_tasks: Box<[Box<str>]>,
+    /// Titles of the tasks that wait for it.
+    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    pub blocks_tasks: Box<[Box<str>]>,
+    /// What the mean score must reach.
+    #[serde(deserialize_with = "read::option")]
+    pub min_score: Option<Points>,
+    /// Whether a failed task fails the gate.
+    #[serde(deserialize_with = "read::or_default")]
+    pub require_all_passed: bool,
+    /// Whether work accepted below the bar may pass.
+    #[serde(deserialize_with = "read::or_default")]
+    pub accept_below_threshold: bool,
+    /// What its failure does to the rest of the run.
+    #[serde(deserialize_with = "read::or_default")]
+    pub on_fail: GateFailure,
+}
+
+/// What a failed gate does to the rest of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum GateFailure {
+    /// Independent work goes on.
+    #[default]
+    Continue,
+    /// Nothing more starts.
+    Halt,
+}
+
+words!(GateFailure: "what a failed gate can do", "continue" => Continue, "halt" => Halt);
+
+impl Mission {
+    /// The agent that works on every task that names none: the mission's only one. Agents of a `quorum.yaml` count
+    /// only where the mission has none, so that a user's own file cannot make a mission ambiguous.
+    #[must_use]
+    pub fn sole_agent(&self) -> Option<&str> {
+        match (self.own_agents, self.agents.0.as_slice()) {
+            (1, [(name, _), ..]) | (0, [(name, _)]) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The name of the agent that works on a task, if it is known.
+    #[must_use]
+    pub fn assignee<'m>(&'m self, task: &'m Task) -> Option<&'m str> {
+        task.assign_to.as_deref().or_else(|| self.sole_agent())
+    }
+}

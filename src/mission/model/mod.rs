@@ -1,0 +1,19 @@
+//! The document as written: what serde reads from a mission file.
+//!
+//! The structs have a field for every key whose behaviour is built. Keys that are known but not built yet are checked
+//! against the table in [`super::keys`] and stop a run before it starts, so nothing here would ever read them.
+
+mod agent;
+mod expectation;
+mod mission;
+mod task;
+mod words;
+
+pub use agent::{Adapter, Agent, CommandLine, Input};
+pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
+pub use mission::{Config, Gate, GateFailure, Mission, Settings};
+pub use task::Task;
+pub use words::{Consensus, OnExhausted, Review, TaskType};
+
+pub(super) use agent::Url;
+pub(super) use expectation::{ExpectationType, PanelMode, Seats};

@@ -1,0 +1,81 @@
+//! Tasks, as the file describes them.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+use crate::domain::Millis;
+use crate::mission::read;
+use crate::mission::scalar::{Filled, InnerPath, Name, Positive};
+
+use super::{Expectation, OnExhausted, Review, TaskType};
+
+/// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Task {
+    /// Its unique title.
+    #[serde(deserialize_with = "read::text_as::<Name, _>")]
+    pub title: Box<str>,
+    /// Who does it; may be left out if there is one agent.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub assign_to: Option<Box<str>>,
+    /// What is to be done.
+    #[serde(deserialize_with = "read::option")]
+    pub description: Option<Box<str>>,
+    /// What kind of work it is.
+    #[serde(rename = "type", deserialize_with = "read::or_default")]
+    pub kind: TaskType,
+    /// Titles of the tasks it needs; they may come later in the file.
+    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    pub depends_on: Box<[Box<str>]>,
+    /// Orders the ready queue and weighs in the mission threshold.
+    #[serde(deserialize_with = "read::option")]
+    pub priority: Option<Positive>,
+    /// The user's own labels.
+    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    pub tags: Box<[Box<str>]>,
+    /// Whether nothing else may run while it runs and is judged.
+    #[serde(deserialize_with = "read::or_default")]
+    pub exclusive: bool,
+    /// Files it must produce.
+    #[serde(deserialize_with = "read::list_as::<InnerPath, _>")]
+    pub target_files: Box<[Box<str>]>,
+    /// The agent that handed it down.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub delegated_by: Option<Box<str>>,
+    /// Whether it asks for review.
+    #[serde(deserialize_with = "read::or_default")]
+    pub review: Review,
+    /// What it must pass.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub expectations: Box<[Expectation]>,
+    /// Cap on attempts of every kind.
+    #[serde(deserialize_with = "read::option")]
+    pub max_attempts: Option<NonZeroU32>,
+    /// Fixes after one execute or retry.
+    #[serde(deserialize_with = "read::option")]
+    pub max_fix_attempts: Option<u32>,
+    /// Retries in all.
+    #[serde(deserialize_with = "read::option")]
+    pub max_retries: Option<u32>,
+    /// How long one turn may take.
+    #[serde(deserialize_with = "read::option")]
+    pub max_duration: Option<Millis>,
+    /// What happens when attempts are exhausted.
+    #[serde(deserialize_with = "read::option")]
+    pub on_exhausted: Option<OnExhausted>,
+    /// Its workspace, relative to the mission's folder.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub workspace: Option<Box<str>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_small() {
+        assert!(size_of::<Task>() <= 256, "{} bytes", size_of::<Task>());
+    }
+}

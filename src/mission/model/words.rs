@@ -1,0 +1,83 @@
+//! Words of the file: enums that are written as one of a fixed list of words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::mission::scalar::words;
+
+/// What kind of work a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskType {
+    /// New code.
+    Implement,
+    /// Tests.
+    Test,
+    /// Changed code.
+    Refactor,
+    /// Finding out.
+    Research,
+    /// Writing.
+    Document,
+    /// Judging.
+    Review,
+    /// Bringing it to users.
+    Deploy,
+    /// A verification node of the graph.
+    Verification,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// Whether a task asks for a review of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Review {
+    /// Never evaluated.
+    None,
+    /// Evaluated where somebody eligible exists.
+    #[default]
+    Auto,
+    /// Evaluated, or referred to a person.
+    Required,
+}
+
+/// What happens when a task still fails after all attempts (semantics, section 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnExhausted {
+    /// It is failed.
+    Fail,
+    /// It is accepted below the bar.
+    Accept,
+    /// It is accepted if half of its files exist.
+    Degrade,
+    /// A fixup task is made.
+    Fixup,
+    /// A person decides.
+    Refer,
+}
+
+/// How the seats' scores become one (semantics, section 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consensus {
+    /// The median.
+    #[default]
+    Median,
+    /// The median of the scores that are not outliers.
+    ExcludeOutliers,
+    /// The mean.
+    Mean,
+    /// The mean of the scores clamped to median ± 1.5.
+    ClippedMean,
+}
+
+words!(TaskType: "a type of task",
+    "implement" => Implement, "test" => Test, "refactor" => Refactor, "research" => Research, "document" => Document,
+    "review" => Review, "deploy" => Deploy, "verification" => Verification, "other" => Other);
+words!(Review: "a way of asking for review", "none" => None, "auto" => Auto, "required" => Required);
+words!(OnExhausted: "what can happen to an exhausted task",
+    "fail" => Fail, "accept" => Accept, "degrade" => Degrade, "fixup" => Fixup, "refer" => Refer);
+words!(Consensus: "a way to agree",
+    "median" => Median, "exclude-outliers" => ExcludeOutliers, "mean" => Mean, "clipped-mean" => ClippedMean);

@@ -1,0 +1,261 @@
+//! What is wrong, before it is known where that stands in the text.
+//!
+//! The check of the document knows places as byte ranges; the validation of the structs knows them as paths such as
+//! `tasks[5].dependsOn[2]`. Both are resolved to lines and columns only if there is something to show.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::codes::Code;
+use super::diagnostics::{Diagnostic, Lines, Severity};
+use super::document::{Kind, NodeId, Refusal, Tree};
+use super::scalar::Fault;
+
+/// How many problems are kept with their details; the rest are only counted.
+const KEPT: usize = 200;
+
+/// A path to a value in the document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Path(Vec<Step>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Key(Cow<'static, str>),
+    Item(usize),
+}
+
+impl Path {
+    pub fn of(key: &'static str) -> Self {
+        Self::default().key(key)
+    }
+
+    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
+        self.0.push(Step::Key(key.into()));
+        self
+    }
+
+    pub fn item(mut self, index: usize) -> Self {
+        self.0.push(Step::Item(index));
+        self
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().enumerate().try_for_each(|(at, step)| match step {
+            Step::Key(key) if at == 0 => f.write_str(key),
+            Step::Key(key) => write!(f, ".{key}"),
+            Step::Item(index) => write!(f, "[{index}]"),
+        })
+    }
+}
+
+/// Where a problem is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The file as a whole.
+    File,
+    /// These bytes.
+    Span(Range<usize>),
+    /// The value at the end of this path, or what is left of the path if a part of it does not exist.
+    Value(Path),
+    /// The key at the end of this path.
+    Key(Path),
+}
+
+/// A problem, not yet located.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    pub code: Code,
+    pub severity: Severity,
+    pub place: Place,
+    pub message: String,
+    pub label: Option<String>,
+    pub help: Option<String>,
+    pub related: Option<(Place, String)>,
+}
+
+impl Problem {
+    pub fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            place,
+            message: message.into(),
+            label: None,
+            help: None,
+            related: None,
+        }
+    }
+
+    pub fn fault(place: Place, fault: Fault) -> Self {
+        Self { help: fault.help, ..Self::error(fault.code, place, fault.message) }
+    }
+
+    pub fn refusal(refusal: Refusal) -> Self {
+        Self {
+            help: refusal.help.map(str::to_owned),
+            related: refusal.related.map(|(span, label)| (Place::Span(span), label.to_owned())),
+            ..Self::error(refusal.code, Place::Span(refusal.span), refusal.message)
+        }
+    }
+
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub fn related(mut self, place: Place, label: impl Into<String>) -> Self {
+        self.related = Some((place, label.into()));
+        self
+    }
+}
+
+/// Problems as they are found: a bounded number with details, all of them counted.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    kept: Vec<Problem>,
+    dropped: usize,
+    dropped_error: bool,
+}
+
+impl Problems {
+    pub fn push(&mut self, problem: Problem) {
+        if self.kept.len() < KEPT {
+            self.kept.push(problem);
+        } else {
+            self.dropped += 1;
+            self.dropped_error |= problem.severity == Severity::Error;
+        }
+    }
+
+    /// Whether the file cannot be used.
+    pub fn has_errors(&self) -> bool {
+        self.dropped_error || self.kept.iter().any(|problem| problem.severity == Severity::Error)
+    }
+
+    /// Whether nothing at all was found.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.dropped == 0
+    }
+
+    pub fn append(&mut self, other: Self) {
+        self.dropped += other.dropped;
+        self.dropped_error |= other.dropped_error;
+        other.kept.into_iter().for_each(|problem| self.push(problem));
+    }
+
+    /// The diagnostics in the order of the file, and how many more there are.
+    pub fn locate(self, file: &Arc<str>, source: &str, tree: Option<&Tree<'_>>) -> (Vec<Diagnostic>, usize) {
+        let mut locator = Locator { tree, lists: HashMap::new() };
+        let mut located: Vec<_> = self
+            .kept
+            .into_iter()
+            .filter_map(|problem| Some((locator.locate(&problem.place)?, problem)))
+            .collect();
+        located.sort_by_key(|(range, problem)| (problem.severity, range.as_ref().map(|range| range.start)));
+        let hidden = located
+            .iter()
+            .filter(|(_, problem)| problem.code == Code::SecretInFile)
+            .filter_map(|(range, _)| range.clone())
+            .collect();
+        let lines = Lines::new(source, hidden);
+        let diagnostics = located
+            .into_iter()
+            .map(|(range, problem)| Diagnostic {
+                code: problem.code,
+                severity: problem.severity,
+                message: problem.message,
+                file: Arc::clone(file),
+                spot: range.map(|range| lines.spot(range)),
+                label: problem.label,
+                related: problem.related.and_then(|(place, label)| {
+                    Some((lines.spot(locator.locate(&place)??), label))
+                }),
+                help: problem.help,
+            })
+            .collect();
+        (diagnostics, self.dropped)
+    }
+}
+
+/// Finds places in a document.
+struct Locator<'t, 's> {
+    tree: Option<&'t Tree<'s>>,
+    /// Items of lists that were looked into: a list of tasks is long and asked for often.
+    lists: HashMap<NodeId, Vec<NodeId>>,
+}
+
+impl Locator<'_, '_> {
+    /// The bytes of a place; `Some(None)` is the file as a whole. `None`: the place was pruned, so what is wrong there
+    /// has been said already.
+    fn locate(&mut self, place: &Place) -> Option<Option<Range<usize>>> {
+        match place {
+            Place::File => Some(None),
+            Place::Span(span) => Some(Some(span.clone())),
+            Place::Value(path) => self.follow(path, false),
+            Place::Key(path) => self.follow(path, true),
+        }
+    }
+
+    fn follow(&mut self, path: &Path, to_key: bool) -> Option<Option<Range<usize>>> {
+        let Some(tree) = self.tree else { return Some(None) };
+        let mut at = tree.root();
+        let mut key = None;
+        for step in &path.0 {
+            let next = match step {
+                Step::Item(index) => {
+                    let items = self.lists.entry(at).or_insert_with(|| tree.items(at).collect());
+                    key = None;
+                    items.get(*index).copied()
+                }
+                Step::Key(name) => match tree.entry(at, name) {
+                    Some(entry) if tree.is_pruned(entry.key) || tree.is_pruned(entry.value) => return None,
+                    Some(entry) => {
+                        key = Some(entry.key);
+                        Some(entry.value)
+                    }
+                    None => None,
+                },
+            };
+            match next {
+                Some(node) => at = node,
+                None => return Some(missing_in(tree, at, key)),
+            }
+        }
+        let shown = if to_key { key.unwrap_or(at) } else { at };
+        Some(Some(first_line(tree, shown)))
+    }
+}
+
+/// What to point at when something is missing in `node`: the key it belongs to, else its beginning; for the whole
+/// document nothing.
+fn missing_in(tree: &Tree<'_>, node: NodeId, key: Option<NodeId>) -> Option<Range<usize>> {
+    if let Some(key) = key {
+        return Some(tree.span(key));
+    }
+    (node != tree.root()).then(|| first_line(tree, node))
+}
+
+/// The place of a value; of a map its first key, which reads better than the bracket or nothing at all.
+pub(super) fn first_line(tree: &Tree<'_>, node: NodeId) -> Range<usize> {
+    if tree.kind(node) == Kind::Map
+        && let Some(entry) = tree.all_entries(node).next()
+    {
+        return tree.span(entry.key);
+    }
+    tree.span(node)
+}

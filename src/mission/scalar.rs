@@ -1,0 +1,456 @@
+//! Single values as they stand in the file.
+//!
+//! Every single value is read from its text, never from what YAML thinks it is: a title `1.0` stays "1.0", a weight
+//! `0.30` stays an exact decimal, `no` is not a country turned into `false`. The rules of a value are in its one
+//! [`Scalar`] implementation, which both ways of reading a file use, so they cannot disagree.
+
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use rust_decimal::Decimal;
+use semver::VersionReq;
+
+use crate::domain::{Bar, BarOrigin, Millis, Points};
+
+use super::codes::Code;
+use super::text::{quoted, suggestion};
+
+/// A value that one text of the file stands for.
+pub(super) trait Scalar: Sized {
+    /// What the key takes, to complete "this key takes …".
+    const EXPECTS: &'static str;
+    /// The allowed words, if the value is one of a list.
+    const WORDS: &'static [&'static str] = &[];
+
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// When the text does not stand for such a value.
+    fn parse(text: &str) -> Result<Self, Fault>;
+}
+
+/// Why a text is not the value that a key takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub code: Code,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: None }
+    }
+
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    fn expected<T: Scalar>(text: &str) -> Self {
+        Self::new(Code::BadValue, format!("{} is not {}", quoted(text), T::EXPECTS))
+    }
+}
+
+/// Any text at all.
+impl Scalar for String {
+    const EXPECTS: &'static str = "a text";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Ok(text.to_owned())
+    }
+}
+
+impl Scalar for Box<str> {
+    const EXPECTS: &'static str = "a text";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Ok(text.into())
+    }
+}
+
+/// A text with something in it.
+pub(super) struct Filled(String);
+
+impl Scalar for Filled {
+    const EXPECTS: &'static str = "a text that is not empty";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        if text.trim().is_empty() {
+            return Err(Fault::new(Code::EmptyValue, "this text is empty")
+                .with_help("say something here, or leave the key out"));
+        }
+        if text.contains('\0') {
+            return Err(Fault::new(Code::BadValue, "this text contains a null character"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// A title or name: one printable line of at most 200 characters.
+pub(super) struct Name(String);
+
+impl Name {
+    const LIMIT: usize = 200;
+}
+
+impl Scalar for Name {
+    const EXPECTS: &'static str = "a name";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let length = text.chars().count();
+        let problem = if text.trim().is_empty() {
+            "this name is empty".to_owned()
+        } else if text.trim() != text {
+            format!("the name {} begins or ends with white space", quoted(text))
+        } else if text.chars().any(char::is_control) {
+            format!("the name {} contains a line break or another control character", quoted(text))
+        } else if length > Self::LIMIT {
+            format!("this name has {length} characters, at most {} are allowed", Self::LIMIT)
+        } else {
+            return Ok(Self(text.to_owned()));
+        };
+        Err(Fault::new(Code::BadTitle, problem)
+            .with_help("write one short line; details belong into `description`"))
+    }
+}
+
+/// A path below the workspace, or a glob of such paths.
+pub(super) struct InnerPath(String);
+
+impl Scalar for InnerPath {
+    const EXPECTS: &'static str = "a path below the workspace";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let Filled(path) = Filled::parse(text)?;
+        let mut depth = 0i32;
+        let stays_inside = !path.starts_with(['/', '~'])
+            && path.split('/').all(|part| {
+                depth += match part {
+                    "" | "." => 0,
+                    ".." => -1,
+                    _ => 1,
+                };
+                depth >= 0
+            });
+        if stays_inside {
+            Ok(Self(path))
+        } else {
+            Err(Fault::new(Code::PathEscapes, format!("the path {} leads out of the workspace", quoted(&path)))
+                .with_help("write a path relative to the workspace, such as src/core.rs"))
+        }
+    }
+}
+
+macro_rules! text_scalars {
+    ($($name:ident),+) => {$(
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+
+        impl From<$name> for Box<str> {
+            fn from(text: $name) -> Self {
+                text.0.into()
+            }
+        }
+    )+};
+}
+
+text_scalars!(Filled, Name, InnerPath);
+
+impl Scalar for bool {
+    const EXPECTS: &'static str = "true or false";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        match text {
+            "true" | "True" | "TRUE" => Ok(true),
+            "false" | "False" | "FALSE" => Ok(false),
+            "yes" | "Yes" | "on" | "On" => Err(Fault::expected::<Self>(text).with_help("write true")),
+            "no" | "No" | "off" | "Off" => Err(Fault::expected::<Self>(text).with_help("write false")),
+            _ => Err(Fault::expected::<Self>(text)),
+        }
+    }
+}
+
+/// A whole number in plain digits: no sign, no leading zero (which some readers take as octal).
+fn digits<N: FromStr + Scalar>(text: &str) -> Result<N, Fault> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    if plain { text.parse().map_err(|_| Fault::expected::<N>(text)) } else { Err(Fault::expected::<N>(text)) }
+}
+
+impl Scalar for u32 {
+    const EXPECTS: &'static str = "a whole number from 0 to 4294967295";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        digits(text)
+    }
+}
+
+impl Scalar for u64 {
+    const EXPECTS: &'static str = "a whole number, 0 or more";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        digits(text)
+    }
+}
+
+impl Scalar for NonZeroU32 {
+    const EXPECTS: &'static str = "a whole number from 1 to 4294967295";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        digits(text)
+    }
+}
+
+/// A whole number within `range`.
+pub(super) fn number_in<T: Scalar>(text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, Fault> {
+    u32::parse(text).ok().filter(|number| range.contains(number)).ok_or_else(|| Fault::expected::<T>(text))
+}
+
+/// A key of a dimension's rubric.
+pub(super) struct RubricLevel(pub u8);
+
+impl Scalar for RubricLevel {
+    const EXPECTS: &'static str = "a level of the scale: 1, 2, 3, 4 or 5";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        match text {
+            "1" => Ok(Self(1)),
+            "2" => Ok(Self(2)),
+            "3" => Ok(Self(3)),
+            "4" => Ok(Self(4)),
+            "5" => Ok(Self(5)),
+            _ => Err(Fault::expected::<Self>(text)),
+        }
+    }
+}
+
+impl Scalar for Decimal {
+    const EXPECTS: &'static str = "a number";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        // from_str_exact refuses what it would have to round.
+        Self::from_str_exact(text)
+            .or_else(|_| Self::from_scientific(text))
+            .map_err(|_| Fault::expected::<Self>(text))
+    }
+}
+
+/// A decimal number above zero: a weight, a priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Positive(Decimal);
+
+impl Positive {
+    /// The number 1.
+    pub const ONE: Self = Self(Decimal::ONE);
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> Decimal {
+        self.0
+    }
+}
+
+impl Scalar for Positive {
+    const EXPECTS: &'static str = "a number above 0 and at most 1000000";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Decimal::parse(text)
+            .ok()
+            .filter(|number| Decimal::ZERO < *number && *number <= Decimal::from(1_000_000))
+            .map(Self)
+            .ok_or_else(|| Fault::expected::<Self>(text))
+    }
+}
+
+/// A share: 0 to 1.
+pub(super) struct Fraction;
+
+impl Scalar for Fraction {
+    const EXPECTS: &'static str = "a number from 0 to 1";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Decimal::parse(text)
+            .ok()
+            .filter(|number| (Decimal::ZERO..=Decimal::ONE).contains(number))
+            .map(|_| Self)
+            .ok_or_else(|| Fault::expected::<Self>(text))
+    }
+}
+
+/// A sampling temperature.
+pub(super) struct Temperature(Decimal);
+
+impl From<Temperature> for Decimal {
+    fn from(temperature: Temperature) -> Self {
+        temperature.0
+    }
+}
+
+impl Scalar for Temperature {
+    const EXPECTS: &'static str = "a number from 0 to 2";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Decimal::parse(text)
+            .ok()
+            .filter(|number| (Decimal::ZERO..=Decimal::TWO).contains(number))
+            .map(Self)
+            .ok_or_else(|| Fault::expected::<Self>(text))
+    }
+}
+
+impl Scalar for Millis {
+    const EXPECTS: &'static str = "a duration";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let help = "write 90s, 30m, 2h, 1d, 250ms, or milliseconds as a bare number above 0";
+        match text.parse::<Self>() {
+            Ok(span) if span.0 > 0 => Ok(span),
+            _ => Err(Fault::expected::<Self>(text).with_help(help)),
+        }
+    }
+}
+
+/// A deadline: a moment or a duration from the start.
+pub(super) struct Deadline;
+
+impl Scalar for Deadline {
+    const EXPECTS: &'static str = "a deadline";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let is_moment = chrono::DateTime::parse_from_rfc3339(text).is_ok()
+            || text.parse::<chrono::NaiveDateTime>().is_ok();
+        if is_moment || Millis::parse(text).is_ok() {
+            return Ok(Self);
+        }
+        Err(Fault::expected::<Self>(text).with_help("write 2h, or a moment such as 2030-01-31T18:00:00Z"))
+    }
+}
+
+impl Scalar for Points {
+    const EXPECTS: &'static str = "a bar";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|_| {
+            Fault::expected::<Self>(text).with_help(
+                "write a score from 1 to 5 (3.5), points from 20 to 100 (70), or name the scale: \"3.5/5\", \"10/100\"",
+            )
+        })
+    }
+}
+
+/// A bar of the mission file itself; [`super::config`] changes the origin of those in a `quorum.yaml`.
+impl Scalar for Bar {
+    const EXPECTS: &'static str = Points::EXPECTS;
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Points::parse(text).map(|points| Self { points, origin: BarOrigin::Mission })
+    }
+}
+
+impl Scalar for VersionReq {
+    const EXPECTS: &'static str = "a range of versions";
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        // People write `quorum >=0.2` as they would say it.
+        let range = text.trim().strip_prefix("quorum").unwrap_or(text).trim();
+        Self::parse(range).map_err(|error| {
+            Fault::new(Code::BadValue, format!("{} is not a range of versions: {error}", quoted(text)))
+                .with_help("write for example \">=0.1.0\" or \"0.1\"")
+        })
+    }
+}
+
+/// Makes an enum readable from a fixed list of words.
+macro_rules! words {
+    ($type:ty: $expects:literal, $($word:literal => $value:ident),+ $(,)?) => {
+        impl $crate::mission::scalar::Scalar for $type {
+            const EXPECTS: &'static str = $expects;
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
+            fn parse(text: &str) -> Result<Self, $crate::mission::scalar::Fault> {
+                match text {
+                    $($word => Ok(Self::$value),)+
+                    _ => Err($crate::mission::scalar::unknown_word(text, Self::EXPECTS, Self::WORDS)),
+                }
+            }
+        }
+    };
+}
+pub(super) use words;
+
+/// The fault of a text that is none of `words`.
+pub(super) fn unknown_word(text: &str, expects: &str, words: &'static [&'static str]) -> Fault {
+    Fault::new(Code::UnknownWord, format!("{} is not {expects}", quoted(text)))
+        .with_help(suggestion(text, words.iter().copied(), "one of"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code<T: Scalar>(text: &str) -> Option<Code> {
+        T::parse(text).err().map(|fault| fault.code)
+    }
+
+    #[test]
+    fn numbers_are_plain_and_exact() {
+        assert_eq!(u32::parse("0"), Ok(0));
+        for bad in ["", "-1", "+1", "012", "1.5", "1e3", "0x10", "4294967296", "1_000", "٣"] {
+            assert_eq!(code::<u32>(bad), Some(Code::BadValue), "{bad}");
+        }
+        assert_eq!(code::<NonZeroU32>("0"), Some(Code::BadValue));
+        assert_eq!(Decimal::parse("0.30").unwrap().to_string(), "0.30");
+        for bad in ["", "NaN", ".inf", "x", "0,5"] {
+            assert_eq!(code::<Decimal>(bad), Some(Code::BadValue), "{bad}");
+        }
+        assert_eq!(code::<Positive>("0"), Some(Code::BadValue));
+        assert_eq!(code::<Positive>("-0.5"), Some(Code::BadValue));
+        assert_eq!(code::<Fraction>("1.1"), Some(Code::BadValue));
+        assert_eq!(code::<Temperature>("2.1"), Some(Code::BadValue));
+    }
+
+    #[test]
+    fn truth_is_true_or_false() {
+        assert_eq!(bool::parse("true"), Ok(true));
+        for text in ["yes", "no", "on", "off", "1", ""] {
+            assert_eq!(code::<bool>(text), Some(Code::BadValue), "{text}");
+        }
+        assert_eq!(bool::parse("no").unwrap_err().help.unwrap(), "write false");
+    }
+
+    #[test]
+    fn paths_stay_inside() {
+        for good in ["src/core.rs", "a/../b", "./x", "**/*.rs", "a..b"] {
+            assert_eq!(code::<InnerPath>(good), None, "{good}");
+        }
+        for bad in ["/etc/passwd", "..", "../x", "a/../../x", "~/x"] {
+            assert_eq!(code::<InnerPath>(bad), Some(Code::PathEscapes), "{bad}");
+        }
+        assert_eq!(code::<InnerPath>(" "), Some(Code::EmptyValue));
+    }
+
+    #[test]
+    fn names_are_one_short_line() {
+        for good in ["yes", "1.0", "NO", "Größe", &"x".repeat(200)] {
+            assert_eq!(code::<Name>(good), None, "{good}");
+        }
+        for bad in ["", "  ", "a\nb", "a\u{1b}b", " a", &"x".repeat(201)] {
+            assert_eq!(code::<Name>(bad), Some(Code::BadTitle), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations_deadlines_versions() {
+        assert_eq!(Millis::parse("90s"), Ok(Millis(90_000)));
+        assert_eq!(code::<Millis>("0s"), Some(Code::BadValue));
+        for good in ["2h", "2030-01-31T18:00:00Z", "2030-01-31T18:00:00"] {
+            assert_eq!(code::<Deadline>(good), None, "{good}");
+        }
+        assert_eq!(code::<Deadline>("tomorrow"), Some(Code::BadValue));
+        assert!(<VersionReq as Scalar>::parse("quorum >=0.1.0").is_ok());
+        assert_eq!(code::<VersionReq>("newest"), Some(Code::BadValue));
+    }
+}

@@ -1,0 +1,125 @@
+//! Agents: what their adapter needs, and who reports to whom.
+
+use std::collections::HashMap;
+
+use super::{Names, quoted};
+use crate::mission::codes::Code;
+use crate::mission::model::{Adapter, Agent, CommandLine};
+use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::read::Named;
+
+pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Problems) {
+    if agents.0.is_empty() {
+        problems.push(
+            Problem::error(Code::NoAgents, Place::Value(Path::of("agents")), "the mission has no agents")
+                .help("add for example `agents: {worker: {run: [\"my-agent\"]}}`"),
+        );
+    }
+    validate_each(agents, problems);
+    for (name, agent) in &agents.0 {
+        if let Some(manager) = &agent.reports_to {
+            let place = || Place::Value(path(name).key("reportsTo"));
+            names.check_agent(manager, place).into_iter().for_each(|problem| problems.push(problem));
+        }
+    }
+    reporting_circles(agents, problems);
+}
+
+/// What can be said of agents without knowing the others.
+pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Problems) {
+    for (name, agent) in &agents.0 {
+        match agent.adapter {
+            Adapter::Command => command(name, agent, problems),
+            Adapter::Openai => {
+                if agent.model.is_none() {
+                    let message = format!("the agent {} has no `model`", quoted(name));
+                    let place = Place::Value(path(name).key("model"));
+                    problems.push(
+                        Problem::error(Code::IncompleteAgent, place, message).help("add for example `model: gpt-5`"),
+                    );
+                }
+                foreign(name, agent, problems);
+            }
+            _ => foreign(name, agent, problems),
+        }
+    }
+}
+
+fn path(name: &str) -> Path {
+    Path::of("agents").key(name.to_owned())
+}
+
+fn command(name: &str, agent: &Agent, problems: &mut Problems) {
+    let place = || Place::Value(path(name).key("run"));
+    match &agent.run {
+        None => problems.push(
+            Problem::error(Code::IncompleteAgent, place(), format!("the agent {} has no `run`", quoted(name)))
+                .help("add `run: [\"program\", \"argument\"]`, or an `adapter`"),
+        ),
+        Some(CommandLine::Argv(argv)) if argv.first().is_none_or(|program| program.trim().is_empty()) => {
+            problems.push(
+                Problem::error(Code::EmptyValue, place(), format!("the agent {} runs nothing", quoted(name)))
+                    .help("name the program first: `run: [\"program\", \"argument\"]`"),
+            );
+        }
+        Some(CommandLine::Shell(script)) if script.trim().is_empty() => {
+            problems.push(
+                Problem::error(Code::EmptyValue, place(), format!("the agent {} runs nothing", quoted(name)))
+                    .help("write a command, such as `run: \"my-agent --fast\"`"),
+            );
+        }
+        Some(_) => {}
+    }
+}
+
+/// `run` of an agent that is not started by a command line would be ignored.
+fn foreign(name: &str, agent: &Agent, problems: &mut Problems) {
+    if agent.run.is_some() {
+        let place = Place::Key(path(name).key("run"));
+        let message = format!("`run` does not apply to the agent {}: its adapter is not `command`", quoted(name));
+        problems.push(
+            Problem::error(Code::KeyDoesNotApply, place, message).help("remove `run`, or write `adapter: command`"),
+        );
+    }
+}
+
+/// Reports each circle of `reportsTo` once, where it begins in the file.
+fn reporting_circles(agents: &Named<Agent>, problems: &mut Problems) {
+    let index: HashMap<&str, usize> = agents.0.iter().enumerate().map(|(at, (name, _))| (&**name, at)).collect();
+    let manager = |at: usize| index.get(agents.0[at].1.reports_to.as_deref()?).copied();
+    // The walk that first came by, so that every agent is walked over once.
+    let mut walked_by = vec![usize::MAX; agents.0.len()];
+    for start in 0..agents.0.len() {
+        let mut at = start;
+        while walked_by[at] == usize::MAX {
+            walked_by[at] = start;
+            match manager(at) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        let closes_circle = walked_by[at] == start && manager(at).is_some();
+        if closes_circle {
+            let mut circle = vec![at];
+            let mut next = manager(at);
+            while let Some(member) = next.filter(|member| *member != at) {
+                circle.push(member);
+                next = manager(member);
+            }
+            circle.push(at);
+            report(agents, &circle, problems);
+        }
+    }
+}
+
+fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Problems) {
+    let name = |at: usize| &*agents.0[at].0;
+    let place = Place::Value(path(name(circle[0])).key("reportsTo"));
+    let message = if circle.len() == 2 {
+        format!("the agent {} reports to itself", quoted(name(circle[0])))
+    } else {
+        let shown: Vec<_> = circle.iter().take(10).map(|at| quoted(name(*at))).collect();
+        format!("these agents report to each other in a circle: {}", shown.join(" -> "))
+    };
+    problems.push(Problem::error(Code::ReportingCycle, place, message).help("remove one `reportsTo`"));
+}

@@ -1,0 +1,147 @@
+//! What a mission must be beyond having the right keys: names that exist, no circles, nothing said twice.
+//!
+//! Works on the structs, so that it is the same whichever way they were read. It is linear in tasks and edges and
+//! collects everything it finds.
+
+mod agents;
+mod order;
+mod tasks;
+
+use std::collections::{HashMap, HashSet};
+
+use super::codes::Code;
+use super::keys::Referent;
+use super::model::{Agent, Config, Gate, Mission};
+use super::problem::{Path, Place, Problem, Problems};
+use super::text::{quoted, suggestion};
+
+/// The names of a mission's parts, with the index of the first that bears each.
+pub(super) struct Names<'m> {
+    pub tasks: HashMap<&'m str, usize>,
+    pub agents: HashMap<&'m str, &'m Agent>,
+    /// Kinds of which some names are unknown because their part of the file was wrong.
+    incomplete: &'m HashSet<Referent>,
+}
+
+impl<'m> Names<'m> {
+    pub fn new(mission: &'m Mission, incomplete: &'m HashSet<Referent>) -> Self {
+        let mut tasks = HashMap::with_capacity(mission.tasks.len());
+        for (index, task) in mission.tasks.iter().enumerate().filter(|(_, task)| !task.title.is_empty()) {
+            tasks.entry(&*task.title).or_insert(index);
+        }
+        let agents = mission.agents.0.iter().map(|(name, agent)| (&**name, agent)).collect();
+        Self { tasks, agents, incomplete }
+    }
+
+    /// A problem if no agent has this name.
+    pub fn check_agent(&self, name: &str, place: impl FnOnce() -> Place) -> Option<Problem> {
+        if self.agents.contains_key(name) || self.incomplete.contains(&Referent::Agent) {
+            return None;
+        }
+        // The map's order is not stable; what people read must be.
+        let mut known: Vec<&str> = self.agents.keys().copied().collect();
+        known.sort_unstable();
+        let problem = Problem::error(Code::UnknownAgent, place(), format!("there is no agent {}", quoted(name)));
+        Some(problem.help(suggestion(name, known, "known agents")))
+    }
+
+    /// A problem if no task has this title.
+    pub fn check_task(&self, title: &str, mission: &Mission, place: impl FnOnce() -> Place) -> Option<Problem> {
+        if self.tasks.contains_key(title) || self.incomplete.contains(&Referent::Task) {
+            return None;
+        }
+        let titles = mission.tasks.iter().map(|task| &*task.title).filter(|title| !title.is_empty());
+        let problem = Problem::error(Code::UnknownTask, place(), format!("there is no task {}", quoted(title)));
+        Some(problem.help(suggestion(title, titles, "known tasks")))
+    }
+}
+
+/// Everything that is wrong with a mission whose keys are right.
+pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Problems {
+    let mut problems = Problems::default();
+    let names = Names::new(mission, incomplete);
+    version(mission, &mut problems);
+    agents::validate(&mission.agents, &names, &mut problems);
+    tasks::validate(mission, &names, &mut problems);
+    for (index, gate) in mission.gates.iter().enumerate() {
+        validate_gate(index, gate, mission, &names, &mut problems);
+    }
+    gate_names(mission, &mut problems);
+    order::validate(mission, &names, &mut problems);
+    problems
+}
+
+/// What is wrong with a `quorum.yaml` by itself. Managers may be defined in the mission, so they are not looked for.
+pub(super) fn validate_config(config: &Config) -> Problems {
+    let mut problems = Problems::default();
+    agents::validate_each(&config.agents, &mut problems);
+    problems
+}
+
+fn version(mission: &Mission, problems: &mut Problems) {
+    let this = semver::Version::new(number(env!("CARGO_PKG_VERSION_MAJOR")), number(env!("CARGO_PKG_VERSION_MINOR")), number(env!("CARGO_PKG_VERSION_PATCH")));
+    if let Some(range) = mission.requires.as_ref().filter(|range| !range.matches(&this)) {
+        let place = Place::Value(Path::of("requires"));
+        let message = format!("the mission needs quorum {range}, this is {this}");
+        problems.push(
+            Problem::error(Code::RequiresOther, place, message)
+                .help("install a fitting version of quorum, or change the range"),
+        );
+    }
+}
+
+/// A part of the package's version, which cargo guarantees to be digits.
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or_default()
+}
+
+fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+    let at = |key: &'static str| Path::of("qualityGates").item(index).key(key);
+    for (key, titles) in [("afterTasks", &gate.after_tasks), ("blocksTasks", &gate.blocks_tasks)] {
+        if titles.is_empty() {
+            let does = if key == "afterTasks" { "waits for nothing" } else { "blocks nothing" };
+            let message = format!("the gate {} {does}", quoted(&gate.name));
+            let help = format!("name at least one task: `{key}: [title]`");
+            problems.push(Problem::error(Code::EmptyGate, Place::Value(at(key)), message).help(help));
+        }
+        for (item, title) in titles.iter().enumerate() {
+            let place = || Place::Value(at(key).item(item));
+            names.check_task(title, mission, place).into_iter().for_each(|problem| problems.push(problem));
+        }
+        repeated(titles, key, |item| Place::Value(at(key).item(item)), problems);
+    }
+}
+
+fn gate_names(mission: &Mission, problems: &mut Problems) {
+    let mut first = HashMap::new();
+    let place = |index: usize| Place::Value(Path::of("qualityGates").item(index).key("name"));
+    for (index, gate) in mission.gates.iter().enumerate().filter(|(_, gate)| !gate.name.is_empty()) {
+        if let Some(earlier) = first.insert(&gate.name, index) {
+            let message = format!("two gates are called {}", quoted(&gate.name));
+            problems.push(
+                Problem::error(Code::DuplicateGate, place(index), message)
+                    .label("again here")
+                    .help("rename one of them")
+                    .related(place(earlier), "first here"),
+            );
+        }
+    }
+}
+
+/// Reports names that a list holds twice.
+fn repeated(names: &[Box<str>], key: &str, place: impl Fn(usize) -> Place, problems: &mut Problems) {
+    if names.len() < 2 {
+        return;
+    }
+    let mut seen = HashMap::new();
+    for (index, name) in names.iter().enumerate() {
+        if let Some(earlier) = seen.insert(&**name, index) {
+            let message = format!("`{key}` names {} twice", quoted(name));
+            problems.push(
+                Problem::error(Code::Repeated, place(index), message)
+                    .help("remove one of them")
+                    .related(place(earlier), "first here"),
+            );
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Circles: tasks and gates that wait for each other.
+//!
+//! A gate adds an order of its own: it waits for its `afterTasks`, and its `blocksTasks` wait for it. So the graph has
+//! tasks and gates as nodes.
+
+use super::{Names, quoted};
+use crate::mission::codes::Code;
+use crate::mission::model::Mission;
+use crate::mission::plan::Edges;
+use crate::mission::problem::{Path, Place, Problem, Problems};
+
+/// How many circles are looked for. Each costs a pass over what is left of the graph.
+const CIRCLES: usize = 20;
+/// How many names of a circle are shown.
+const SHOWN: usize = 12;
+
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+    let graph = Graph::new(mission, names);
+    let mut stuck = graph.stuck(&vec![true; graph.nodes]);
+    for _ in 0..CIRCLES {
+        let Some(circle) = graph.circle_in(&stuck) else { return };
+        for node in &circle {
+            stuck[*node] = false;
+        }
+        problems.push(describe(mission, &graph, circle));
+        stuck = graph.stuck(&stuck);
+    }
+}
+
+/// Nodes are tasks, then gates, by index.
+struct Graph {
+    nodes: usize,
+    /// From a node to what it needs.
+    needs: Edges<u32>,
+    /// From a node to what needs it.
+    needed_by: Edges<u32>,
+}
+
+impl Graph {
+    fn new(mission: &Mission, names: &Names<'_>) -> Self {
+        let nodes = mission.tasks.len() + mission.gates.len();
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        let mut edge = |from: usize, to: usize| {
+            // The limit on values per file keeps indices far below u32::MAX.
+            if let (Ok(from), Ok(to)) = (u32::try_from(from), u32::try_from(to)) {
+                pairs.push((from, to));
+            }
+        };
+        let known = |titles: &[Box<str>]| -> Vec<usize> {
+            titles.iter().filter_map(|title| names.tasks.get(&**title).copied()).collect()
+        };
+        for (index, task) in mission.tasks.iter().enumerate() {
+            known(&task.depends_on).into_iter().for_each(|needed| edge(index, needed));
+        }
+        for (index, gate) in mission.gates.iter().enumerate() {
+            let node = mission.tasks.len() + index;
+            known(&gate.after_tasks).into_iter().for_each(|needed| edge(node, needed));
+            known(&gate.blocks_tasks).into_iter().for_each(|blocked| edge(blocked, node));
+        }
+        let turned: Vec<(u32, u32)> = pairs.iter().map(|(from, to)| (*to, *from)).collect();
+        Self { nodes, needs: Edges::new(nodes, &pairs), needed_by: Edges::new(nodes, &turned) }
+    }
+
+    /// The nodes of `among` that could never start because they wait, directly or not, for a circle within it.
+    fn stuck(&self, among: &[bool]) -> Vec<bool> {
+        let open = |node: usize| self.needs.of(node).iter().filter(|needed| among[**needed as usize]).count();
+        let mut waits: Vec<usize> = (0..self.nodes).map(open).collect();
+        let mut stuck = among.to_vec();
+        let mut ready: Vec<usize> = (0..self.nodes).filter(|node| among[*node] && waits[*node] == 0).collect();
+        while let Some(node) = ready.pop() {
+            stuck[node] = false;
+            for dependent in self.needed_by.of(node) {
+                let dependent = *dependent as usize;
+                waits[dependent] -= 1;
+                if waits[dependent] == 0 && among[dependent] {
+                    ready.push(dependent);
+                }
+            }
+        }
+        stuck
+    }
+
+    /// A circle among stuck nodes: from any of them, what it needs always leads back to one seen before.
+    fn circle_in(&self, stuck: &[bool]) -> Option<Vec<usize>> {
+        let mut at = stuck.iter().position(|is_stuck| *is_stuck)?;
+        let mut order = vec![usize::MAX; self.nodes];
+        let mut walk = Vec::new();
+        while order[at] == usize::MAX {
+            order[at] = walk.len();
+            walk.push(at);
+            at = self.needs.of(at).iter().map(|needed| *needed as usize).find(|needed| stuck[*needed])?;
+        }
+        let mut circle = walk.split_off(order[at]);
+        let first = circle.iter().enumerate().min_by_key(|(_, node)| **node).map_or(0, |(place, _)| place);
+        circle.rotate_left(first);
+        Some(circle)
+    }
+}
+
+fn describe(mission: &Mission, graph: &Graph, circle: Vec<usize>) -> Problem {
+    let tasks = mission.tasks.len();
+    let name = |node: usize| match mission.tasks.get(node) {
+        Some(task) => quoted(&task.title),
+        None => format!("gate {}", quoted(&mission.gates[node - tasks].name)),
+    };
+    // The smallest index comes first, so a circle with any task in it begins with one.
+    let first = circle[0];
+    let next = circle.get(1).copied().unwrap_or(first);
+    let needed = mission.tasks.get(next).map(|task| &*task.title);
+    let path = Path::of("tasks").item(first).key("dependsOn");
+    let item = mission.tasks[first].depends_on.iter().position(|title| Some(&**title) == needed);
+    let place = match item {
+        Some(item) => Place::Value(path.item(item)),
+        None => Place::Value(Path::of("qualityGates").item(next.saturating_sub(tasks)).key("blocksTasks")),
+    };
+    debug_assert!(graph.needs.of(first).contains(&u32::try_from(next).unwrap_or(u32::MAX)));
+    if circle.len() == 1 {
+        return Problem::error(Code::Cycle, place, format!("the task {} depends on itself", name(first)))
+            .help("remove it from its own `dependsOn`");
+    }
+    let mut shown: Vec<String> = circle.iter().take(SHOWN).map(|node| name(*node)).collect();
+    if circle.len() > SHOWN {
+        shown.push(format!("({} more)", circle.len() - SHOWN));
+    }
+    shown.push(name(first));
+    let message = format!("tasks wait for each other in a circle: {}", shown.join(" -> "));
+    Problem::error(Code::Cycle, place, message)
+        .label("one of the arrows is here")
+        .help("`a -> b` means a needs b; remove one of the arrows")
+}

@@ -1,0 +1,164 @@
+//! Tasks: titles, who works, what they depend on, who judges.
+
+use std::collections::HashSet;
+
+use super::{Names, repeated};
+use crate::mission::codes::Code;
+use crate::mission::diagnostics::Severity;
+use crate::mission::model::{Check, Expectation, LlmReview, Mission, Reviewers, Task, TaskType};
+use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::text::quoted;
+
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+    if mission.tasks.is_empty() {
+        problems.push(
+            Problem::error(Code::NoTasks, Place::Value(Path::of("tasks")), "the mission has no tasks")
+                .help("add for example `tasks: [{title: Write the module}]`"),
+        );
+    }
+    for (index, task) in mission.tasks.iter().enumerate() {
+        Checker { index, task, mission, names, problems }.check();
+    }
+}
+
+struct Checker<'a, 'm> {
+    index: usize,
+    task: &'m Task,
+    mission: &'m Mission,
+    names: &'a Names<'m>,
+    problems: &'a mut Problems,
+}
+
+impl Checker<'_, '_> {
+    fn path(&self, key: &'static str) -> Path {
+        Path::of("tasks").item(self.index).key(key)
+    }
+
+    fn check(&mut self) {
+        self.title();
+        self.assignee();
+        self.dependencies();
+        if self.task.kind == TaskType::Deploy {
+            self.deployment();
+        }
+        if !self.task.expectations.is_empty() {
+            self.expectations();
+        }
+    }
+
+    fn title(&mut self) {
+        let title = &*self.task.title;
+        let Some(first) = self.names.tasks.get(title).filter(|first| **first != self.index) else { return };
+        let place = Place::Value(self.path("title"));
+        let first = Place::Value(Path::of("tasks").item(*first).key("title"));
+        self.problems.push(
+            Problem::error(Code::DuplicateTitle, place, format!("two tasks are called {}", quoted(title)))
+                .label("again here")
+                .help("give one of them another title")
+                .related(first, "first here"),
+        );
+    }
+
+    fn assignee(&mut self) {
+        let path = |key| Place::Value(Path::of("tasks").item(self.index).key(key));
+        match self.task.assign_to.as_deref() {
+            Some(name) => {
+                let problem = self.names.check_agent(name, || path("assignTo"));
+                problem.into_iter().for_each(|problem| self.problems.push(problem));
+            }
+            None if self.mission.sole_agent().is_none() && !self.mission.agents.0.is_empty() => {
+                let message = format!("the task {} has no `assignTo`", quoted(&self.task.title));
+                self.problems.push(
+                    Problem::error(Code::Unassigned, path("assignTo"), message)
+                        .help("the mission has several agents: say which one works on this task"),
+                );
+            }
+            None => {}
+        }
+        if let Some(name) = self.task.delegated_by.as_deref() {
+            let problem = self.names.check_agent(name, || path("delegatedBy"));
+            problem.into_iter().for_each(|problem| self.problems.push(problem));
+        }
+    }
+
+    fn dependencies(&mut self) {
+        let path = |item| Place::Value(Path::of("tasks").item(self.index).key("dependsOn").item(item));
+        for (item, title) in self.task.depends_on.iter().enumerate() {
+            let problem = self.names.check_task(title, self.mission, || path(item));
+            problem.into_iter().for_each(|problem| self.problems.push(problem));
+        }
+        repeated(&self.task.depends_on, "dependsOn", path, self.problems);
+    }
+
+    fn deployment(&mut self) {
+        let message = format!("the task {} is a deployment and may be run again", quoted(&self.task.title));
+        // `sideEffects` is not a field yet; where it is set, its place is pruned and this warning with it.
+        let place = Place::Value(self.path("sideEffects"));
+        self.problems.push(
+            Problem::error(Code::DeployRepeats, place, message)
+                .severity(Severity::Warning)
+                .help("say whether repeating it is harmful: `sideEffects: true` or `sideEffects: false`"),
+        );
+    }
+
+    fn expectations(&mut self) {
+        let mut panels = 0;
+        for (item, expectation) in self.task.expectations.iter().enumerate() {
+            let path = self.path("expectations").item(item);
+            match expectation {
+                Expectation::Check(check) => self.check_bounds(check, path),
+                Expectation::Review(review) => {
+                    panels += 1;
+                    if panels == 2 {
+                        let message = format!("the task {} has more than one llm_review", quoted(&self.task.title));
+                        let help = "keep one and give it several `dimensions`, each with a name and a weight";
+                        let place = Place::Value(path.clone());
+                        self.problems.push(Problem::error(Code::SeveralPanels, place, message).help(help));
+                    }
+                    self.panel(review, &path);
+                }
+            }
+        }
+    }
+
+    fn check_bounds(&mut self, check: &Check, path: Path) {
+        if let Check::Metric { min: Some(min), max: Some(max), name, .. } = check
+            && min > max
+        {
+            let message = format!("the metric {} can never pass: its `min` {min} is above its `max` {max}", quoted(name));
+            self.problems.push(
+                Problem::error(Code::BadValue, Place::Value(path.key("min")), message).help("swap the two numbers"),
+            );
+        }
+    }
+
+    fn panel(&mut self, review: &LlmReview, path: &Path) {
+        let mut seen = HashSet::new();
+        for (index, dimension) in review.dimensions.iter().enumerate() {
+            if !seen.insert(&*dimension.name) {
+                let place = Place::Value(path.clone().key("dimensions").item(index).key("name"));
+                let message = format!("two dimensions are called {}", quoted(&dimension.name));
+                self.problems.push(Problem::error(Code::Repeated, place, message).help("rename one of them"));
+            }
+        }
+        if let Some(Reviewers::Named(names)) = &review.reviewers {
+            self.reviewers(names, path);
+        }
+    }
+
+    fn reviewers(&mut self, names: &[Box<str>], path: &Path) {
+        let author = self.mission.assignee(self.task);
+        for (index, name) in names.iter().enumerate() {
+            let place = || Place::Value(path.clone().key("reviewers").item(index));
+            if let Some(problem) = self.names.check_agent(name, place) {
+                self.problems.push(problem);
+            } else if author == Some(&**name) {
+                let message = format!("the agent {} cannot review its own work", quoted(name));
+                self.problems.push(
+                    Problem::error(Code::OwnReviewer, place(), message)
+                        .help("name another agent, or remove `reviewers` and quorum finds one"),
+                );
+            }
+        }
+    }
+}
