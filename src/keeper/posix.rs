@@ -1,6 +1,6 @@
 //! The raw system calls that neither the standard library nor `rustix` offers: `fork` with the C library's own
 //! book-keeping, signal handlers, and waiting for children without reaping them or with their resource usage.
-//! All `unsafe` of the room is here, which is also why `libc` is a dependency.
+//! That is why `libc` is a dependency, and why the room's `unsafe` is all here but for the one call of [`fork`].
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
