@@ -258,6 +258,10 @@ fn natural(value: impl TryInto<u64>) -> u64 {
 
 /// Reaps the keeper, once it is known to have ended, so that it does not stay a zombie of a runner that goes on.
 pub(super) fn wait_for(pid: Pid) -> io::Result<()> {
-    rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())?;
-    Ok(())
+    let wait = || rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+    match rustix::io::retry_on_intr(wait) {
+        // A runner that was started with SIGCHLD ignored has its children reaped by the system.
+        Ok(_) | Err(rustix::io::Errno::CHILD) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
