@@ -1,6 +1,6 @@
 //! The raw system calls that neither the standard library nor `rustix` offers: `fork` with the C library's own
 //! book-keeping, signal handlers, and waiting for children without reaping them or with their resource usage.
-//! All `unsafe` of the room is here, which is also why `libc` is a dependency.
+//! That is why `libc` is a dependency, and why the room's `unsafe` is all here but for the one call of [`fork`].
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -240,6 +240,10 @@ fn natural(value: impl TryInto<u64>) -> u64 {
 
 /// Reaps the keeper, once it is known to have ended, so that it does not stay a zombie of a runner that goes on.
 pub(super) fn wait_for(pid: Pid) -> io::Result<()> {
-    rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())?;
-    Ok(())
+    let wait = || rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+    match rustix::io::retry_on_intr(wait) {
+        // A runner that was started with SIGCHLD ignored has its children reaped by the system.
+        Ok(_) | Err(rustix::io::Errno::CHILD) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
