@@ -6,7 +6,7 @@ use crate::domain::{AgentId, Status, TaskId, Timestamp, TurnId};
 
 use super::decide::needs_prompt;
 use super::event::{Event, SeatId};
-use super::state::{SeatState, State, TaskState};
+use super::state::{RunPhase, SeatState, State, TaskState};
 
 /// Something to do in the world, named by value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +131,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
 }
 
 fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {
-    prepare_prompt(state, id).filter(|_| state.may_start_work())
+    prepare_prompt(state, id).filter(|_| state.phase == RunPhase::Running)
 }
 
 fn pending_judging(id: TaskId, task: &TaskState) -> Vec<Effect> {

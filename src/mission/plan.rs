@@ -252,4 +252,8 @@ pub struct RunOptions {
     pub allow: Vec<crate::domain::OutcomeClass>,
     /// `--timeout`: how long a session may take.
     pub timeout: Option<Millis>,
+    /// The text of the project's `quorum.yaml`, where there is one.
+    pub project_config: Option<String>,
+    /// The text of the user's `quorum.yaml`, where there is one.
+    pub user_config: Option<String>,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::domain::{Digest, OutcomeClass, RunId};
 use crate::engine::{self, Event, FORMAT, KeeperRef, RunStarted, State};
-use crate::mission::{self, Plan, RunOptions};
+use crate::mission::{self, ConfigLayer, Layers, Plan, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, Reader, Record, RunFolder};
 
 /// A run as its journal tells it.
@@ -157,5 +157,26 @@ fn frozen_plan(run: &RunFolder, started: &RunStarted, options: &RunOptions) -> R
             found: found.short(),
         });
     }
-    mission::plan_of_frozen(&bytes, options).map_err(|message| RecoverError::MissionRefused { path, message })
+    let refused = |report: Report| RecoverError::MissionRefused {
+        path: path.clone(),
+        message: report.render(mission::Style { color: false, ascii: true }),
+    };
+    let source = Source::new(path.to_string_lossy().as_ref(), bytes);
+    let layers = layers_of(options).map_err(refused)?;
+    let loaded = mission::load(&source, &layers).map_err(refused)?;
+    Ok(mission::compile(loaded.mission, options))
+}
+
+/// The configuration files beneath a mission, from the texts that its options hold.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn layers_of(options: &RunOptions) -> Result<Layers, Report> {
+    let layer = |text: &Option<String>, name: &str, layer: ConfigLayer| {
+        text.as_ref().map(|text| load_config(&Source::new(name, text.as_bytes()), layer)).transpose()
+    };
+    Ok(Layers {
+        project: layer(&options.project_config, "quorum.yaml", ConfigLayer::Project)?,
+        user: layer(&options.user_config, "the user's quorum.yaml", ConfigLayer::User)?,
+    })
 }

@@ -15,7 +15,7 @@ use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, Tu
 use crate::engine::{Effect, Input, SeatId, State, TurnEnd, agents_needed, gets_prompt};
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::model::Adapter;
-use crate::mission::{AgentPlan, Plan};
+use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{RunFolder, SpoolName};
 
 use super::session::RunError;
@@ -94,8 +94,10 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
         Adapter::Command => {
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder).map_err(|error| error.to_string())?;
-            let env = crate::mission::expand_env(&agent.spec.env, variable)?;
-            Ok(Reach::Command(program, env))
+            let expanded = agent.spec.env.iter().map(|(name, text)| {
+                expand(text, variable).map(|value| (name.clone(), value)).map_err(|error| error.to_string())
+            });
+            Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
         }
         Adapter::Openai => Endpoint::of(agent, variable).map(Reach::Model).map_err(|error| error.to_string()),
         other => Err(format!("adapter {other:?} is not supported yet")),

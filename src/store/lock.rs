@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fs2::FileExt;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Timestamp;
+use crate::domain::{RunId, Timestamp};
 
 /// Holds the state folder for writing until dropped.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub struct Holder {
     pub started_at: String,
     /// What it does.
     pub command: String,
+    /// The run it writes.
+    pub run: Option<RunId>,
 }
 
 /// Why the lock could not be had.
@@ -69,7 +71,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`LockError`]
-    pub fn take(path: &Path, command: &str) -> Result<Self, LockError> {
+    pub fn take(path: &Path, command: &str, run: Option<&RunId>) -> Result<Self, LockError> {
         let io = |source| LockError::Io {
             path: path.to_owned(),
             source,
@@ -98,7 +100,7 @@ impl Lock {
                     .is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
             });
             if same {
-                write_holder(&mut file, command).map_err(io)?;
+                write_holder(&mut file, command, run).map_err(io)?;
                 return Ok(Self { _file: file });
             }
         }
@@ -128,12 +130,13 @@ fn read_holder(file: &mut File) -> Option<Holder> {
     serde_json::from_str(&text).ok()
 }
 
-fn write_holder(file: &mut File, command: &str) -> io::Result<()> {
+fn write_holder(file: &mut File, command: &str, run: Option<&RunId>) -> io::Result<()> {
     let holder = Holder {
         pid: std::process::id(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         started_at: Timestamp::now().to_rfc3339(),
         command: command.to_owned(),
+        run: run.cloned(),
     };
     file.set_len(0)?;
     file.rewind()?;
@@ -148,10 +151,10 @@ mod tests {
     fn the_second_writer_is_told_who_holds_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
-        let first = Lock::take(&path, "run").unwrap();
+        let first = Lock::take(&path, "run", None).unwrap();
         let Err(LockError::Held {
             holder: Some(holder), ..
-        }) = Lock::take(&path, "run")
+        }) = Lock::take(&path, "run", None)
         else {
             panic!("two writers")
         };
@@ -159,19 +162,19 @@ mod tests {
         assert!(Lock::holder(&path).unwrap().is_some());
         drop(first);
         assert!(Lock::holder(&path).unwrap().is_none());
-        Lock::take(&path, "run").unwrap();
+        Lock::take(&path, "run", None).unwrap();
     }
 
     #[test]
     fn a_deleted_lock_file_does_not_make_two_writers() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
-        let first = Lock::take(&path, "run").unwrap();
+        let first = Lock::take(&path, "run", None).unwrap();
         std::fs::remove_file(&path).unwrap();
         // The path is free now; who takes it holds the file that others will see.
-        let second = Lock::take(&path, "run").unwrap();
+        let second = Lock::take(&path, "run", None).unwrap();
         drop(first);
-        assert!(matches!(Lock::take(&path, "run"), Err(LockError::Held { .. })));
+        assert!(matches!(Lock::take(&path, "run", None), Err(LockError::Held { .. })));
         drop(second);
     }
 }

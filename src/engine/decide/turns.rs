@@ -4,7 +4,7 @@
 use crate::domain::{Cause, Digest, Millis, Stage, Status, Timestamp, TurnId, Verdict};
 use crate::engine::event::{Event, Exit, ProcessRef, StageReport};
 use crate::engine::input::{Input, TurnEnd};
-use crate::engine::state::State;
+use crate::engine::state::{RunPhase, State};
 
 use super::conclude;
 use super::draft::Draft;
@@ -25,7 +25,8 @@ pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>) 
         ..state.current_turn(turn.task)
     };
     let waits = task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
-    if !waits || turn != expected || !state.may_start_work() {
+    // A halted run starts no task, but what has started may finish its attempts.
+    if !waits || turn != expected || state.phase != RunPhase::Running {
         return Vec::new();
     }
     let mut draft = Draft::new(state, turn.task);
@@ -83,7 +84,7 @@ pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Ve
         (false, false) => 0,
     };
     let pause = pause_before_retry(running.failed_requests, *retry_after, *jitter);
-    if let Some(pause) = pause.filter(|_| running.failed_requests < allowed && state.may_start_work()) {
+    if let Some(pause) = pause.filter(|_| running.failed_requests < allowed && state.phase == RunPhase::Running) {
         let not_before = now.plus(pause);
         return vec![Event::TurnRequestFailed {
             turn: *turn,

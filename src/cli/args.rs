@@ -1,0 +1,203 @@
+//! What can be typed. Every flag has its `QUORUM_*` variable.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, ValueEnum};
+
+use crate::domain::{Millis, OutcomeClass, Points, RunId};
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 ok · 1 internal · 2 usage · 3 task_failed · 4 gate_failed · 5 below_threshold · 6 indeterminate · \
+7 limit · 8 awaiting · 9 environment · 130/143 interrupted";
+
+/// Runs missions: graphs of tasks given to AI agents, judged by independent reviewers against evidence. Exits 0 only
+/// when the work was really done and really passed.
+#[derive(Debug, Parser)]
+#[command(name = "quorum", version, args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Option<Subcommand>,
+    #[command(flatten)]
+    pub run: RunFlags,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Subcommand {
+    /// Validate a mission, run it, judge it, and report
+    #[command(after_help = "Example: quorum run mission.yaml -j 4 --eval-threshold 70")]
+    Run(Run),
+    /// Continue the latest (or named) run after a crash, an interrupt or a gate override
+    #[command(after_help = "Example: quorum resume")]
+    Resume(Resume),
+    /// Check mission files without a network: exit 0 or 2
+    #[command(after_help = "Example: quorum validate mission.yaml")]
+    Validate(Validate),
+    /// Show a run: tasks, phases, scores, flags, gates, what waits, the outcome
+    #[command(after_help = "Example: quorum status --json | jq .outcome")]
+    Status(Status),
+    /// Evaluate gates from stored state: exit 0 passed, 4 failed, 8 not finished, 2 unknown
+    #[command(after_help = "Example: quorum gate code-review")]
+    Gate(Gate),
+    /// Print what happened in a run, event by event
+    #[command(after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'")]
+    Events(Events),
+}
+
+/// What holds for every command.
+#[derive(Debug, Clone, Args)]
+pub struct Output {
+    /// How results are printed
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", env = "QUORUM_FORMAT")]
+    pub format: Option<Format>,
+    /// The same as --format json
+    #[arg(long, global = true, conflicts_with = "format", env = "QUORUM_JSON")]
+    pub json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, env = "QUORUM_COLOR")]
+    pub color: When,
+    /// Print only failures and the result
+    #[arg(short, long, global = true, env = "QUORUM_QUIET")]
+    pub quiet: bool,
+    /// Where state is kept [default: .polpo beside the nearest quorum.yaml, or here]
+    #[arg(long, global = true, value_name = "DIR", env = "QUORUM_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Human,
+    /// One document
+    Json,
+    /// One object a line
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// If the output is a terminal
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Progress {
+    /// Bars on a terminal, else plain lines
+    #[default]
+    Auto,
+    /// Running tasks at the bottom of the terminal
+    Bar,
+    /// One line per change
+    Plain,
+    /// Nothing
+    None,
+}
+
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The mission file; `-` is standard input
+    #[arg(value_name = "MISSION", default_value = "mission.yaml")]
+    pub mission: PathBuf,
+    #[command(flatten)]
+    pub flags: RunFlags,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct RunFlags {
+    /// Name the run instead of letting quorum do it
+    #[arg(long, value_name = "ID", env = "QUORUM_RUN_ID_FLAG", hide_env = true)]
+    pub run_id: Option<RunId>,
+    /// Cancel the unfinished runs that have a task in common with this mission
+    #[arg(long, env = "QUORUM_FRESH")]
+    pub fresh: bool,
+    #[command(flatten)]
+    pub session: SessionFlags,
+}
+
+impl RunFlags {
+    /// Bare `quorum` runs `./mission.yaml`.
+    pub fn bare(self) -> Run {
+        Run { mission: PathBuf::from("mission.yaml"), flags: self }
+    }
+}
+
+/// What can be said of one session: a run's first or a later one.
+#[derive(Debug, Clone, Args)]
+pub struct SessionFlags {
+    /// Call no judge of any kind; the work is reported as unreviewed [env: EVAL=off]
+    #[arg(long, env = "QUORUM_NO_EVAL")]
+    pub no_eval: bool,
+    /// The bar of evaluations: 1-5, 20-100, "3.5/5" or "10/100" [env: EVAL_THRESHOLD=]
+    #[arg(long, value_name = "N", env = "QUORUM_EVAL_THRESHOLD")]
+    pub eval_threshold: Option<Points>,
+    /// Attempts of every kind that a task may take
+    #[arg(long, value_name = "N", env = "QUORUM_MAX_ATTEMPTS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_attempts: Option<u32>,
+    /// Tasks that may run at the same time [default: the number of CPUs]
+    #[arg(short, long, value_name = "N", env = "QUORUM_JOBS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+    /// Stop after this time (90s, 30m, 2h); the run can be resumed
+    #[arg(long, value_name = "DURATION", env = "QUORUM_TIMEOUT")]
+    pub timeout: Option<Millis>,
+    /// Let a condition not count for the exit code (repeatable): task_failed, gate_failed, below_threshold, …
+    #[arg(long, value_name = "CLASS", env = "QUORUM_ALLOW", value_delimiter = ',')]
+    pub allow: Vec<OutcomeClass>,
+    /// Unreviewed work is indeterminate (exit 6)
+    #[arg(long, env = "QUORUM_STRICT")]
+    pub strict: bool,
+    /// How progress is shown
+    #[arg(long, value_enum, value_name = "KIND", default_value_t, env = "QUORUM_PROGRESS")]
+    pub progress: Progress,
+}
+
+#[derive(Debug, Args)]
+pub struct Resume {
+    /// The run [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub flags: SessionFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Mission files; `-` is standard input
+    #[arg(value_name = "MISSION", default_value = "mission.yaml")]
+    pub missions: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Status {
+    /// The run [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<RunId>,
+    /// Exit with the run's own code
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Gate {
+    /// The gate [default: all]
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// The run [default: the latest]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<RunId>,
+}
+
+#[derive(Debug, Args)]
+pub struct Events {
+    /// The run [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<RunId>,
+    /// Go on as events happen, until the session ends
+    #[arg(short, long)]
+    pub follow: bool,
+}

@@ -1,0 +1,79 @@
+//! Why a command could not do what it was asked: a message, what to do next, an exit code.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use crate::domain::OutcomeClass;
+use crate::mission::Report;
+
+use super::screen::Screen;
+
+/// A command that ends without a result.
+#[derive(Debug)]
+pub struct Failure {
+    class: OutcomeClass,
+    message: String,
+    help: Option<String>,
+    report: Option<Report>,
+}
+
+impl Failure {
+    /// Something the user typed or wrote: exit 2, nothing was started.
+    pub fn usage(message: impl fmt::Display) -> Self {
+        Self::new(OutcomeClass::Usage, message)
+    }
+
+    /// A mission that is wrong.
+    pub fn mission(report: Report) -> Self {
+        Self { report: Some(report), ..Self::new(OutcomeClass::Usage, "the mission cannot be run") }
+    }
+
+    /// Something of this machine is missing or in the way: exit 9, before any work.
+    pub fn environment(message: impl fmt::Display) -> Self {
+        Self::new(OutcomeClass::Environment, message)
+    }
+
+    /// Our bug or a state I/O error: exit 1.
+    pub fn internal(message: impl fmt::Display) -> Self {
+        Self::new(OutcomeClass::Internal, message)
+    }
+
+    /// The same with what to do next.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    fn new(class: OutcomeClass, message: impl fmt::Display) -> Self {
+        Self { class, message: message.to_string(), help: None, report: None }
+    }
+
+    /// Says it on stderr, and as a document on stdout where one was asked for. Returns the exit code.
+    pub fn report(self, screen: &Screen) -> u8 {
+        let mut text = match &self.report {
+            Some(report) => report.render(screen.diagnostics()),
+            None => format!("error: {}\n", self.message),
+        };
+        if let Some(help) = &self.help {
+            text.push_str(&format!("help: {help}\n"));
+        }
+        screen.error(&text);
+        if screen.is_json() {
+            let mut document = serde_json::json!({
+                "schema": "quorum.error/v1",
+                "outcome": self.class.as_str(),
+                "exitCode": self.class.exit_code(),
+                "message": self.message,
+                "help": self.help,
+            });
+            if let Some(report) = &self.report {
+                document["diagnostics"] = report.to_json()["diagnostics"].clone();
+            }
+            screen.document(&document);
+        }
+        // Whoever reads us may be gone; there is nobody left to tell.
+        let _ = io::stdout().flush();
+        self.class.exit_code()
+    }
+}

@@ -1,0 +1,101 @@
+//! Where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::domain::RunId;
+use crate::runtime::{RecoverError, Recovered, recover};
+use crate::engine::State;
+use crate::store::{Record, RunFolder, StateFolder};
+
+use super::args::Output;
+use super::failure::Failure;
+
+const CONFIG: &str = "quorum.yaml";
+
+/// The text of the nearest `quorum.yaml` at or above the current folder.
+pub fn project_config() -> Result<Option<String>, Failure> {
+    project_folder()?.map(|folder| read(&folder.join(CONFIG))).transpose().map(Option::flatten)
+}
+
+/// The text of the user's `quorum.yaml`.
+pub fn user_config() -> Result<Option<String>, Failure> {
+    let base = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
+    match base.filter(|base| base.is_absolute()) {
+        Some(base) => read(&base.join("quorum").join(CONFIG)),
+        None => Ok(None),
+    }
+}
+
+fn read(path: &Path) -> Result<Option<String>, Failure> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
+fn project_folder() -> Result<Option<PathBuf>, Failure> {
+    let here = current_dir()?;
+    Ok(here.ancestors().find(|folder| folder.join(CONFIG).is_file()).map(Path::to_owned))
+}
+
+/// The current folder.
+pub fn current_dir() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure::environment(format!("there is no current folder: {error}")))
+}
+
+/// The state folder that the flags, the project or the current folder name. It may not exist.
+pub fn state_folder(output: &Output) -> Result<StateFolder, Failure> {
+    let path = match &output.state_dir {
+        Some(path) => path.clone(),
+        None => match project_folder()? {
+            Some(folder) => folder.join(".polpo"),
+            None => current_dir()?.join(".polpo"),
+        },
+    };
+    let folder = StateFolder::at(&path).map_err(Failure::environment)?;
+    folder.check().map_err(Failure::environment)?;
+    Ok(folder)
+}
+
+/// The named run, or the latest.
+pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, Failure> {
+    let runs = folder.runs().map_err(|error| {
+        Failure::environment(format!("cannot read the runs in {}: {error}", folder.path().display()))
+    })?;
+    let found = match wanted {
+        Some(id) => runs.iter().find(|run| run.id() == id),
+        None => runs.last(),
+    };
+    found.cloned().ok_or_else(|| {
+        let place = folder.path().display();
+        match wanted {
+            _ if runs.is_empty() => Failure::usage(format!("there is no run in {place}")).help("start one with `quorum run MISSION`"),
+            None => Failure::usage(format!("there is no run in {place}")),
+            Some(id) => {
+                let known: Vec<&str> = runs.iter().rev().take(5).map(|run| run.id().as_str()).collect();
+                Failure::usage(format!("there is no run '{id}' in {place}"))
+                    .help(format!("the latest runs are: {}", known.join(", ")))
+            }
+        }
+    })
+}
+
+/// Folds a run's journal.
+pub fn open_run(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, Failure> {
+    recover(run, watch).map_err(refuse)
+}
+
+/// What an unreadable run means for a command: the user changed something, or the state is damaged.
+pub fn refuse(error: RecoverError) -> Failure {
+    match error {
+        RecoverError::MissionChanged { .. } | RecoverError::NeverStarted { .. } => {
+            Failure::usage(error).help("restore the file, or start a new run with `quorum run`")
+        }
+        RecoverError::Newer { .. } | RecoverError::MissionRefused { .. } => Failure::environment(error),
+        RecoverError::Journal(_) | RecoverError::Mission { .. } => Failure::internal(error),
+    }
+}

@@ -1,0 +1,103 @@
+//! What `run` and `resume` have in common: options, the session itself, the end.
+
+use std::path::Path;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use crate::domain::{Bar, BarOrigin, Points};
+use crate::engine::{Input, KeeperRef, State};
+use crate::keeper;
+use crate::mission::RunOptions;
+use crate::runtime::{Ending, EnvironmentProblem, Observer, Programs, Session, SessionSetup};
+use crate::store::{FsLog, Journal, RunFolder};
+
+use super::args::SessionFlags;
+use super::failure::Failure;
+use super::project::{project_config, user_config};
+
+/// Options that hold nothing but the configuration files beneath a mission.
+pub fn options_with_config() -> Result<RunOptions, Failure> {
+    Ok(RunOptions { project_config: project_config()?, user_config: user_config()?, ..RunOptions::default() })
+}
+
+/// Lays flags and environment over options. What is not said stays as it is.
+pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMatches) -> Result<(), Failure> {
+    options.no_eval |= flags.no_eval || eval_is_off();
+    if let Some(points) = flags.eval_threshold {
+        let by_variable = matches.value_source("eval_threshold") == Some(ValueSource::EnvVariable);
+        let origin = if by_variable { BarOrigin::Environment } else { BarOrigin::Flag };
+        options.eval_threshold = Some(Bar { points, origin });
+    } else if let Some(text) = std::env::var_os("EVAL_THRESHOLD").filter(|text| !text.is_empty()) {
+        let points: Points = text.to_string_lossy().parse().map_err(|error| {
+            Failure::usage(format!("the environment variable EVAL_THRESHOLD: {error}"))
+        })?;
+        options.eval_threshold = Some(Bar { points, origin: BarOrigin::Environment });
+    }
+    options.max_attempts = flags.max_attempts.or(options.max_attempts);
+    options.jobs = flags.jobs.or(options.jobs);
+    options.timeout = flags.timeout.or(options.timeout);
+    options.strict |= flags.strict;
+    for class in &flags.allow {
+        if !options.allow.contains(class) {
+            options.allow.push(*class);
+        }
+    }
+    Ok(())
+}
+
+fn eval_is_off() -> bool {
+    let value = std::env::var("EVAL").unwrap_or_default().to_lowercase();
+    matches!(value.as_str(), "off" | "false" | "0" | "no")
+}
+
+/// Starts the keeper. Must come before anything opens a thread, a lock or a large mission.
+pub fn fork_keeper() -> Result<keeper::Handle, Failure> {
+    keeper::fork().map_err(|error| Failure::environment(format!("cannot start the process that holds agents: {error}")))
+}
+
+/// The keeper as the journal remembers it.
+pub fn keeper_ref(keeper: &keeper::Handle) -> KeeperRef {
+    let identity = keeper.identity();
+    KeeperRef { pid: identity.pid, start_time: identity.start_time, boot_id: identity.boot_id.clone() }
+}
+
+/// Programs and credentials of all agents, or everything that is missing.
+pub fn resolve_programs(state: &State) -> Result<Programs, Failure> {
+    Programs::resolve(state).map_err(|problems| {
+        let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
+        Failure::environment(list.join("\n       "))
+            .help("nothing was started; install what is missing or correct the agents, then run again")
+    })
+}
+
+/// Makes the mission's workspace, if it is not there.
+pub fn make_workspace(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path)
+        .map_err(|error| Failure::environment(format!("cannot make the workspace {}: {error}", path.display())))
+}
+
+/// One session, on a runtime of its own.
+pub fn drive(
+    folder: &RunFolder,
+    state: State,
+    journal: Journal<FsLog>,
+    keeper: keeper::Handle,
+    programs: Programs,
+    observers: Vec<Box<dyn Observer>>,
+    first: Input,
+) -> Result<Ending, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::internal(format!("cannot start the event loop: {error}")))?;
+    let run = folder.id().clone();
+    let ending = runtime.block_on(async {
+        let keeper = keeper.into_async().map_err(|error| Failure::internal(format!("the keeper: {error}")))?;
+        let setup = SessionSetup { folder: folder.clone(), state, journal, keeper, programs, observers };
+        Session::new(setup).run(first).await.map_err(|error| {
+            Failure::internal(error).help(format!("the state is as of the last record; `quorum resume {run}` goes on from there"))
+        })
+    });
+    // Work on the blocking pool that nobody waits for must not hold up the end.
+    runtime.shutdown_background();
+    ending
+}

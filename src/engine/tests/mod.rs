@@ -1,0 +1,5 @@
+//! The engine against a scripted world, a random world, and every crash in between.
+
+mod properties;
+mod scenarios;
+mod simulation;

@@ -1,0 +1,236 @@
+//! A world for the engine: performs effects by asking a script, keeps the journal, checks every transition.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::{
+    Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId,
+};
+use crate::engine::{
+    CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase, RunStarted,
+    SeatFailure, SeatResult, State, TurnEnd, Usage, apply, decide, effects, pending_effects,
+};
+use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
+
+/// What a script answers to one effect.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// The turn finished as it should.
+    Finished,
+    /// The agent failed.
+    AgentFailed(FailureClass),
+    /// The process or request never came to be.
+    NeverStarted(FailureClass),
+    /// The runner interrupted the turn.
+    Interrupted,
+    /// Files: size of every file that was asked for, `None` for missing. The number marks the content.
+    Files(Option<u64>, u64),
+    /// A check passed or failed.
+    Check(bool),
+    /// A reviewer gave this score, in points, to every dimension or as the evaluation.
+    Score(u8),
+    /// A reviewer's reply could not be read.
+    Unreadable,
+    /// A reviewer could not be reached.
+    Unreachable(FailureClass),
+}
+
+pub fn plan_of(yaml: &str, options: &RunOptions) -> Arc<Plan> {
+    let loaded = load(&Source::new("mission.yaml", yaml), &Layers::default());
+    let loaded = loaded.unwrap_or_else(|report| panic!("{}\n{yaml}", report.render(crate::mission::Style::default())));
+    Arc::new(compile(loaded.mission, options))
+}
+
+pub struct Simulation {
+    pub state: State,
+    pub journal: Vec<Vec<Event>>,
+    pub todo: VecDeque<Effect>,
+    /// Turns that were started, in order: what must never be repeated blindly.
+    pub turns: Vec<TurnId>,
+    now: u64,
+}
+
+impl Simulation {
+    pub fn new(yaml: &str, options: RunOptions) -> Self {
+        let state = State::new(plan_of(yaml, &options));
+        let mut simulation =
+            Self { state, journal: Vec::new(), todo: VecDeque::new(), turns: Vec::new(), now: 1 };
+        simulation.feed(&Input::Start(Box::new(RunStarted {
+            format: FORMAT,
+            version: "0".to_owned(),
+            run_id: RunId::new("r").unwrap(),
+            mission_digest: Digest::of(b""),
+            mission_path: None,
+            options,
+            keeper: KeeperRef::default(),
+        })));
+        simulation
+    }
+
+    /// What a restarted runner knows: the journal, folded.
+    pub fn recovered(plan: Arc<Plan>, journal: &[Vec<Event>]) -> Self {
+        let mut state = State::new(plan);
+        for event in journal.iter().flatten() {
+            apply(&mut state, event);
+        }
+        Self { state, journal: journal.to_vec(), todo: VecDeque::new(), turns: Vec::new(), now: 1_000_000 }
+    }
+
+    pub fn resume(&mut self) {
+        let pending = pending_effects(&self.state);
+        self.todo.extend(pending);
+        let input =
+            Input::Resume { options: Box::new(self.state.options.clone()), keeper: KeeperRef::default() };
+        self.feed(&input);
+    }
+
+    /// One input and everything that it makes due.
+    pub fn feed(&mut self, input: &Input) {
+        self.decide(input);
+        while self.decide(&Input::Advance) {}
+    }
+
+    fn decide(&mut self, input: &Input) -> bool {
+        self.now += 10;
+        let events = decide(&self.state, input, Timestamp(self.now));
+        for event in &events {
+            if let Event::Transition { task, from, to, .. } = event {
+                assert_eq!(*from, self.state.task(*task).status, "{event:?} after {input:?}");
+                assert!(from.may_become(*to), "{event:?} after {input:?}");
+            }
+            apply(&mut self.state, event);
+            for effect in effects(&self.state, event) {
+                match effect {
+                    Effect::StopAll => self.interrupt_all(),
+                    other => self.todo.push_back(other),
+                }
+            }
+        }
+        if !events.is_empty() {
+            self.journal.push(events.clone());
+        }
+        !events.is_empty()
+    }
+
+    fn interrupt_all(&mut self) {
+        self.todo.retain(|effect| matches!(effect, Effect::RunTurn { .. }));
+    }
+
+    /// Performs the effect at `index` with the script's answer.
+    pub fn perform(&mut self, index: usize, script: &mut dyn FnMut(&State, &Effect) -> Answer) {
+        let Some(effect) = self.todo.remove(index) else { return };
+        let stopping = self.state.phase != RunPhase::Running;
+        if stopping && !matches!(effect, Effect::RunTurn { .. }) {
+            return;
+        }
+        let answer = match &effect {
+            Effect::PreparePrompt(turn) => {
+                return self.feed(&Input::PromptReady { turn: *turn, digest: None });
+            }
+            Effect::RunTurn { .. } if stopping => Answer::Interrupted,
+            _ => script(&self.state, &effect),
+        };
+        for input in self.inputs(&effect, &answer) {
+            self.feed(&input);
+        }
+    }
+
+    fn inputs(&mut self, effect: &Effect, answer: &Answer) -> Vec<Input> {
+        match (effect, answer) {
+            (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Input::TurnRequestFailed {
+                turn: *turn,
+                class: *class,
+                before_effect: true,
+                message: "no".to_owned(),
+                retry_after: None,
+                jitter: 0,
+            }],
+            (Effect::RunTurn { turn, .. }, answer) => {
+                self.turns.push(*turn);
+                let failure = match answer {
+                    Answer::AgentFailed(class) => Some(*class),
+                    _ => None,
+                };
+                let interrupted = matches!(answer, Answer::Interrupted);
+                let exit = Exit { failure, ..Exit::default() };
+                let output = Some(FileRef { len: 2, digest: Digest::of(b"ok") });
+                let end = TurnEnd { exit, output, interrupted, ..TurnEnd::interrupted(*turn) };
+                vec![Input::TurnSpawned { turn: *turn, process: None }, Input::TurnEnded(Box::new(end))]
+            }
+            (Effect::ScanFiles { task, attempt }, answer) => {
+                let (size, mark) = if let Answer::Files(size, mark) = answer { (*size, *mark) } else { (Some(1), 0) };
+                let targets = &self.state.plan.task(*task).target_files;
+                let digest = size.map(|_| Digest::of(&mark.to_le_bytes()));
+                let fact = |path: &str| FileFact { path: path.to_owned(), size, digest };
+                let files = targets.iter().map(|path| fact(path)).collect();
+                vec![Input::FilesScanned { task: *task, attempt: *attempt, files }]
+            }
+            (Effect::RunCheck { task, attempt, check }, answer) => {
+                let passed = !matches!(answer, Answer::Check(false));
+                let result = CheckResult { passed, message: String::new(), duration: Millis(1) };
+                vec![Input::CheckFinished { task: *task, attempt: *attempt, check: *check, result }]
+            }
+            (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(class)) => {
+                vec![Input::SeatFailed(Box::new(SeatFailure {
+                    task: *task,
+                    seat: *seat,
+                    class: *class,
+                    message: "no".to_owned(),
+                    retry_after: None,
+                    jitter: 0,
+                }))]
+            }
+            (Effect::CallSeat { task, seat, .. }, answer) => {
+                let file = FileRef { len: 1, digest: Digest::of(b"x") };
+                let reply = ReplyRef { file, model: None, usage: Usage::default() };
+                let panel = self.state.plan.task(*task).expectations.as_deref().and_then(|e| e.panel.as_ref());
+                let result = match (answer, panel) {
+                    (Answer::Score(points), Some(panel)) => SeatResult::Scores {
+                        dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
+                        findings: Vec::new(),
+                    },
+                    (Answer::Score(points), None) => {
+                        SeatResult::Evaluation { points: Points::whole(*points), reasoning: String::new() }
+                    }
+                    _ => SeatResult::Unparsed { why: "no".to_owned(), excerpt: String::new() },
+                };
+                vec![Input::SeatReplied { task: *task, seat: *seat, reply, result }]
+            }
+            (Effect::PreparePrompt(_) | Effect::StopAll, _) => Vec::new(),
+        }
+    }
+
+    /// Performs everything in order until nothing is left.
+    pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Answer) {
+        let mut steps = 0;
+        while !self.todo.is_empty() {
+            self.perform(0, &mut script);
+            steps += 1;
+            assert!(steps < 100_000, "the engine does not come to an end");
+        }
+        assert_eq!(self.state.phase, RunPhase::Finished, "the session is stuck: {:?}", (statuses(&self.state), self.journal.last()));
+    }
+}
+
+fn score(name: &str, points: u8) -> DimensionScore {
+    DimensionScore { dimension: name.to_owned(), points: Points::whole(points.max(20)), reasoning: String::new() }
+}
+
+pub fn statuses(state: &State) -> Vec<Status> {
+    state.tasks.iter().map(|task| task.status).collect()
+}
+
+/// Everything good: agents finish, files are there, checks pass, reviewers are content.
+pub fn good(_: &State, effect: &Effect) -> Answer {
+    match effect {
+        Effect::RunTurn { .. } => Answer::Finished,
+        Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
+        Effect::RunCheck { .. } => Answer::Check(true),
+        _ => Answer::Score(90),
+    }
+}
+
+pub fn options() -> RunOptions {
+    RunOptions { mission_folder: PathBuf::from("/m"), jobs: Some(3), ..RunOptions::default() }
+}
