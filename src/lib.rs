@@ -8,4 +8,5 @@ pub mod engine;
 pub mod judging;
 pub mod keeper;
 pub mod mission;
+pub mod report;
 pub mod store;

@@ -178,10 +178,10 @@ mod tests {
             agents: agents.iter().map(agent).collect(),
             tasks: vec![task],
             gates: Vec::new(),
-            dependencies: Edges::default(),
-            dependents: Edges::default(),
-            gates_after: Edges::default(),
-            gates_before: Edges::default(),
+            dependencies: Edges::new(0, &[]),
+            dependents: Edges::new(0, &[]),
+            gates_after: Edges::new(0, &[]),
+            gates_before: Edges::new(0, &[]),
             rules: Rules {
                 concurrency: 1,
                 evaluate: true,
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    fn asked(plan: &Plan, named: Option<&[u32]>) -> Vec<(&str, Why)> {
+    fn asked<'a>(plan: &'a Plan, named: Option<&[u32]>) -> Vec<(&'a str, Why)> {
         let named: Option<Vec<_>> = named.map(|ids| ids.iter().map(|id| AgentId(*id)).collect());
         reviewers(plan, TaskId(0), named.as_deref())
             .into_iter()
