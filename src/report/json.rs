@@ -5,9 +5,13 @@
 
 use std::io;
 
+use rust_decimal::prelude::ToPrimitive;
 use serde::{Serialize, Serializer};
 
-use crate::domain::{BarOrigin, DimensionScore, GateId, Points, RunId, Status, TaskId, Timestamp};
+use crate::domain::{
+    BarOrigin, Cause, DimensionScore, FailureClass, GateId, OutcomeClass, Phase, Points, QualityFlag, RunId,
+    Stage, Status, TaskId, Timestamp, Verdict,
+};
 use crate::engine::{self, GateState, RunPhase, State};
 
 use super::ids::{ApprovalId, RequestId};
@@ -68,8 +72,7 @@ pub fn write_run(out: impl io::Write, state: &State, view: &RunView, standing: S
 /// The document, to be serialised.
 pub fn run_document<'a>(state: &'a State, view: &'a RunView, standing: Standing) -> impl Serialize + 'a {
     let outcome = view.outcome.as_ref();
-    let names =
-        |classes: &[crate::domain::OutcomeClass]| classes.iter().map(|class| class.as_str()).collect();
+    let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect();
     let source = Source { state, view };
     RunDocument {
         schema: SCHEMA,
@@ -249,8 +252,8 @@ impl<'a> TaskRow<'a> {
             title: &plan.title,
             agent: &state.plan.agent(plan.agent).name,
             status: task.status.as_str(),
-            phase: task.phase.map(crate::domain::Phase::as_str),
-            quality_flag: task.flag.map(crate::domain::QualityFlag::as_str),
+            phase: task.phase.map(Phase::as_str),
+            quality_flag: task.flag.map(QualityFlag::as_str),
             points: task.points.map(Points::to_f64),
             score: task.points.map(Points::score_f64),
             bar: bar.map(|bar| bar.points.to_f64()),
@@ -308,8 +311,8 @@ impl AttemptRow {
         Self {
             n: attempt.number,
             kind: attempt.kind.as_str(),
-            verdict: attempt.verdict.map(crate::domain::Verdict::as_str),
-            cause: attempt.cause.map(crate::domain::Cause::as_str),
+            verdict: attempt.verdict.map(Verdict::as_str),
+            cause: attempt.cause.map(Cause::as_str),
             points: attempt.points.map(Points::to_f64),
         }
     }
@@ -339,7 +342,7 @@ pub(super) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> 
     let expectations = state.plan.task(id).expectations.as_deref()?;
     let dimensions = &expectations.panel.as_ref()?.dimensions;
     let found = dimensions.iter().find(|candidate| candidate.name == dimension)?;
-    rust_decimal::prelude::ToPrimitive::to_f64(&found.weight)
+    found.weight.to_f64()
 }
 
 #[derive(Serialize)]
@@ -360,7 +363,7 @@ impl<'a> ReviewRow<'a> {
             reasoning: &scored.score.reasoning,
         };
         Self {
-            stage: crate::domain::Stage::Judge.as_str(),
+            stage: Stage::Judge.as_str(),
             reviewer: &source.state.plan.agent(seat.reviewer).name,
             model: seat.model.as_deref(),
             points: seat.points.map(Points::to_f64),
@@ -390,8 +393,8 @@ impl<'a> FailureRow<'a> {
     fn of(failure: &'a FailureView) -> Self {
         Self {
             mode: failure.mode.as_str(),
-            class: failure.class.map(crate::domain::FailureClass::as_str),
-            error_type: failure.class.map(crate::domain::FailureClass::error_type),
+            class: failure.class.map(FailureClass::as_str),
+            error_type: failure.class.map(FailureClass::error_type),
             message: &failure.message,
         }
     }

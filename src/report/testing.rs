@@ -551,9 +551,6 @@ pub(super) fn eventful() -> Mission {
 /// Plays [`eventful`] to the end of its session.
 pub(super) fn play_eventful(scene: &mut Scene<'_>) {
     scene.input(&Input::Warn("the workspace is shared by 4 tasks".to_owned()));
-    for task in [0, 2, 3, 4, 6] {
-        scene.spawned(task);
-    }
     scene.after(3).works(3);
     scene.after(2).works(0);
     scene.scored(0, 0, 5, 4).after(4).scored(0, 1, 4, 3);
