@@ -9,6 +9,8 @@ pub mod engine;
 pub mod judging;
 pub mod keeper;
 pub mod mission;
+pub mod report;
 pub mod review;
 pub mod runtime;
+
 pub mod store;

@@ -42,6 +42,12 @@ pub fn evaluate_gate(state: &State, gate: crate::domain::GateId) -> GateResult {
     decide::evaluate_gate(state, gate)
 }
 
+/// What a task's score must reach, and who said so; `None` where no score decides about it (sections 2 and 3).
+#[must_use]
+pub fn bar(state: &State, task: crate::domain::TaskId) -> Option<crate::domain::Bar> {
+    decide::bar(state, task)
+}
+
 /// The agents that a run would need: who works, and who would be asked to judge.
 #[must_use]
 pub fn agents_needed(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {

@@ -42,8 +42,11 @@ impl Scalar for Template {
             .map_or_else(
                 || Ok(Self(text.to_owned())),
                 |part| {
-                    Err(Fault::new(Code::BadPlaceholder, format!("{} names no environment variable", quoted(part)))
-                        .with_help("write ${NAME}, or $${ for a literal dollar sign and brace"))
+                    Err(Fault::new(
+                        Code::BadPlaceholder,
+                        format!("{} names no environment variable", quoted(part)),
+                    )
+                    .with_help("write ${NAME}, or $${ for a literal dollar sign and brace"))
                 },
             )
     }
@@ -128,7 +131,11 @@ pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Str
 /// The names of the variables that an agent needs, in alphabetical order.
 #[must_use]
 pub fn variables_of(agent: &Agent) -> BTreeSet<&str> {
-    let texts = agent.env.values().chain(agent.headers.values()).chain(&agent.api_key);
+    let texts = agent
+        .env
+        .values()
+        .chain(agent.headers.values())
+        .chain(&agent.api_key);
     texts
         .flat_map(|text| pieces(text))
         .filter_map(|piece| match piece {
@@ -179,7 +186,10 @@ mod tests {
 
     #[test]
     fn the_variables_of_an_agent_are_known() {
-        let mut agent = Agent { api_key: Some("${B}".to_owned()), ..Agent::default() };
+        let mut agent = Agent {
+            api_key: Some("${B}".to_owned()),
+            ..Agent::default()
+        };
         agent.env.insert("X".to_owned(), "${A}-${B}".to_owned());
         assert_eq!(variables_of(&agent).into_iter().collect::<Vec<_>>(), ["A", "B"]);
     }

@@ -15,11 +15,14 @@ pub(super) fn read(text: &str) -> Option<Mission> {
         return None;
     }
     let mut all_known = true;
-    let mission = serde_yaml::with_deserializer_from_str_with_options(text, reading(text.len()), |deserializer| {
-        let mut ignored = |path: serde_ignored::Path<'_>| all_known &= is_ignorable(&path);
-        Mission::deserialize(serde_ignored::Deserializer::new(deserializer, &mut ignored))
-    });
-    mission.ok().filter(|mission| all_known && is_complete(mission) && is_built(mission))
+    let mission =
+        serde_yaml::with_deserializer_from_str_with_options(text, reading(text.len()), |deserializer| {
+            let mut ignored = |path: serde_ignored::Path<'_>| all_known &= is_ignorable(&path);
+            Mission::deserialize(serde_ignored::Deserializer::new(deserializer, &mut ignored))
+        });
+    mission
+        .ok()
+        .filter(|mission| all_known && is_complete(mission) && is_built(mission))
 }
 
 /// Whether nothing in the text looks like an anchor, alias, tag, merge key or directive. Texts may contain such
@@ -70,10 +73,16 @@ fn is_complete(mission: &Mission) -> bool {
 
 /// Whether no key has a value whose behaviour is not built yet.
 fn is_built(mission: &Mission) -> bool {
-    let is_ending = |ending: Option<OnExhausted>| {
-        matches!(ending, None | Some(OnExhausted::Fail | OnExhausted::Accept))
-    };
+    let is_ending =
+        |ending: Option<OnExhausted>| matches!(ending, None | Some(OnExhausted::Fail | OnExhausted::Accept));
     is_ending(mission.on_exhausted)
-        && mission.agents.0.iter().all(|(_, agent)| matches!(agent.adapter, Adapter::Command | Adapter::Openai))
-        && mission.tasks.iter().all(|task| is_ending(task.on_exhausted) && task.kind != TaskType::Verification)
+        && mission
+            .agents
+            .0
+            .iter()
+            .all(|(_, agent)| matches!(agent.adapter, Adapter::Command | Adapter::Openai))
+        && mission
+            .tasks
+            .iter()
+            .all(|task| is_ending(task.on_exhausted) && task.kind != TaskType::Verification)
 }

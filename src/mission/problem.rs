@@ -92,13 +92,18 @@ impl Problem {
     }
 
     pub fn fault(place: Place, fault: Fault) -> Self {
-        Self { help: fault.help, ..Self::error(fault.code, place, fault.message) }
+        Self {
+            help: fault.help,
+            ..Self::error(fault.code, place, fault.message)
+        }
     }
 
     pub fn refusal(refusal: Refusal) -> Self {
         Self {
             help: refusal.help.map(str::to_owned),
-            related: refusal.related.map(|(span, label)| (Place::Span(span), label.to_owned())),
+            related: refusal
+                .related
+                .map(|(span, label)| (Place::Span(span), label.to_owned())),
             ..Self::error(refusal.code, Place::Span(refusal.span), refusal.message)
         }
     }
@@ -144,7 +149,11 @@ impl Problems {
 
     /// Whether the file cannot be used.
     pub fn has_errors(&self) -> bool {
-        self.dropped_error || self.kept.iter().any(|problem| problem.severity == Severity::Error)
+        self.dropped_error
+            || self
+                .kept
+                .iter()
+                .any(|problem| problem.severity == Severity::Error)
     }
 
     /// Whether nothing at all was found.
@@ -160,7 +169,10 @@ impl Problems {
 
     /// The diagnostics in the order of the file, and how many more there are.
     pub fn locate(self, file: &Arc<str>, source: &str, tree: Option<&Tree<'_>>) -> (Vec<Diagnostic>, usize) {
-        let mut locator = Locator { tree, lists: HashMap::new() };
+        let mut locator = Locator {
+            tree,
+            lists: HashMap::new(),
+        };
         let mut located: Vec<_> = self
             .kept
             .into_iter()
@@ -182,9 +194,9 @@ impl Problems {
                 file: Arc::clone(file),
                 spot: range.map(|range| lines.spot(range)),
                 label: problem.label,
-                related: problem.related.and_then(|(place, label)| {
-                    Some((lines.spot(locator.locate(&place)??), label))
-                }),
+                related: problem
+                    .related
+                    .and_then(|(place, label)| Some((lines.spot(locator.locate(&place)??), label))),
                 help: problem.help,
             })
             .collect();

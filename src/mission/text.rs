@@ -2,7 +2,11 @@
 
 /// `text` without anything a terminal would act on, cut after `limit` characters.
 pub(super) fn printable(text: &str, limit: usize) -> String {
-    let mut shown: String = text.chars().take(limit).map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
+    let mut shown: String = text
+        .chars()
+        .take(limit)
+        .map(|c| if is_unsafe(c) { ' ' } else { c })
+        .collect();
     if text.chars().nth(limit).is_some() {
         shown.push_str("...");
     }
@@ -37,7 +41,11 @@ pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
     let similarity = |name: &str| {
         let name = name.to_lowercase();
         let bare = |text: &str| text.replace(['_', '-', ' '], "");
-        if bare(&name) == bare(&wanted) { 1.0 } else { strsim::jaro_winkler(&wanted, &name) }
+        if bare(&name) == bare(&wanted) {
+            1.0
+        } else {
+            strsim::jaro_winkler(&wanted, &name)
+        }
     };
     known
         .into_iter()
@@ -63,7 +71,11 @@ where
         return format!("{otherwise}: none");
     }
     let rest = known.count() - shown.len();
-    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let more = if rest > 0 {
+        format!(" and {rest} more")
+    } else {
+        String::new()
+    };
     format!("{otherwise}: {}{more}", shown.join(", "))
 }
 
@@ -87,7 +99,10 @@ mod tests {
 
     #[test]
     fn without_a_close_one_the_known_are_listed() {
-        assert_eq!(suggestion("zebra", ["b", "c"], "known agents"), "known agents: b, c");
+        assert_eq!(
+            suggestion("zebra", ["b", "c"], "known agents"),
+            "known agents: b, c"
+        );
         assert_eq!(suggestion("zebra", [], "known agents"), "known agents: none");
     }
 

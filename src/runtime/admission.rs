@@ -30,7 +30,10 @@ impl Unfinished {
 /// # Errors
 /// When a run cannot be read: it might be in the way, so it must not be passed over.
 pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinished>, RecoverError> {
-    let runs = folder.runs().map_err(|source| RecoverError::Mission { path: folder.path().to_owned(), source })?;
+    let runs = folder.runs().map_err(|source| RecoverError::Mission {
+        path: folder.path().to_owned(),
+        source,
+    })?;
     let mut titles: Option<HashSet<&str>> = None;
     let mut found = Vec::new();
     for run in runs {
@@ -43,10 +46,21 @@ pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinish
         if !state.is_unfinished() {
             continue;
         }
-        let titles = titles.get_or_insert_with(|| plan.tasks.iter().map(|task| task.title.as_ref()).collect());
-        let open = state.plan.tasks.iter().zip(&state.tasks).filter(|(_, task)| !task.status.is_terminal());
-        let title = open.map(|(plan, _)| plan.title.as_ref()).find(|title| titles.contains(title));
-        found.extend(title.map(|title| Unfinished { run: run.clone(), title: title.to_owned() }));
+        let titles =
+            titles.get_or_insert_with(|| plan.tasks.iter().map(|task| task.title.as_ref()).collect());
+        let open = state
+            .plan
+            .tasks
+            .iter()
+            .zip(&state.tasks)
+            .filter(|(_, task)| !task.status.is_terminal());
+        let title = open
+            .map(|(plan, _)| plan.title.as_ref())
+            .find(|title| titles.contains(title));
+        found.extend(title.map(|title| Unfinished {
+            run: run.clone(),
+            title: title.to_owned(),
+        }));
     }
     Ok(found)
 }

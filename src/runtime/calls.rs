@@ -13,7 +13,9 @@ use crate::judging::parser::{parse_evaluation, parse_scores};
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
 use crate::review::evidence;
-use crate::review::prompt::{self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
+use crate::review::prompt::{
+    self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
+};
 use crate::store::{RunFolder, SpoolName};
 
 use super::spool::{Sealed, read_head, read_output, read_tail, seal};
@@ -77,7 +79,8 @@ impl World {
         let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
         let as_json = review_json(plan, call, &asked);
         for (path, bytes) in [(&request, asked.joined().into_bytes()), (&review, as_json)] {
-            std::fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            std::fs::write(path, bytes)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         let cwd = workspace(plan, call.task);
         let mut variables = self.task_variables(plan, call.task, call.seat.attempt);
@@ -101,7 +104,15 @@ impl World {
             timeout_ms: Some(review_timeout(plan.agent(agent)).0),
             ..Spawn::default()
         };
-        self.spawn(plan, Child::Seat { task: call.task, seat: call.seat }, spawn).map_err(|error| error.to_string())
+        self.spawn(
+            plan,
+            Child::Seat {
+                task: call.task,
+                seat: call.seat,
+            },
+            spawn,
+        )
+        .map_err(|error| error.to_string())
     }
 
     /// A command judge ended.
@@ -110,12 +121,18 @@ impl World {
         let stderr = self.folder.spool_file(&SpoolName::ReplyErr(task, seat));
         self.blocking(move || {
             let failure = match (exit.timed_out, exit.code) {
-                (true, _) => Some((FailureClass::Timeout, "the reviewer was killed after its time-out".to_owned())),
+                (true, _) => Some((
+                    FailureClass::Timeout,
+                    "the reviewer was killed after its time-out".to_owned(),
+                )),
                 (false, Some(0)) => None,
                 (false, code) => {
                     let said = read_tail(&stderr, 500).unwrap_or_default();
                     let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
-                    Some((FailureClass::Unknown, format!("the reviewer {how}: {}", said.trim())))
+                    Some((
+                        FailureClass::Unknown,
+                        format!("the reviewer {how}: {}", said.trim()),
+                    ))
                 }
             };
             vec![match failure {
@@ -202,8 +219,17 @@ async fn worker_turn(
         // Our own timer ended the turn: that is the turn's end, not a request to repeat.
         Err(error) if error.class == FailureClass::Timeout && error.status.is_none() => {
             let message = format!("no reply within {}", Millis::from(limit));
-            let exit = Exit { failure: Some(FailureClass::Timeout), message: Some(message), ..Exit::default() };
-            Input::TurnEnded(Box::new(TurnEnd { exit, duration, interrupted: false, ..TurnEnd::interrupted(turn) }))
+            let exit = Exit {
+                failure: Some(FailureClass::Timeout),
+                message: Some(message),
+                ..Exit::default()
+            };
+            Input::TurnEnded(Box::new(TurnEnd {
+                exit,
+                duration,
+                interrupted: false,
+                ..TurnEnd::interrupted(turn)
+            }))
         }
         Err(error) => Input::TurnRequestFailed {
             turn,
@@ -227,11 +253,14 @@ async fn ask_model(
 ) -> Input {
     let (task, seat) = (call.task, call.seat);
     let asked = {
-        let (plan, folder, task_state, call) = (plan.clone(), folder.clone(), task_state.clone(), call.clone());
+        let (plan, folder, task_state, call) =
+            (plan.clone(), folder.clone(), task_state.clone(), call.clone());
         tokio::task::spawn_blocking(move || {
             let asked = judge_prompt(&folder, &plan, &task_state, &call);
             let path = folder.spool_file(&SpoolName::Request(call.task, call.seat));
-            std::fs::write(&path, asked.joined()).map(|()| asked).map_err(|error| error.to_string())
+            std::fs::write(&path, asked.joined())
+                .map(|()| asked)
+                .map_err(|error| error.to_string())
         })
         .await
     };
@@ -270,7 +299,12 @@ async fn ask_model(
                 Err(message) => seat_failed(task, seat, FailureClass::Unknown, message, None),
             }
         }
-        Err(ModelError { class, message, retry_after, .. }) => seat_failed(task, seat, class, message, retry_after),
+        Err(ModelError {
+            class,
+            message,
+            retry_after,
+            ..
+        }) => seat_failed(task, seat, class, message, retry_after),
     }
 }
 
@@ -299,7 +333,10 @@ fn read_reply(
     let file = match seal(path) {
         Sealed::File(file) => file,
         // An empty reply is a reply, and says nothing.
-        Sealed::Nothing => FileRef { len: 0, digest: crate::domain::Digest::of(b"") },
+        Sealed::Nothing => FileRef {
+            len: 0,
+            digest: crate::domain::Digest::of(b""),
+        },
         Sealed::Refused(why) => {
             let message = format!("the reply cannot be read: {why}");
             return seat_failed(task, seat, FailureClass::Unknown, message, None);
@@ -307,21 +344,36 @@ fn read_reply(
     };
     let text = read_head(path, LARGEST_REPLY).unwrap_or_default();
     let result = match panel_of(plan, task) {
-        Some(panel) => parse_scores(&text, &panel.dimensions)
-            .map(|read| SeatResult::Scores { dimensions: read.scores, findings: read.findings }),
-        None => parse_evaluation(&text)
-            .map(|read| SeatResult::Evaluation { points: read.points, reasoning: excerpt(&read.reasoning) }),
+        Some(panel) => parse_scores(&text, &panel.dimensions).map(|read| SeatResult::Scores {
+            dimensions: read.scores,
+            findings: read.findings,
+        }),
+        None => parse_evaluation(&text).map(|read| SeatResult::Evaluation {
+            points: read.points,
+            reasoning: excerpt(&read.reasoning),
+        }),
     };
-    let result =
-        result.unwrap_or_else(|why| SeatResult::Unparsed { why: why.to_string(), excerpt: excerpt(&text) });
-    Input::SeatReplied { task, seat, reply: ReplyRef { file, model, usage }, result }
+    let result = result.unwrap_or_else(|why| SeatResult::Unparsed {
+        why: why.to_string(),
+        excerpt: excerpt(&text),
+    });
+    Input::SeatReplied {
+        task,
+        seat,
+        reply: ReplyRef { file, model, usage },
+        result,
+    }
 }
 
 /// What a reviewer is asked. Reads the work's output and files. Blocks.
 fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &SeatCall) -> JudgePrompt {
     let task_plan = plan.task(call.task);
     let panel = panel_of(plan, call.task);
-    let turn = TurnId { task: call.task, attempt: task_state.attempt, turn: task_state.turn };
+    let turn = TurnId {
+        task: call.task,
+        attempt: task_state.attempt,
+        turn: task_state.turn,
+    };
     let output = read_output(folder, turn, &task_state.output, 8 * MAX_OUTPUT as u64)
         .unwrap_or_else(|error| format!("(the output cannot be shown: {error})"));
     let workspace = workspace(plan, call.task);
@@ -336,13 +388,25 @@ fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &
             preview: evidence::preview(&workspace, &file.path, 4 * MAX_PREVIEW as u64).ok(),
         })
         .collect();
-    let results = judging.into_iter().flat_map(|judging| judging.checks.iter().flatten());
+    let results = judging
+        .into_iter()
+        .flat_map(|judging| judging.checks.iter().flatten());
     let checks: Vec<CheckReport> = (1..)
         .zip(results)
-        .map(|(n, result)| CheckReport { name: format!("check {n}"), passed: result.passed, output: result.message.clone() })
+        .map(|(n, result)| CheckReport {
+            name: format!("check {n}"),
+            passed: result.passed,
+            output: result.message.clone(),
+        })
         .collect();
-    let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| panel.verify_prior_feedback);
-    let prior = task_state.feedback.last().filter(|_| verify).map_or(&[][..], |feedback| &feedback.findings);
+    let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
+        panel.verify_prior_feedback
+    });
+    let prior = task_state
+        .feedback
+        .last()
+        .filter(|_| verify)
+        .map_or(&[][..], |feedback| &feedback.findings);
     let work = Work {
         title: &task_plan.title,
         description: task_plan.description.as_deref(),
@@ -397,7 +461,10 @@ fn review_timeout(agent: &AgentPlan) -> Millis {
 }
 
 fn usage_of(reply: &ModelReply) -> Usage {
-    Usage { input_tokens: reply.usage.input_tokens, output_tokens: reply.usage.output_tokens }
+    Usage {
+        input_tokens: reply.usage.input_tokens,
+        output_tokens: reply.usage.output_tokens,
+    }
 }
 
 fn excerpt(text: &str) -> String {
@@ -414,5 +481,12 @@ fn seat_failed(
     message: String,
     retry_after: Option<Millis>,
 ) -> Input {
-    Input::SeatFailed(Box::new(SeatFailure { task, seat, class, message, retry_after, jitter: jitter() }))
+    Input::SeatFailed(Box::new(SeatFailure {
+        task,
+        seat,
+        class,
+        message,
+        retry_after,
+        jitter: jitter(),
+    }))
 }

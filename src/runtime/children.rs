@@ -27,12 +27,18 @@ impl World {
         let plan = &state.plan;
         let agent_id = plan.task(turn.task).agent;
         match self.programs.get(agent_id).cloned() {
-            None => self.post(not_reachable(turn, format!("agent '{}' cannot be reached", plan.agent(agent_id).name))),
+            None => self.post(not_reachable(
+                turn,
+                format!("agent '{}' cannot be reached", plan.agent(agent_id).name),
+            )),
             Some(Reach::Model(endpoint)) => self.call_worker(state, turn, endpoint),
             Some(Reach::Command(program, own_env)) => {
                 let cwd = workspace(plan, turn.task);
                 if let Err(error) = std::fs::create_dir_all(&cwd) {
-                    self.post(not_reachable(turn, format!("cannot make the workspace {}: {error}", cwd.display())));
+                    self.post(not_reachable(
+                        turn,
+                        format!("cannot make the workspace {}: {error}", cwd.display()),
+                    ));
                     return Ok(());
                 }
                 let input = plan.agent(agent_id).spec.input;
@@ -41,7 +47,11 @@ impl World {
                 let placeholders = Placeholders {
                     task: &plan.task(turn.task).title,
                     attempt: &turn.attempt.to_string(),
-                    prompt_file: if input == PromptInput::None { "" } else { &prompt_text },
+                    prompt_file: if input == PromptInput::None {
+                        ""
+                    } else {
+                        &prompt_text
+                    },
                     workspace: &cwd.to_string_lossy(),
                 };
                 let spawn = Spawn {
@@ -92,7 +102,10 @@ impl World {
                 _ => &[],
             });
             let targets = task_plan.target_files.iter().map(AsRef::as_ref);
-            let files = evidence::scan(&workspace(&plan, task), targets.chain(declared.map(String::as_str)));
+            let files = evidence::scan(
+                &workspace(&plan, task),
+                targets.chain(declared.map(String::as_str)),
+            );
             vec![Input::FilesScanned { task, attempt, files }]
         });
     }
@@ -106,21 +119,40 @@ impl World {
     ) -> Result<(), RunError> {
         let plan = &state.plan;
         let workspace = workspace(plan, task);
-        let Some(declared) = declared_check(plan, task, check) else { return Ok(()) };
+        let Some(declared) = declared_check(plan, task, check) else {
+            return Ok(());
+        };
         let (command, timeout, cwd) = match declared {
-            Check::Command { command, timeout, cwd, .. } => {
-                (command, *timeout, cwd.as_ref().map_or_else(|| workspace.clone(), |cwd| workspace.join(cwd)))
-            }
+            Check::Command {
+                command,
+                timeout,
+                cwd,
+                ..
+            } => (
+                command,
+                *timeout,
+                cwd.as_ref()
+                    .map_or_else(|| workspace.clone(), |cwd| workspace.join(cwd)),
+            ),
             Check::Metric { command, timeout, .. } => (command, *timeout, workspace),
             Check::FileExists { .. } => {
                 let plan = plan.clone();
                 self.blocking(move || {
-                    let Some(Check::FileExists { paths, min_bytes, contains }) = declared_check(&plan, task, check)
+                    let Some(Check::FileExists {
+                        paths,
+                        min_bytes,
+                        contains,
+                    }) = declared_check(&plan, task, check)
                     else {
                         return Vec::new();
                     };
                     let result = files_result(&workspace, paths, *min_bytes, contains.as_deref());
-                    vec![Input::CheckFinished { task, attempt, check, result }]
+                    vec![Input::CheckFinished {
+                        task,
+                        attempt,
+                        check,
+                        result,
+                    }]
                 });
                 return Ok(());
             }
@@ -172,7 +204,12 @@ impl World {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
                 self.blocking(move || {
                     let result = check_result(&plan, task, check, &exit, &path);
-                    vec![Input::CheckFinished { task, attempt, check, result }]
+                    vec![Input::CheckFinished {
+                        task,
+                        attempt,
+                        check,
+                        result,
+                    }]
                 });
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
@@ -183,7 +220,12 @@ impl World {
         let result = self.folder.spool_file(&SpoolName::Result(turn));
         let limit = plan.task(turn.task).turn_timeout;
         if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() {
-            inputs.push(Input::TurnEnded(Box::new(turn_end(turn, &exit, limit, String::new()))));
+            inputs.push(Input::TurnEnded(Box::new(turn_end(
+                turn,
+                &exit,
+                limit,
+                String::new(),
+            ))));
             return;
         }
         let out = self.folder.spool_file(&SpoolName::Out(turn));
@@ -222,19 +264,34 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: &TurnFiles
 }
 
 fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) -> TurnEnd {
-    let said = stderr.trim().lines().last().map_or_else(String::new, |line| format!(": {line}"));
+    let said = stderr
+        .trim()
+        .lines()
+        .last()
+        .map_or_else(String::new, |line| format!(": {line}"));
     let (failure, message) = match (exit.timed_out, exit.code, exit.signal) {
-        (true, _, _) => (Some(FailureClass::Timeout), Some(format!("killed after {limit}{said}"))),
+        (true, _, _) => (
+            Some(FailureClass::Timeout),
+            Some(format!("killed after {limit}{said}")),
+        ),
         (false, Some(0), _) => (None, None),
         (false, Some(code), _) => (Some(FailureClass::Unknown), Some(format!("exited {code}{said}"))),
         (false, None, signal) => {
             let signal = signal.unwrap_or_default();
-            (Some(FailureClass::Unknown), Some(format!("killed by signal {signal}{said}")))
+            (
+                Some(FailureClass::Unknown),
+                Some(format!("killed by signal {signal}{said}")),
+            )
         }
     };
     TurnEnd {
         turn,
-        exit: Exit { code: exit.code.filter(|code| *code != 0), signal: exit.signal, failure, message },
+        exit: Exit {
+            code: exit.code.filter(|code| *code != 0),
+            signal: exit.signal,
+            failure,
+            message,
+        },
         interrupted: exit.terminated && !exit.timed_out,
         output: None,
         stderr: None,
@@ -246,7 +303,11 @@ fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) ->
 }
 
 fn declared_check(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
-    plan.task(task).expectations.as_deref()?.checks.get(check as usize)
+    plan.task(task)
+        .expectations
+        .as_deref()?
+        .checks
+        .get(check as usize)
 }
 
 fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, output: &Path) -> CheckResult {
@@ -264,7 +325,11 @@ fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, outp
 fn judged(plan: &Plan, task: TaskId, check: u32, outcome: &CommandOutcome) -> CheckResult {
     match declared_check(plan, task, check) {
         Some(declared) => command_result(declared, outcome),
-        None => CheckResult { passed: false, message: "there is no such check".to_owned(), duration: Millis(0) },
+        None => CheckResult {
+            passed: false,
+            message: "there is no such check".to_owned(),
+            duration: Millis(0),
+        },
     }
 }
 
@@ -280,8 +345,16 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             jitter: jitter(),
         },
         Child::Check { task, attempt, check } => {
-            let outcome = CommandOutcome { not_started: Some(message), ..CommandOutcome::default() };
-            Input::CheckFinished { task, attempt, check, result: judged(plan, task, check, &outcome) }
+            let outcome = CommandOutcome {
+                not_started: Some(message),
+                ..CommandOutcome::default()
+            };
+            Input::CheckFinished {
+                task,
+                attempt,
+                check,
+                result: judged(plan, task, check, &outcome),
+            }
         }
         Child::Seat { task, seat } => Input::SeatFailed(Box::new(SeatFailure {
             task,

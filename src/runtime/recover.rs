@@ -44,7 +44,9 @@ pub enum RecoverError {
         journal: PathBuf,
     },
     /// Written by a newer version.
-    #[error("run '{run}' has journal format {found}, this version of quorum knows up to {FORMAT}; use a newer quorum")]
+    #[error(
+        "run '{run}' has journal format {found}, this version of quorum knows up to {FORMAT}; use a newer quorum"
+    )]
     Newer {
         /// The run.
         run: RunId,
@@ -52,7 +54,9 @@ pub enum RecoverError {
         found: u32,
     },
     /// The frozen mission is not the one that the run was started with.
-    #[error("the frozen mission {path} was changed since run '{run}' started (its digest is {found}, not {expected})")]
+    #[error(
+        "the frozen mission {path} was changed since run '{run}' started (its digest is {found}, not {expected})"
+    )]
     MissionChanged {
         /// The run.
         run: RunId,
@@ -87,11 +91,19 @@ pub enum RecoverError {
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
     let mut reader = Reader::open(&run.journal())?;
-    let never = || RecoverError::NeverStarted { run: run.id().clone(), journal: run.journal() };
+    let never = || RecoverError::NeverStarted {
+        run: run.id().clone(),
+        journal: run.journal(),
+    };
     let first = reader.next_record()?.ok_or_else(never)?;
-    let Some(Event::RunStarted(started)) = first.events.first() else { return Err(never()) };
+    let Some(Event::RunStarted(started)) = first.events.first() else {
+        return Err(never());
+    };
     if started.format > FORMAT {
-        return Err(RecoverError::Newer { run: run.id().clone(), found: started.format });
+        return Err(RecoverError::Newer {
+            run: run.id().clone(),
+            found: started.format,
+        });
     }
     let started = (**started).clone();
     let plan = Arc::new(frozen_plan(run, &started, &started.options)?);
@@ -147,7 +159,10 @@ impl Recovered {
 
 fn frozen_plan(run: &RunFolder, started: &RunStarted, options: &RunOptions) -> Result<Plan, RecoverError> {
     let path = run.mission();
-    let bytes = fs::read(&path).map_err(|source| RecoverError::Mission { path: path.clone(), source })?;
+    let bytes = fs::read(&path).map_err(|source| RecoverError::Mission {
+        path: path.clone(),
+        source,
+    })?;
     let found = Digest::of(&bytes);
     if found != started.mission_digest {
         return Err(RecoverError::MissionChanged {
@@ -159,7 +174,10 @@ fn frozen_plan(run: &RunFolder, started: &RunStarted, options: &RunOptions) -> R
     }
     let refused = |report: Report| RecoverError::MissionRefused {
         path: path.clone(),
-        message: report.render(mission::Style { color: false, ascii: true }),
+        message: report.render(mission::Style {
+            color: false,
+            ascii: true,
+        }),
     };
     let source = Source::new(path.to_string_lossy().as_ref(), bytes);
     let layers = layers_of(options).map_err(refused)?;
@@ -173,7 +191,9 @@ fn frozen_plan(run: &RunFolder, started: &RunStarted, options: &RunOptions) -> R
 /// Everything that is wrong with them.
 pub fn layers_of(options: &RunOptions) -> Result<Layers, Report> {
     let layer = |text: &Option<String>, name: &str, layer: ConfigLayer| {
-        text.as_ref().map(|text| load_config(&Source::new(name, text.as_bytes()), layer)).transpose()
+        text.as_ref()
+            .map(|text| load_config(&Source::new(name, text.as_bytes()), layer))
+            .transpose()
     };
     Ok(Layers {
         project: layer(&options.project_config, "quorum.yaml", ConfigLayer::Project)?,

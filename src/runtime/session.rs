@@ -96,7 +96,13 @@ impl Session {
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
         let world = World::new(setup.folder, setup.keeper, setup.programs, sender);
-        Self { state: setup.state, journal: setup.journal, world, inbox, observers: setup.observers }
+        Self {
+            state: setup.state,
+            journal: setup.journal,
+            world,
+            inbox,
+            observers: setup.observers,
+        }
     }
 
     /// Runs until nothing is left to do. `first` is what the session begins with: a start, a resume, a cancel.
@@ -108,14 +114,22 @@ impl Session {
         let begin = Instant::now();
         let mut heartbeat = interval_at(begin + HEARTBEAT, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let recovered = if self.state.phase == RunPhase::New { Vec::new() } else { pending_effects(&self.state) };
+        let recovered = if self.state.phase == RunPhase::New {
+            Vec::new()
+        } else {
+            pending_effects(&self.state)
+        };
 
         self.world.open()?;
         self.turn(vec![first], recovered)?;
         for observer in &mut self.observers {
             observer.on_start(&self.state);
         }
-        let limit = self.state.options.timeout.map(|timeout| begin + timeout.as_duration());
+        let limit = self
+            .state
+            .options
+            .timeout
+            .map(|timeout| begin + timeout.as_duration());
         let mut stops = 0;
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
@@ -177,7 +191,9 @@ impl Session {
                 }
                 continue;
             }
-            sync |= events.iter().any(|event| !matches!(event, Event::AgentSpawned { .. }));
+            sync |= events
+                .iter()
+                .any(|event| !matches!(event, Event::AgentSpawned { .. }));
             let seq = self.journal.next_seq();
             self.journal.push(now, input.name(), &events)?;
             for event in &events {
@@ -221,7 +237,11 @@ impl Session {
         }
         let outcome = engine::outcome(&self.state);
         Ok(Ending {
-            ended: Ended { outcome: outcome.class, conditions: outcome.conditions, allowed: outcome.allowed },
+            ended: Ended {
+                outcome: outcome.class,
+                conditions: outcome.conditions,
+                allowed: outcome.allowed,
+            },
             offset: self.journal.offset(),
             next_seq: self.journal.next_seq(),
             state: self.state,

@@ -33,7 +33,10 @@ impl ClaimedUsage {
     /// Missing or negative usage is unknown, never free.
     pub fn as_usage(&self) -> Usage {
         let known = |tokens: Option<i64>| tokens.and_then(|tokens| u64::try_from(tokens).ok());
-        Usage { input_tokens: known(self.input_tokens), output_tokens: known(self.output_tokens) }
+        Usage {
+            input_tokens: known(self.input_tokens),
+            output_tokens: known(self.output_tokens),
+        }
     }
 }
 
@@ -67,7 +70,9 @@ pub(super) fn seal(path: &Path) -> Sealed {
 }
 
 fn try_seal(path: &Path) -> io::Result<Option<FileRef>> {
-    let Some(mut file) = open_regular(path)? else { return Ok(None) };
+    let Some(mut file) = open_regular(path)? else {
+        return Ok(None);
+    };
     let mut hasher = Hasher::default();
     let mut buffer = vec![0; 64 * 1024];
     let mut len = 0;
@@ -83,7 +88,10 @@ fn try_seal(path: &Path) -> io::Result<Option<FileRef>> {
         return Ok(None);
     }
     file.sync_all()?;
-    Ok(Some(FileRef { len, digest: hasher.finish() }))
+    Ok(Some(FileRef {
+        len,
+        digest: hasher.finish(),
+    }))
 }
 
 /// Opens a regular file without following a link and without waiting for a FIFO; `None` if there is nothing.
@@ -113,14 +121,18 @@ pub(super) fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>
         }
         Sealed::File(file) => file,
     };
-    let text = read_head(path, LARGEST_RESULT).map_err(|error| format!("the result file cannot be read: {error}"))?;
-    let claims = serde_json::from_str(&text).map_err(|error| format!("the result file is not what it should be: {error}"))?;
+    let text = read_head(path, LARGEST_RESULT)
+        .map_err(|error| format!("the result file cannot be read: {error}"))?;
+    let claims = serde_json::from_str(&text)
+        .map_err(|error| format!("the result file is not what it should be: {error}"))?;
     Ok(Some((file, claims)))
 }
 
 /// The first `most` bytes of a file as text; empty if there is none.
 pub(super) fn read_head(path: &Path, most: u64) -> io::Result<String> {
-    let Some(file) = open_regular(path)? else { return Ok(String::new()) };
+    let Some(file) = open_regular(path)? else {
+        return Ok(String::new());
+    };
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -129,7 +141,9 @@ pub(super) fn read_head(path: &Path, most: u64) -> io::Result<String> {
 /// The last `most` bytes of a file as text; empty if there is none.
 pub(super) fn read_tail(path: &Path, most: u64) -> io::Result<String> {
     use std::io::{Seek, SeekFrom};
-    let Some(mut file) = open_regular(path)? else { return Ok(String::new()) };
+    let Some(mut file) = open_regular(path)? else {
+        return Ok(String::new());
+    };
     let len = file.metadata()?.len();
     file.seek(SeekFrom::Start(len.saturating_sub(most)))?;
     let mut bytes = Vec::new();
@@ -146,11 +160,16 @@ pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: u64
         let path = run.spool_file(&SpoolName::Result(turn));
         check(&path, result)?;
         let text = read_head(&path, LARGEST_RESULT)?;
-        if let Some(claimed) = serde_json::from_str::<ResultClaims>(&text).ok().and_then(|claims| claims.output) {
+        if let Some(claimed) = serde_json::from_str::<ResultClaims>(&text)
+            .ok()
+            .and_then(|claims| claims.output)
+        {
             return Ok(claimed);
         }
     }
-    let Some(stdout) = &output.stdout else { return Ok(String::new()) };
+    let Some(stdout) = &output.stdout else {
+        return Ok(String::new());
+    };
     let path = run.spool_file(&SpoolName::Out(turn));
     check(&path, stdout)?;
     read_head(&path, most)
@@ -159,6 +178,9 @@ pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: u64
 fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
     match try_seal(path)? {
         Some(found) if found == *expected => Ok(()),
-        _ => Err(io::Error::other(format!("{} is not what was recorded", path.display()))),
+        _ => Err(io::Error::other(format!(
+            "{} is not what was recorded",
+            path.display()
+        ))),
     }
 }

@@ -28,7 +28,11 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
     }
     if !plan.target_files.is_empty() {
         let files: Vec<&str> = plan.target_files.iter().map(AsRef::as_ref).collect();
-        let _ = write!(prompt, "\nFiles that must exist and have content when you are done: {}\n", files.join(", "));
+        let _ = write!(
+            prompt,
+            "\nFiles that must exist and have content when you are done: {}\n",
+            files.join(", ")
+        );
     }
     upstream(&mut prompt, run, state, task);
     feedback(&mut prompt, state, task);
@@ -45,14 +49,20 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
         let done = state.task(*dependency);
         let _ = write!(prompt, "\n### {}\n", state.plan.task(*dependency).title);
         if done.flag == Some(QualityFlag::BelowThreshold) {
-            let score = done.points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
+            let score = done
+                .points
+                .map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
             let _ = writeln!(prompt, "[ACCEPTED BELOW QUALITY BAR, {score}]");
         }
         if index >= UPSTREAM_QUOTED {
             prompt.push_str("(output left out: too many earlier tasks to quote them all)\n");
             continue;
         }
-        let turn = TurnId { task: *dependency, attempt: done.attempt, turn: done.turn };
+        let turn = TurnId {
+            task: *dependency,
+            attempt: done.attempt,
+            turn: done.turn,
+        };
         match read_output(run, turn, &done.output, 4 * UPSTREAM_CHARS as u64) {
             Ok(text) if text.trim().is_empty() => prompt.push_str("(no output)\n"),
             Ok(text) => prompt.push_str(&fence("output of an earlier task", &text, UPSTREAM_CHARS)),
@@ -65,7 +75,9 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
 
 fn feedback(prompt: &mut String, state: &State, task: TaskId) {
     let current = state.task(task);
-    let Some((last, earlier)) = current.feedback.split_last() else { return };
+    let Some((last, earlier)) = current.feedback.split_last() else {
+        return;
+    };
     let _ = match current.kind {
         AttemptKind::Fix => write!(
             prompt,
@@ -88,7 +100,9 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
 }
 
 fn describe(prompt: &mut String, feedback: &Feedback) {
-    let score = feedback.points.map_or_else(String::new, |points| format!(", {points} of 100 points"));
+    let score = feedback
+        .points
+        .map_or_else(String::new, |points| format!(", {points} of 100 points"));
     let what = match feedback.cause {
         Some(Cause::Unparsed) => "no score could be read from the review".to_owned(),
         _ => format!("failed at stage '{}'{score}", feedback.stage.as_str()),
@@ -96,10 +110,20 @@ fn describe(prompt: &mut String, feedback: &Feedback) {
     let _ = write!(prompt, "\nAttempt {}: {what}\n", feedback.attempt);
     for dimension in &feedback.dimensions {
         let score = dimension.points.score().round_dp(2).normalize();
-        let _ = writeln!(prompt, "- {}: {score} of 5. {}", dimension.dimension, dimension.reasoning.trim());
+        let _ = writeln!(
+            prompt,
+            "- {}: {score} of 5. {}",
+            dimension.dimension,
+            dimension.reasoning.trim()
+        );
     }
     for finding in &feedback.findings {
-        let _ = writeln!(prompt, "- [{}] {}", finding.severity.as_str(), finding.description.trim());
+        let _ = writeln!(
+            prompt,
+            "- [{}] {}",
+            finding.severity.as_str(),
+            finding.description.trim()
+        );
         if let Some(evidence) = &finding.evidence {
             prompt.push_str(&fence("what the reviewer wrote", evidence, EVIDENCE_CHARS));
         }

@@ -77,10 +77,17 @@ impl Programs {
                 Ok(reach) => {
                     found.insert(id, reach);
                 }
-                Err(problem) => problems.push(EnvironmentProblem { agent: agent.name.to_string(), problem }),
+                Err(problem) => problems.push(EnvironmentProblem {
+                    agent: agent.name.to_string(),
+                    problem,
+                }),
             }
         }
-        if problems.is_empty() { Ok(Self(found)) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(Self(found))
+        } else {
+            Err(problems)
+        }
     }
 
     pub(super) fn get(&self, agent: AgentId) -> Option<&Reach> {
@@ -95,11 +102,15 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder).map_err(|error| error.to_string())?;
             let expanded = agent.spec.env.iter().map(|(name, text)| {
-                expand(text, variable).map(|value| (name.clone(), value)).map_err(|error| error.to_string())
+                expand(text, variable)
+                    .map(|value| (name.clone(), value))
+                    .map_err(|error| error.to_string())
             });
             Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
         }
-        Adapter::Openai => Endpoint::of(agent, variable).map(Reach::Model).map_err(|error| error.to_string()),
+        Adapter::Openai => Endpoint::of(agent, variable)
+            .map(Reach::Model)
+            .map_err(|error| error.to_string()),
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }
@@ -149,7 +160,9 @@ impl World {
 
     /// Tells the keeper where exits are recorded.
     pub fn open(&mut self) -> Result<(), RunError> {
-        self.send(&Command::Open { exits_log: self.folder.exits() })
+        self.send(&Command::Open {
+            exits_log: self.folder.exits(),
+        })
     }
 
     /// The keeper's next event. Cancel safe.
@@ -165,7 +178,10 @@ impl World {
         let prompt = worker_prompt::compose(&self.folder, state, turn.task);
         let path = self.folder.spool_file(&SpoolName::Prompt(turn));
         write_file(&path, prompt.as_bytes())?;
-        Ok(Input::PromptReady { turn, digest: Some(Digest::of(prompt.as_bytes())) })
+        Ok(Input::PromptReady {
+            turn,
+            digest: Some(Digest::of(prompt.as_bytes())),
+        })
     }
 
     /// Performs an effect whose record is durable.
@@ -178,23 +194,58 @@ impl World {
             return Ok(());
         }
         match effect {
-            Effect::RunTurn { not_before: Some(at), turn } => {
-                self.later(at, Effect::RunTurn { not_before: None, turn });
+            Effect::RunTurn {
+                not_before: Some(at),
+                turn,
+            } => {
+                self.later(
+                    at,
+                    Effect::RunTurn {
+                        not_before: None,
+                        turn,
+                    },
+                );
             }
-            Effect::CallSeat { not_before: Some(at), task, seat, agent, strict } => {
-                self.later(at, Effect::CallSeat { not_before: None, task, seat, agent, strict });
+            Effect::CallSeat {
+                not_before: Some(at),
+                task,
+                seat,
+                agent,
+                strict,
+            } => {
+                self.later(
+                    at,
+                    Effect::CallSeat {
+                        not_before: None,
+                        task,
+                        seat,
+                        agent,
+                        strict,
+                    },
+                );
             }
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
-            Effect::CallSeat { task, seat, agent, strict, .. } => self.call_seat(state, task, seat, agent, strict),
+            Effect::CallSeat {
+                task,
+                seat,
+                agent,
+                strict,
+                ..
+            } => self.call_seat(state, task, seat, agent, strict),
             Effect::PreparePrompt(_) | Effect::StopAll => {}
         }
         Ok(())
     }
 
     /// Starts a child of the keeper.
-    pub(super) fn spawn(&mut self, plan: &std::sync::Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
+    pub(super) fn spawn(
+        &mut self,
+        plan: &std::sync::Arc<Plan>,
+        child: Child,
+        mut spawn: Spawn,
+    ) -> Result<(), RunError> {
         spawn.key = self.next_key;
         spawn.grace_ms = GRACE_MS;
         self.next_key += 1;
@@ -203,7 +254,11 @@ impl World {
         match self.keeper.send(&Command::Spawn(spawn)) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                 // It can never be started: that is the child's failure, not the run's.
-                let event = keeper::Event::SpawnFailed { key, errno: None, message: error.to_string() };
+                let event = keeper::Event::SpawnFailed {
+                    key,
+                    errno: None,
+                    message: error.to_string(),
+                };
                 let mut inputs = Vec::new();
                 self.take(event, &mut inputs);
                 inputs.into_iter().for_each(|input| self.post(input));
@@ -278,7 +333,11 @@ impl World {
         }
         let keys: Vec<u64> = self.children.keys().copied().collect();
         for key in keys {
-            let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) { GRACE_MS } else { 0 };
+            let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) {
+                GRACE_MS
+            } else {
+                0
+            };
             self.send(&Command::Terminate { key, grace_ms })?;
         }
         Ok(())
@@ -317,7 +376,10 @@ pub(super) fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
 
 /// Writes a file of the spool.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    std::fs::write(path, bytes).map_err(|source| RunError::Spool { path: path.to_owned(), source })
+    std::fs::write(path, bytes).map_err(|source| RunError::Spool {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// Randomness for a back-off, 0 to 1000. The clock is random enough to keep callers apart.

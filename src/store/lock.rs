@@ -174,7 +174,10 @@ mod tests {
         // The path is free now; who takes it holds the file that others will see.
         let second = Lock::take(&path, "run", None).unwrap();
         drop(first);
-        assert!(matches!(Lock::take(&path, "run", None), Err(LockError::Held { .. })));
+        assert!(matches!(
+            Lock::take(&path, "run", None),
+            Err(LockError::Held { .. })
+        ));
         drop(second);
     }
 }

@@ -81,9 +81,7 @@ fn links_and_pipes_are_refused_as_files() {
             scene.send(&quorum::keeper::Command::Spawn(spawn));
             match scene.event() {
                 Event::SpawnFailed {
-                    key: failed,
-                    message,
-                    ..
+                    key: failed, message, ..
                 } => {
                     assert_eq!(failed, key);
                     assert!(message.contains(&format!("/{name}`")), "{message}");
@@ -106,10 +104,7 @@ fn links_and_pipes_are_refused_as_files() {
 fn the_environment_is_what_was_given() {
     let mut scene = Scene::new();
     let mut spawn = scene.program(&["/usr/bin/env", "-0"]);
-    spawn.env = vec![
-        ("A".into(), "1 = 2\n".into()),
-        ("EMPTY".into(), String::new()),
-    ];
+    spawn.env = vec![("A".into(), "1 = 2\n".into()), ("EMPTY".into(), String::new())];
     let (key, out) = (spawn.key, spawn.stdout.clone().unwrap());
     scene.run(spawn);
     let text = fs::read_to_string(out).unwrap();
@@ -146,10 +141,7 @@ fn signals_are_as_in_a_fresh_process() {
     // The C library's posix_spawn ignores the two signals that it keeps to itself.
     let reserved = 0x1_8000_0000;
     for field in ["SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", "SigCgt:"] {
-        let mask = status
-            .lines()
-            .find_map(|line| line.strip_prefix(field))
-            .unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
         assert_eq!(mask & !reserved, 0, "{field} {mask:x}");
     }

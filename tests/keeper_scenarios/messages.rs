@@ -49,11 +49,7 @@ fn what_cannot_be_started_is_refused() {
         let wanted = spawn.key;
         scene.send(&Command::Spawn(spawn));
         match scene.event() {
-            Event::SpawnFailed {
-                key,
-                errno,
-                message,
-            } => {
+            Event::SpawnFailed { key, errno, message } => {
                 assert_eq!(key, wanted);
                 assert_eq!(
                     errno.map(|errno| Error::from_raw_os_error(errno).kind()),
@@ -69,12 +65,7 @@ fn what_cannot_be_started_is_refused() {
             "{text}: an empty output was left"
         );
     }
-    assert!(
-        read_exits(&scene.path("exits.log"))
-            .unwrap()
-            .records
-            .is_empty()
-    );
+    assert!(read_exits(&scene.path("exits.log")).unwrap().records.is_empty());
 }
 
 fn nothing_starts_before_exits_can_be_recorded() {

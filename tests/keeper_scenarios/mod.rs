@@ -34,9 +34,7 @@ pub fn main() -> ExitCode {
         let follows = at.checked_sub(1).map(|before| arguments[before].as_str());
         !arguments[at].starts_with('-') && follows != Some("--test-threads")
     };
-    let filter = (0..arguments.len())
-        .find(is_filter)
-        .map(|at| &arguments[at]);
+    let filter = (0..arguments.len()).find(is_filter).map(|at| &arguments[at]);
     let all = [
         endings::SCENARIOS,
         files::SCENARIOS,

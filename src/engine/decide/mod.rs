@@ -24,6 +24,7 @@ use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
+pub(super) use stages::bar;
 
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]

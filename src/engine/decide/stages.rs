@@ -2,7 +2,7 @@
 //!
 //! Each stage either leads to the next at once or asks the world for something and goes on when it comes back.
 
-use crate::domain::{AgentId, Cause, Finding, Severity, Stage, Status, TaskId, Verdict};
+use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, TaskId, Verdict};
 use crate::engine::event::{CheckResult, Event, FileFact, StageReport};
 use crate::engine::state::State;
 use crate::judging::eligibility::{reviewers, seat_agents};
@@ -66,6 +66,18 @@ pub(super) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
         (Some(agent), _) => JudgedBy::Evaluation(vec![agent]),
         (None, Review::Required) => JudgedBy::Evaluation(Vec::new()),
         (None, _) => JudgedBy::Nobody,
+    }
+}
+
+/// What the task's score must reach; `None` where no score decides about it.
+pub(in crate::engine) fn bar(state: &State, id: TaskId) -> Option<Bar> {
+    match judged_by(state, id) {
+        JudgedBy::Panel(_) => {
+            let expectations = state.plan.task(id).expectations.as_deref();
+            expectations.and_then(|e| e.panel.as_ref()).map(|panel| panel.bar)
+        }
+        JudgedBy::Evaluation(_) => Some(state.plan.rules.eval_bar),
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => None,
     }
 }
 

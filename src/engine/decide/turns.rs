@@ -84,7 +84,9 @@ pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Ve
         (false, false) => 0,
     };
     let pause = pause_before_retry(running.failed_requests, *retry_after, *jitter);
-    if let Some(pause) = pause.filter(|_| running.failed_requests < allowed && state.phase == RunPhase::Running) {
+    if let Some(pause) =
+        pause.filter(|_| running.failed_requests < allowed && state.phase == RunPhase::Running)
+    {
         let not_before = now.plus(pause);
         return vec![Event::TurnRequestFailed {
             turn: *turn,

@@ -39,7 +39,10 @@ impl Random {
 fn random_mission(random: &mut Random) -> String {
     let n = 1 + random.below(9);
     let mut yaml = String::from("name: random\nagents:\n  w1: {run: [/bin/true]}\n");
-    yaml.push_str(random.pick(&["  w2: {run: [/bin/true], input: none}\n", "  w2: {run: [/bin/true], maxConcurrent: 1}\n"]));
+    yaml.push_str(random.pick(&[
+        "  w2: {run: [/bin/true], input: none}\n",
+        "  w2: {run: [/bin/true], maxConcurrent: 1}\n",
+    ]));
     for judge in 0..random.below(4) {
         let _ = writeln!(yaml, "  j{judge}: {{run: [/bin/true], role: reviewer}}");
     }
@@ -58,10 +61,29 @@ fn random_mission(random: &mut Random) -> String {
     }
     yaml.push_str("tasks:\n");
     for task in 0..n {
-        let _ = write!(yaml, "  - {{title: t{task}, assignTo: {}", random.pick(&["w1", "w2"]));
-        let dependencies: Vec<String> = (0..task).filter(|_| random.chance(25)).map(|d| format!("t{d}")).collect();
-        let _ = write!(yaml, ", dependsOn: [{}], priority: {}", dependencies.join(", "), 1 + random.below(3));
-        yaml.push_str(random.pick(&["", "", ", targetFiles: [a]", ", exclusive: true", ", review: none", ", review: required"]));
+        let _ = write!(
+            yaml,
+            "  - {{title: t{task}, assignTo: {}",
+            random.pick(&["w1", "w2"])
+        );
+        let dependencies: Vec<String> = (0..task)
+            .filter(|_| random.chance(25))
+            .map(|d| format!("t{d}"))
+            .collect();
+        let _ = write!(
+            yaml,
+            ", dependsOn: [{}], priority: {}",
+            dependencies.join(", "),
+            1 + random.below(3)
+        );
+        yaml.push_str(random.pick(&[
+            "",
+            "",
+            ", targetFiles: [a]",
+            ", exclusive: true",
+            ", review: none",
+            ", review: required",
+        ]));
         yaml.push_str(random.pick(&[
             "",
             "",
@@ -69,7 +91,13 @@ fn random_mission(random: &mut Random) -> String {
             ", expectations: [{type: llm_review, criteria: c}]",
             ", expectations: [{type: test, command: x}, {type: llm_review, criteria: c, reviewers: 2}]",
         ]));
-        yaml.push_str(random.pick(&["", "", ", onExhausted: accept", ", onExhausted: fail", ", maxAttempts: 2"]));
+        yaml.push_str(random.pick(&[
+            "",
+            "",
+            ", onExhausted: accept",
+            ", onExhausted: fail",
+            ", maxAttempts: 2",
+        ]));
         yaml.push_str("}\n");
     }
     if n > 1 && random.chance(60) {
@@ -78,15 +106,25 @@ fn random_mission(random: &mut Random) -> String {
         let _ = writeln!(
             yaml,
             "qualityGates:\n  - {{name: g, afterTasks: [t{after}], blocksTasks: [t{blocked}]{}}}",
-            random.pick(&["", ", minScore: 4", ", requireAllPassed: true", ", minScore: 2, onFail: halt", ", acceptBelowThreshold: true"]),
+            random.pick(&[
+                "",
+                ", minScore: 4",
+                ", requireAllPassed: true",
+                ", minScore: 2, onFail: halt",
+                ", acceptBelowThreshold: true"
+            ]),
         );
     }
     yaml
 }
 
 fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
-    let class = [FailureClass::Unknown, FailureClass::Timeout, FailureClass::ProviderAuth, FailureClass::RateLimited]
-        [random.below(4)];
+    let class = [
+        FailureClass::Unknown,
+        FailureClass::Timeout,
+        FailureClass::ProviderAuth,
+        FailureClass::RateLimited,
+    ][random.below(4)];
     match effect {
         Effect::RunTurn { .. } if random.chance(8) => Answer::NeverStarted(class),
         Effect::RunTurn { .. } if random.chance(15) => Answer::AgentFailed(class),
@@ -110,7 +148,11 @@ fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         ..options()
     };
     let mut simulation = Simulation::new(&yaml, options.clone());
-    let stop_after = if random.chance(25) { random.below(30) } else { usize::MAX };
+    let stop_after = if random.chance(25) {
+        random.below(30)
+    } else {
+        usize::MAX
+    };
     let mut steps = 0;
     while !simulation.todo.is_empty() {
         if steps == stop_after {
@@ -129,7 +171,10 @@ fn really_ok(state: &State, options: &RunOptions) -> bool {
     let tasks_ok = state.tasks.iter().all(|task| {
         let flag = task.flag;
         task.status == Status::Done
-            && matches!(flag, Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed))
+            && matches!(
+                flag,
+                Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed)
+            )
             && !(options.strict && flag == Some(QualityFlag::Unreviewed))
             && !task.indeterminate
     });

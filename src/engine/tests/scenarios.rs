@@ -28,15 +28,24 @@ fn class(simulation: &Simulation) -> OutcomeClass {
 }
 
 fn attempts(simulation: &Simulation) -> Vec<AttemptKind> {
-    let planned = simulation.journal.iter().flatten().filter_map(|event| match event {
-        Event::AttemptPlanned { kind, .. } => Some(*kind),
-        _ => None,
-    });
+    let planned = simulation
+        .journal
+        .iter()
+        .flatten()
+        .filter_map(|event| match event {
+            Event::AttemptPlanned { kind, .. } => Some(*kind),
+            _ => None,
+        });
     std::iter::once(AttemptKind::Execute).chain(planned).collect()
 }
 
 fn count(simulation: &Simulation, wanted: impl Fn(&Event) -> bool) -> usize {
-    simulation.journal.iter().flatten().filter(|event| wanted(event)).count()
+    simulation
+        .journal
+        .iter()
+        .flatten()
+        .filter(|event| wanted(event))
+        .count()
 }
 
 const CHECKED: &str = "tasks:\n  - {title: t, assignTo: w, expectations: [{type: test, command: x}]}\n";
@@ -63,7 +72,9 @@ fn three_retries_with_two_fixes_each_are_twelve_attempts() {
     let simulation = run(CHECKED, failing_checks);
     assert_eq!(
         attempts(&simulation),
-        [Execute, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix]
+        [
+            Execute, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix
+        ]
     );
     assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Quality));
     assert_eq!(class(&simulation), OutcomeClass::TaskFailed);
@@ -80,7 +91,11 @@ fn an_agent_that_fails_is_retried_without_fixes() {
 
 #[test]
 fn some_failures_cannot_be_helped_by_trying_again() {
-    for class in [FailureClass::ProviderAuth, FailureClass::ProviderSpendLimit, FailureClass::PolicyBlocked] {
+    for class in [
+        FailureClass::ProviderAuth,
+        FailureClass::ProviderSpendLimit,
+        FailureClass::PolicyBlocked,
+    ] {
         let simulation = run(CHECKED, move |_, _| Answer::AgentFailed(class));
         assert_eq!(attempts(&simulation).len(), 1, "{class:?}");
         assert_eq!(statuses(&simulation.state), [Status::Failed]);
@@ -93,7 +108,11 @@ fn a_spawn_that_fails_before_the_process_exists_is_repeated_once() {
     let script = |state: &crate::engine::State, effect: &Effect| match effect {
         Effect::RunTurn { .. } => {
             tries.set(tries.get() + 1);
-            if tries.get() == 1 { Answer::NeverStarted(FailureClass::Unknown) } else { Answer::Finished }
+            if tries.get() == 1 {
+                Answer::NeverStarted(FailureClass::Unknown)
+            } else {
+                Answer::Finished
+            }
         }
         other => good(state, other),
     };
@@ -107,7 +126,10 @@ fn an_evaluation_gets_one_rework_and_is_then_accepted_honestly() {
     let simulation = run(EVALUATED, scores(40));
     assert_eq!(attempts(&simulation), [AttemptKind::Execute, AttemptKind::Fix]);
     assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::BelowThreshold));
-    assert_eq!(count(&simulation, |event| matches!(event, Event::ForceAccepted { .. })), 1);
+    assert_eq!(
+        count(&simulation, |event| matches!(event, Event::ForceAccepted { .. })),
+        1
+    );
     let verdicts = |event: &Event| matches!(event, Event::StageVerdict(r) if r.stage == Stage::Judge);
     assert_eq!(count(&simulation, verdicts), 2, "the last attempt is judged too");
     assert_eq!(class(&simulation), OutcomeClass::BelowThreshold);
@@ -128,12 +150,23 @@ fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
     });
     let asked = count(&simulation, |event| matches!(event, Event::SeatRequested { .. }));
     let strict = |event: &Event| matches!(event, Event::SeatRequested { strict: Some(_), .. });
-    assert_eq!((asked, count(&simulation, strict)), (4, 2), "one strict reprompt for each of two attempts");
-    assert_eq!(count(&simulation, |event| matches!(event, Event::EvalUnparsed { .. })), 2);
+    assert_eq!(
+        (asked, count(&simulation, strict)),
+        (4, 2),
+        "one strict reprompt for each of two attempts"
+    );
+    assert_eq!(
+        count(&simulation, |event| matches!(event, Event::EvalUnparsed { .. })),
+        2
+    );
     assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::BelowThreshold));
     assert_eq!(simulation.state.tasks[0].points, None);
     assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
-    assert!(outcome(&simulation.state).conditions.contains(&OutcomeClass::BelowThreshold));
+    assert!(
+        outcome(&simulation.state)
+            .conditions
+            .contains(&OutcomeClass::BelowThreshold)
+    );
 }
 
 #[test]
@@ -180,7 +213,12 @@ fn one_seat_of_three_is_enough_and_says_so() {
     });
     let report = report.unwrap();
     assert_eq!(report.verdict, Verdict::Pass);
-    assert!(report.findings.iter().any(|finding| finding.description.starts_with("single reviewer")));
+    assert!(
+        report
+            .findings
+            .iter()
+            .any(|finding| finding.description.starts_with("single reviewer"))
+    );
 }
 
 #[test]
@@ -195,13 +233,19 @@ fn nobody_reviews_their_own_work() {
         simulation.run(good);
         assert_eq!(simulation.state.tasks[0].flag, flag, "{review}");
         assert_eq!(outcome(&simulation.state).class, class, "{review}");
-        assert_eq!(count(&simulation, |event| matches!(event, Event::SeatRequested { .. })), 0);
+        assert_eq!(
+            count(&simulation, |event| matches!(event, Event::SeatRequested { .. })),
+            0
+        );
     }
 }
 
 #[test]
 fn without_evaluation_everything_is_unreviewed_and_checks_still_hold() {
-    let no_eval = RunOptions { no_eval: true, ..options() };
+    let no_eval = RunOptions {
+        no_eval: true,
+        ..options()
+    };
     for (tasks, flag) in [
         (PANEL, QualityFlag::Unreviewed),
         (EVALUATED, QualityFlag::Unreviewed),
@@ -215,7 +259,10 @@ fn without_evaluation_everything_is_unreviewed_and_checks_still_hold() {
     let mut simulation = Simulation::new(&mission(CHECKED), no_eval.clone());
     simulation.run(failing_checks);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
-    let strict = RunOptions { strict: true, ..no_eval };
+    let strict = RunOptions {
+        strict: true,
+        ..no_eval
+    };
     let mut simulation = Simulation::new(&mission(PANEL), strict);
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
@@ -228,9 +275,15 @@ fn missing_files_are_rejected_before_any_judge_and_never_accepted() {
         Effect::ScanFiles { .. } => Answer::Files(None, 0),
         other => good(state, other),
     });
-    assert_eq!(count(&simulation, |event| matches!(event, Event::SeatRequested { .. })), 0);
+    assert_eq!(
+        count(&simulation, |event| matches!(event, Event::SeatRequested { .. })),
+        0
+    );
     assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Hollow));
-    assert_eq!(simulation.state.tasks[0].points.map(|points| points.to_f64()), Some(20.0));
+    assert_eq!(
+        simulation.state.tasks[0].points.map(|points| points.to_f64()),
+        Some(20.0)
+    );
 }
 
 #[test]
@@ -249,8 +302,16 @@ fn no_progress_ends_the_attempts() {
             _ => Answer::Finished,
         }
     };
-    assert_eq!(attempts(&run(tasks, script(false))).len(), 2, "the same files failed the same check twice");
-    assert_eq!(attempts(&run(tasks, script(true))).len(), 12, "the files changed every time");
+    assert_eq!(
+        attempts(&run(tasks, script(false))).len(),
+        2,
+        "the same files failed the same check twice"
+    );
+    assert_eq!(
+        attempts(&run(tasks, script(true))).len(),
+        12,
+        "the files changed every time"
+    );
 }
 
 #[test]
@@ -259,32 +320,59 @@ fn dependents_wait_for_rework_and_fail_with_their_dependency() {
                  assignTo: w, dependsOn: [a], review: none}\n  - {title: c, assignTo: w, dependsOn: [b], review: none}\n";
     let simulation = run(tasks, failing_checks);
     assert_eq!(statuses(&simulation.state), [Status::Failed; 3]);
-    let modes: Vec<_> = simulation.state.tasks.iter().map(|task| task.mode.unwrap()).collect();
-    assert_eq!(modes, [FailureMode::Quality, FailureMode::Cascade, FailureMode::Cascade]);
-    assert!(simulation.turns.iter().all(|turn| turn.task == TaskId(0)), "no dependent ever started");
+    let modes: Vec<_> = simulation
+        .state
+        .tasks
+        .iter()
+        .map(|task| task.mode.unwrap())
+        .collect();
+    assert_eq!(
+        modes,
+        [FailureMode::Quality, FailureMode::Cascade, FailureMode::Cascade]
+    );
+    assert!(
+        simulation.turns.iter().all(|turn| turn.task == TaskId(0)),
+        "no dependent ever started"
+    );
 }
 
 const GATED: &str = "tasks:\n  - {title: a, assignTo: w}\n  - {title: b, assignTo: w, review: none}\n";
 
 fn gated(gate: &str, script: impl FnMut(&crate::engine::State, &Effect) -> Answer) -> Simulation {
-    run(&format!("{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b]{gate}}}\n"), script)
+    run(
+        &format!("{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b]{gate}}}\n"),
+        script,
+    )
 }
 
 #[test]
 fn a_gate_holds_what_it_blocks() {
     let passed = gated(", minScore: 4.0", scores(80));
-    assert_eq!((class(&passed), statuses(&passed.state)[1]), (OutcomeClass::Ok, Status::Done));
+    assert_eq!(
+        (class(&passed), statuses(&passed.state)[1]),
+        (OutcomeClass::Ok, Status::Done)
+    );
     let failed = gated(", minScore: 4.0", scores(79));
-    assert_eq!((class(&failed), statuses(&failed.state)[1]), (OutcomeClass::GateFailed, Status::Pending));
+    assert_eq!(
+        (class(&failed), statuses(&failed.state)[1]),
+        (OutcomeClass::GateFailed, Status::Pending)
+    );
     assert!(failed.state.is_unfinished());
-    assert_eq!(count(&failed, |event| matches!(event, Event::GateEvaluated { .. })), 1);
+    assert_eq!(
+        count(&failed, |event| matches!(event, Event::GateEvaluated { .. })),
+        1
+    );
 }
 
 #[test]
 fn a_gate_is_not_passed_by_work_below_the_bar() {
     let simulation = gated("", scores(50));
     assert_eq!(class(&simulation), OutcomeClass::GateFailed);
-    assert!(outcome(&simulation.state).conditions.contains(&OutcomeClass::BelowThreshold));
+    assert!(
+        outcome(&simulation.state)
+            .conditions
+            .contains(&OutcomeClass::BelowThreshold)
+    );
     let accepted = gated(", acceptBelowThreshold: true", scores(50));
     assert_eq!(class(&accepted), OutcomeClass::BelowThreshold);
 }
@@ -292,12 +380,23 @@ fn a_gate_is_not_passed_by_work_below_the_bar() {
 #[test]
 fn a_gate_without_any_score_fails_a_min_score() {
     let mut simulation = Simulation::new(
-        &mission(&format!("{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b], minScore: 3}}\n")),
-        RunOptions { no_eval: true, ..options() },
+        &mission(&format!(
+            "{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b], minScore: 3}}\n"
+        )),
+        RunOptions {
+            no_eval: true,
+            ..options()
+        },
     );
     simulation.run(good);
     assert_eq!(class(&simulation), OutcomeClass::GateFailed);
-    let reason = simulation.state.gates[0].result.as_ref().unwrap().reason.clone().unwrap();
+    let reason = simulation.state.gates[0]
+        .result
+        .as_ref()
+        .unwrap()
+        .reason
+        .clone()
+        .unwrap();
     assert!(reason.contains("reviews are switched off"), "{reason}");
 }
 
@@ -324,7 +423,13 @@ fn a_halting_gate_stops_what_it_does_not_block() {
                  blocksTasks: [b], minScore: 5, onFail: HALT}\n";
     for (policy, third) in [("halt", Status::Pending), ("continue", Status::Done)] {
         let yaml = mission(&tasks.replace("HALT", policy));
-        let mut simulation = Simulation::new(&yaml, RunOptions { jobs: Some(1), ..options() });
+        let mut simulation = Simulation::new(
+            &yaml,
+            RunOptions {
+                jobs: Some(1),
+                ..options()
+            },
+        );
         simulation.run(scores(80));
         assert_eq!(class(&simulation), OutcomeClass::GateFailed);
         assert_eq!(statuses(&simulation.state)[2], third, "{policy}");
@@ -345,7 +450,10 @@ fn the_mission_threshold_weighs_by_priority() {
     assert_eq!(class(&run(&tasks("3.75"), script)), OutcomeClass::Ok);
     let missed = run(&tasks("3.8"), script);
     assert_eq!(class(&missed), OutcomeClass::BelowThreshold);
-    assert_eq!(count(&missed, |event| matches!(event, Event::ThresholdFailed { .. })), 1);
+    assert_eq!(
+        count(&missed, |event| matches!(event, Event::ThresholdFailed { .. })),
+        1
+    );
 }
 
 #[test]
@@ -355,7 +463,10 @@ fn an_exclusive_task_runs_alone() {
     let simulation = run(tasks, |state, effect| {
         if let Effect::RunTurn { turn, .. } = effect {
             let holders = state.tasks.iter().filter(|task| task.holds_slot()).count();
-            assert!(turn.task != TaskId(1) || holders == 1, "the exclusive task is not alone");
+            assert!(
+                turn.task != TaskId(1) || holders == 1,
+                "the exclusive task is not alone"
+            );
         }
         good(state, effect)
     });
@@ -393,7 +504,10 @@ fn late_and_foreign_inputs_mean_nothing() {
             simulation.todo = [effect.clone()].into();
             let stale = !todo.contains(effect);
             simulation.perform(0, &mut good);
-            assert!(!stale || simulation.journal.len() == records, "{effect:?} counted twice");
+            assert!(
+                !stale || simulation.journal.len() == records,
+                "{effect:?} counted twice"
+            );
         }
         simulation.todo = todo;
     }
@@ -403,9 +517,14 @@ fn late_and_foreign_inputs_mean_nothing() {
 
 #[test]
 fn allowed_conditions_give_way_to_the_next() {
-    let allow = |classes: &[OutcomeClass]| RunOptions { allow: classes.to_vec(), ..options() };
+    let allow = |classes: &[OutcomeClass]| RunOptions {
+        allow: classes.to_vec(),
+        ..options()
+    };
     let with = |options: RunOptions| {
-        let tasks = format!("{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b], minScore: 5}}\n");
+        let tasks = format!(
+            "{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b], minScore: 5}}\n"
+        );
         let mut simulation = Simulation::new(&mission(&tasks), options);
         simulation.run(scores(50));
         outcome(&simulation.state)
@@ -413,7 +532,10 @@ fn allowed_conditions_give_way_to_the_next() {
     use OutcomeClass::{BelowThreshold, GateFailed, Ok};
     assert_eq!(with(allow(&[])).class, GateFailed);
     let one = with(allow(&[GateFailed]));
-    assert_eq!((one.class, one.conditions, one.allowed), (BelowThreshold, vec![GateFailed, BelowThreshold], vec![GateFailed]));
+    assert_eq!(
+        (one.class, one.conditions, one.allowed),
+        (BelowThreshold, vec![GateFailed, BelowThreshold], vec![GateFailed])
+    );
     assert_eq!(with(allow(&[GateFailed, BelowThreshold])).class, Ok);
 }
 

@@ -4,12 +4,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{
-    Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId,
-};
+use crate::domain::{Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId};
 use crate::engine::{
-    CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase, RunStarted,
-    SeatFailure, SeatResult, State, TurnEnd, Usage, apply, decide, effects, pending_effects,
+    CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase,
+    RunStarted, SeatFailure, SeatResult, State, TurnEnd, Usage, apply, decide, effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
 
@@ -38,7 +36,8 @@ pub enum Answer {
 
 pub fn plan_of(yaml: &str, options: &RunOptions) -> Arc<Plan> {
     let loaded = load(&Source::new("mission.yaml", yaml), &Layers::default());
-    let loaded = loaded.unwrap_or_else(|report| panic!("{}\n{yaml}", report.render(crate::mission::Style::default())));
+    let loaded =
+        loaded.unwrap_or_else(|report| panic!("{}\n{yaml}", report.render(crate::mission::Style::default())));
     Arc::new(compile(loaded.mission, options))
 }
 
@@ -54,8 +53,13 @@ pub struct Simulation {
 impl Simulation {
     pub fn new(yaml: &str, options: RunOptions) -> Self {
         let state = State::new(plan_of(yaml, &options));
-        let mut simulation =
-            Self { state, journal: Vec::new(), todo: VecDeque::new(), turns: Vec::new(), now: 1 };
+        let mut simulation = Self {
+            state,
+            journal: Vec::new(),
+            todo: VecDeque::new(),
+            turns: Vec::new(),
+            now: 1,
+        };
         simulation.feed(&Input::Start(Box::new(RunStarted {
             format: FORMAT,
             version: "0".to_owned(),
@@ -74,14 +78,22 @@ impl Simulation {
         for event in journal.iter().flatten() {
             apply(&mut state, event);
         }
-        Self { state, journal: journal.to_vec(), todo: VecDeque::new(), turns: Vec::new(), now: 1_000_000 }
+        Self {
+            state,
+            journal: journal.to_vec(),
+            todo: VecDeque::new(),
+            turns: Vec::new(),
+            now: 1_000_000,
+        }
     }
 
     pub fn resume(&mut self) {
         let pending = pending_effects(&self.state);
         self.todo.extend(pending);
-        let input =
-            Input::Resume { options: Box::new(self.state.options.clone()), keeper: KeeperRef::default() };
+        let input = Input::Resume {
+            options: Box::new(self.state.options.clone()),
+            keeper: KeeperRef::default(),
+        };
         self.feed(&input);
     }
 
@@ -114,19 +126,25 @@ impl Simulation {
     }
 
     fn interrupt_all(&mut self) {
-        self.todo.retain(|effect| matches!(effect, Effect::RunTurn { .. }));
+        self.todo
+            .retain(|effect| matches!(effect, Effect::RunTurn { .. }));
     }
 
     /// Performs the effect at `index` with the script's answer.
     pub fn perform(&mut self, index: usize, script: &mut dyn FnMut(&State, &Effect) -> Answer) {
-        let Some(effect) = self.todo.remove(index) else { return };
+        let Some(effect) = self.todo.remove(index) else {
+            return;
+        };
         let stopping = self.state.phase != RunPhase::Running;
         if stopping && !matches!(effect, Effect::RunTurn { .. }) {
             return;
         }
         let answer = match &effect {
             Effect::PreparePrompt(turn) => {
-                return self.feed(&Input::PromptReady { turn: *turn, digest: None });
+                return self.feed(&Input::PromptReady {
+                    turn: *turn,
+                    digest: None,
+                });
             }
             Effect::RunTurn { .. } if stopping => Answer::Interrupted,
             _ => script(&self.state, &effect),
@@ -153,23 +171,61 @@ impl Simulation {
                     _ => None,
                 };
                 let interrupted = matches!(answer, Answer::Interrupted);
-                let exit = Exit { failure, ..Exit::default() };
-                let output = Some(FileRef { len: 2, digest: Digest::of(b"ok") });
-                let end = TurnEnd { exit, output, interrupted, ..TurnEnd::interrupted(*turn) };
-                vec![Input::TurnSpawned { turn: *turn, process: None }, Input::TurnEnded(Box::new(end))]
+                let exit = Exit {
+                    failure,
+                    ..Exit::default()
+                };
+                let output = Some(FileRef {
+                    len: 2,
+                    digest: Digest::of(b"ok"),
+                });
+                let end = TurnEnd {
+                    exit,
+                    output,
+                    interrupted,
+                    ..TurnEnd::interrupted(*turn)
+                };
+                vec![
+                    Input::TurnSpawned {
+                        turn: *turn,
+                        process: None,
+                    },
+                    Input::TurnEnded(Box::new(end)),
+                ]
             }
             (Effect::ScanFiles { task, attempt }, answer) => {
-                let (size, mark) = if let Answer::Files(size, mark) = answer { (*size, *mark) } else { (Some(1), 0) };
+                let (size, mark) = if let Answer::Files(size, mark) = answer {
+                    (*size, *mark)
+                } else {
+                    (Some(1), 0)
+                };
                 let targets = &self.state.plan.task(*task).target_files;
                 let digest = size.map(|_| Digest::of(&mark.to_le_bytes()));
-                let fact = |path: &str| FileFact { path: path.to_owned(), size, digest };
+                let fact = |path: &str| FileFact {
+                    path: path.to_owned(),
+                    size,
+                    digest,
+                };
                 let files = targets.iter().map(|path| fact(path)).collect();
-                vec![Input::FilesScanned { task: *task, attempt: *attempt, files }]
+                vec![Input::FilesScanned {
+                    task: *task,
+                    attempt: *attempt,
+                    files,
+                }]
             }
             (Effect::RunCheck { task, attempt, check }, answer) => {
                 let passed = !matches!(answer, Answer::Check(false));
-                let result = CheckResult { passed, message: String::new(), duration: Millis(1) };
-                vec![Input::CheckFinished { task: *task, attempt: *attempt, check: *check, result }]
+                let result = CheckResult {
+                    passed,
+                    message: String::new(),
+                    duration: Millis(1),
+                };
+                vec![Input::CheckFinished {
+                    task: *task,
+                    attempt: *attempt,
+                    check: *check,
+                    result,
+                }]
             }
             (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(class)) => {
                 vec![Input::SeatFailed(Box::new(SeatFailure {
@@ -182,20 +238,42 @@ impl Simulation {
                 }))]
             }
             (Effect::CallSeat { task, seat, .. }, answer) => {
-                let file = FileRef { len: 1, digest: Digest::of(b"x") };
-                let reply = ReplyRef { file, model: None, usage: Usage::default() };
-                let panel = self.state.plan.task(*task).expectations.as_deref().and_then(|e| e.panel.as_ref());
+                let file = FileRef {
+                    len: 1,
+                    digest: Digest::of(b"x"),
+                };
+                let reply = ReplyRef {
+                    file,
+                    model: None,
+                    usage: Usage::default(),
+                };
+                let panel = self
+                    .state
+                    .plan
+                    .task(*task)
+                    .expectations
+                    .as_deref()
+                    .and_then(|e| e.panel.as_ref());
                 let result = match (answer, panel) {
                     (Answer::Score(points), Some(panel)) => SeatResult::Scores {
                         dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
                         findings: Vec::new(),
                     },
-                    (Answer::Score(points), None) => {
-                        SeatResult::Evaluation { points: Points::whole(*points), reasoning: String::new() }
-                    }
-                    _ => SeatResult::Unparsed { why: "no".to_owned(), excerpt: String::new() },
+                    (Answer::Score(points), None) => SeatResult::Evaluation {
+                        points: Points::whole(*points),
+                        reasoning: String::new(),
+                    },
+                    _ => SeatResult::Unparsed {
+                        why: "no".to_owned(),
+                        excerpt: String::new(),
+                    },
                 };
-                vec![Input::SeatReplied { task: *task, seat: *seat, reply, result }]
+                vec![Input::SeatReplied {
+                    task: *task,
+                    seat: *seat,
+                    reply,
+                    result,
+                }]
             }
             (Effect::PreparePrompt(_) | Effect::StopAll, _) => Vec::new(),
         }
@@ -209,12 +287,21 @@ impl Simulation {
             steps += 1;
             assert!(steps < 100_000, "the engine does not come to an end");
         }
-        assert_eq!(self.state.phase, RunPhase::Finished, "the session is stuck: {:?}", (statuses(&self.state), self.journal.last()));
+        assert_eq!(
+            self.state.phase,
+            RunPhase::Finished,
+            "the session is stuck: {:?}",
+            (statuses(&self.state), self.journal.last())
+        );
     }
 }
 
 fn score(name: &str, points: u8) -> DimensionScore {
-    DimensionScore { dimension: name.to_owned(), points: Points::whole(points.max(20)), reasoning: String::new() }
+    DimensionScore {
+        dimension: name.to_owned(),
+        points: Points::whole(points.max(20)),
+        reasoning: String::new(),
+    }
 }
 
 pub fn statuses(state: &State) -> Vec<Status> {
@@ -232,5 +319,9 @@ pub fn good(_: &State, effect: &Effect) -> Answer {
 }
 
 pub fn options() -> RunOptions {
-    RunOptions { mission_folder: PathBuf::from("/m"), jobs: Some(3), ..RunOptions::default() }
+    RunOptions {
+        mission_folder: PathBuf::from("/m"),
+        jobs: Some(3),
+        ..RunOptions::default()
+    }
 }

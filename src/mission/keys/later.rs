@@ -91,7 +91,10 @@ static CRITERION: Table = Table {
         key("weight", one::<Positive>()).required(),
         key("grade", one::<Grade>()),
         key("required", FLAG),
-        key("levels", Shape::Named(&one_shape::<crate::mission::scalar::RubricLevel>(), &FILLED)),
+        key(
+            "levels",
+            Shape::Named(&one_shape::<crate::mission::scalar::RubricLevel>(), &FILLED),
+        ),
     ],
 };
 
@@ -189,13 +192,22 @@ pub(super) static MIDDLEWARE: Table = Table {
     ],
 };
 
-static APPROVER_COMMAND: Table = Table { name: "an approver", keys: &[key("command", FILLED).required()] };
+static APPROVER_COMMAND: Table = Table {
+    name: "an approver",
+    keys: &[key("command", FILLED).required()],
+};
 
 /// Approvers are people, agents or commands; a person's name is any text.
 const APPROVERS: Shape = Shape::NonEmptyList(&Shape::Either(&[Shape::Map(&APPROVER_COMMAND), FILLED]));
 
-pub(super) static APPROVAL: Table =
-    Table { name: "an approval", keys: &[key("approvers", APPROVERS), key("timeout", SPAN), key("message", TEXT)] };
+pub(super) static APPROVAL: Table = Table {
+    name: "an approval",
+    keys: &[
+        key("approvers", APPROVERS),
+        key("timeout", SPAN),
+        key("message", TEXT),
+    ],
+};
 
 pub(super) static APPROVAL_GATE: Table = Table {
     name: "an approval gate",
@@ -225,7 +237,10 @@ pub(super) static VERIFICATION: Table = Table {
 
 pub(super) const ACCEPTANCE: Shape = Shape::NonEmptyList(&FILLED);
 
-static AGENT_DECOMPOSER: Table = Table { name: "a decomposer", keys: &[key("agent", AGENT).required()] };
+static AGENT_DECOMPOSER: Table = Table {
+    name: "a decomposer",
+    keys: &[key("agent", AGENT).required()],
+};
 
 pub(super) const DECOMPOSER: Shape =
     Shape::Either(&[Shape::Map(&AGENT_DECOMPOSER), one::<IdentityDecomposer>()]);
@@ -235,7 +250,10 @@ pub(super) static FINISH_GATE: Table = Table {
     keys: &[
         key("requiredTests", TEXTS),
         key("testCommand", FILLED),
-        key("failToPass", Shape::Either(&[Shape::NonEmptyList(&FILLED), FILLED])),
+        key(
+            "failToPass",
+            Shape::Either(&[Shape::NonEmptyList(&FILLED), FILLED]),
+        ),
         key("requireFileChanges", FLAG),
         key("requireCompilation", FLAG),
         key("compileCommand", FILLED),

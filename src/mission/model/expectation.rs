@@ -244,7 +244,9 @@ impl TryFrom<Written> for Expectation {
             ExpectationType::FileExists => written.file_exists(),
             ExpectationType::Metric => written.metric(),
         };
-        check.map(Self::Check).ok_or(Incomplete("an expectation lacks what its type needs"))
+        check
+            .map(Self::Check)
+            .ok_or(Incomplete("an expectation lacks what its type needs"))
     }
 }
 
@@ -256,7 +258,8 @@ impl Written {
         (self.command.is_some() && !command && kind != Metric)
             || (self.timeout.is_some() && !command && kind != Metric)
             || (self.cwd.is_some() && !command)
-            || ((!self.paths.is_empty() || self.min_bytes.is_some() || self.contains.is_some()) && kind != FileExists)
+            || ((!self.paths.is_empty() || self.min_bytes.is_some() || self.contains.is_some())
+                && kind != FileExists)
             || ((self.name.is_some() || self.min.is_some() || self.max.is_some()) && kind != Metric)
             || (self.asks_reviewers() && kind != LlmReview)
     }
@@ -273,12 +276,21 @@ impl Written {
 
     fn command(self, kind: CommandCheck) -> Option<Check> {
         let timeout = self.timeout.unwrap_or(CHECK_TIMEOUT);
-        Some(Check::Command { kind, command: self.command?, timeout, cwd: self.cwd })
+        Some(Check::Command {
+            kind,
+            command: self.command?,
+            timeout,
+            cwd: self.cwd,
+        })
     }
 
     fn file_exists(self) -> Option<Check> {
         let paths: Vec<String> = self.paths.into_iter().map(String::from).collect();
-        let check = Check::FileExists { min_bytes: self.min_bytes, contains: self.contains, paths };
+        let check = Check::FileExists {
+            min_bytes: self.min_bytes,
+            contains: self.contains,
+            paths,
+        };
         matches!(&check, Check::FileExists { paths, .. } if !paths.is_empty()).then_some(check)
     }
 
@@ -286,7 +298,13 @@ impl Written {
         let is_bounded = self.min.is_some() || self.max.is_some();
         let timeout = self.timeout.unwrap_or(CHECK_TIMEOUT);
         let (name, command) = (self.name?, self.command?);
-        is_bounded.then_some(Check::Metric { name, command, min: self.min, max: self.max, timeout })
+        is_bounded.then_some(Check::Metric {
+            name,
+            command,
+            min: self.min,
+            max: self.max,
+            timeout,
+        })
     }
 
     fn review(self) -> Result<Expectation, Incomplete> {

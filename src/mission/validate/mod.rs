@@ -26,11 +26,25 @@ pub(super) struct Names<'m> {
 impl<'m> Names<'m> {
     pub fn new(mission: &'m Mission, incomplete: &'m HashSet<Referent>) -> Self {
         let mut tasks = HashMap::with_capacity(mission.tasks.len());
-        for (index, task) in mission.tasks.iter().enumerate().filter(|(_, task)| !task.title.is_empty()) {
+        for (index, task) in mission
+            .tasks
+            .iter()
+            .enumerate()
+            .filter(|(_, task)| !task.title.is_empty())
+        {
             tasks.entry(&*task.title).or_insert(index);
         }
-        let agents = mission.agents.0.iter().map(|(name, agent)| (&**name, agent)).collect();
-        Self { tasks, agents, incomplete }
+        let agents = mission
+            .agents
+            .0
+            .iter()
+            .map(|(name, agent)| (&**name, agent))
+            .collect();
+        Self {
+            tasks,
+            agents,
+            incomplete,
+        }
     }
 
     /// A problem if no agent has this name.
@@ -41,17 +55,34 @@ impl<'m> Names<'m> {
         // The map's order is not stable; what people read must be.
         let mut known: Vec<&str> = self.agents.keys().copied().collect();
         known.sort_unstable();
-        let problem = Problem::error(Code::UnknownAgent, place(), format!("there is no agent {}", quoted(name)));
+        let problem = Problem::error(
+            Code::UnknownAgent,
+            place(),
+            format!("there is no agent {}", quoted(name)),
+        );
         Some(problem.help(suggestion(name, known, "known agents")))
     }
 
     /// A problem if no task has this title.
-    pub fn check_task(&self, title: &str, mission: &Mission, place: impl FnOnce() -> Place) -> Option<Problem> {
+    pub fn check_task(
+        &self,
+        title: &str,
+        mission: &Mission,
+        place: impl FnOnce() -> Place,
+    ) -> Option<Problem> {
         if self.tasks.contains_key(title) || self.incomplete.contains(&Referent::Task) {
             return None;
         }
-        let titles = mission.tasks.iter().map(|task| &*task.title).filter(|title| !title.is_empty());
-        let problem = Problem::error(Code::UnknownTask, place(), format!("there is no task {}", quoted(title)));
+        let titles = mission
+            .tasks
+            .iter()
+            .map(|task| &*task.title)
+            .filter(|title| !title.is_empty());
+        let problem = Problem::error(
+            Code::UnknownTask,
+            place(),
+            format!("there is no task {}", quoted(title)),
+        );
         Some(problem.help(suggestion(title, titles, "known tasks")))
     }
 }
@@ -79,7 +110,11 @@ pub(super) fn validate_config(config: &Config) -> Problems {
 }
 
 fn version(mission: &Mission, problems: &mut Problems) {
-    let this = semver::Version::new(number(env!("CARGO_PKG_VERSION_MAJOR")), number(env!("CARGO_PKG_VERSION_MINOR")), number(env!("CARGO_PKG_VERSION_PATCH")));
+    let this = semver::Version::new(
+        number(env!("CARGO_PKG_VERSION_MAJOR")),
+        number(env!("CARGO_PKG_VERSION_MINOR")),
+        number(env!("CARGO_PKG_VERSION_PATCH")),
+    );
     if let Some(range) = mission.requires.as_ref().filter(|range| !range.matches(&this)) {
         let place = Place::Value(Path::of("requires"));
         let message = format!("the mission needs quorum {range}, this is {this}");
@@ -97,16 +132,26 @@ fn number(text: &str) -> u64 {
 
 fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
     let at = |key: &'static str| Path::of("qualityGates").item(index).key(key);
-    for (key, titles) in [("afterTasks", &gate.after_tasks), ("blocksTasks", &gate.blocks_tasks)] {
+    for (key, titles) in [
+        ("afterTasks", &gate.after_tasks),
+        ("blocksTasks", &gate.blocks_tasks),
+    ] {
         if titles.is_empty() {
-            let does = if key == "afterTasks" { "waits for nothing" } else { "blocks nothing" };
+            let does = if key == "afterTasks" {
+                "waits for nothing"
+            } else {
+                "blocks nothing"
+            };
             let message = format!("the gate {} {does}", quoted(&gate.name));
             let help = format!("name at least one task: `{key}: [title]`");
             problems.push(Problem::error(Code::EmptyGate, Place::Value(at(key)), message).help(help));
         }
         for (item, title) in titles.iter().enumerate() {
             let place = || Place::Value(at(key).item(item));
-            names.check_task(title, mission, place).into_iter().for_each(|problem| problems.push(problem));
+            names
+                .check_task(title, mission, place)
+                .into_iter()
+                .for_each(|problem| problems.push(problem));
         }
         repeated(titles, key, |item| Place::Value(at(key).item(item)), problems);
     }
@@ -115,7 +160,12 @@ fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>
 fn gate_names(mission: &Mission, problems: &mut Problems) {
     let mut first = HashMap::new();
     let place = |index: usize| Place::Value(Path::of("qualityGates").item(index).key("name"));
-    for (index, gate) in mission.gates.iter().enumerate().filter(|(_, gate)| !gate.name.is_empty()) {
+    for (index, gate) in mission
+        .gates
+        .iter()
+        .enumerate()
+        .filter(|(_, gate)| !gate.name.is_empty())
+    {
         if let Some(earlier) = first.insert(&gate.name, index) {
             let message = format!("two gates are called {}", quoted(&gate.name));
             problems.push(

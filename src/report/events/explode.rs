@@ -1,0 +1,548 @@
+//! From an event of the engine to its public names and payload keys.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::domain::{
+    AgentId, AttemptKind, Cause, FailureClass, FailureMode, GateId, Phase, Points, QualityFlag, Stage,
+    Status, TaskId, Timestamp, TurnId, Verdict,
+};
+use crate::engine::{CheckResult, Event, Exit, GateResult, RunStarted, SeatId, SeatResult, StageReport};
+use crate::mission::Plan;
+use crate::mission::model::{Check, CommandCheck};
+use crate::report::ids::{ApprovalId, task_key};
+use crate::report::view::{AttemptView, RunView};
+
+use super::PublicEvent;
+use super::payload::{Payload, created_task, file, findings_of, run_finished, scores, stop_cause};
+
+/// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
+/// fixes come from what went before.
+#[derive(Debug)]
+pub struct Exploder<'p> {
+    plan: &'p Plan,
+    view: RunView,
+    run_id: Arc<str>,
+}
+
+/// A name and what belongs to it.
+type Named = (&'static str, Payload);
+
+impl<'p> Exploder<'p> {
+    /// Before the first record.
+    #[must_use]
+    pub fn new(plan: &'p Plan) -> Self {
+        Self {
+            plan,
+            view: RunView::new(plan),
+            run_id: Arc::from(""),
+        }
+    }
+
+    /// The public events of one record, in order. The tasks of `run:started` are made one by one as they are asked
+    /// for. Dropping the iterator early loses the rest of the record.
+    pub fn explode<'a>(
+        &'a mut self,
+        seq: u64,
+        at: Timestamp,
+        events: &'a [Event],
+    ) -> impl Iterator<Item = PublicEvent> + use<'a, 'p> {
+        let plan = self.plan;
+        (seq..)
+            .zip(events)
+            .enumerate()
+            .flat_map(move |(index, (seq, event))| {
+                self.view.apply(plan, seq, at, event);
+                if let Event::RunStarted(started) = event {
+                    self.run_id = Arc::from(started.run_id.as_str());
+                }
+                let run_id = self.run_id.clone();
+                let named = self.name(event, &events[index + 1..]);
+                let created = matches!(event, Event::RunStarted(_)).then(|| plan.task_ids());
+                let created = created
+                    .into_iter()
+                    .flatten()
+                    .map(|id| ("task:created", created_task(plan, id)));
+                named
+                    .into_iter()
+                    .chain(created)
+                    .map(move |(name, payload)| PublicEvent {
+                        seq,
+                        at,
+                        run_id: run_id.clone(),
+                        name,
+                        payload: payload.0,
+                    })
+            })
+    }
+
+    /// The public events of one engine event; `rest` is what was decided behind it in the same record.
+    fn name(&self, event: &Event, rest: &[Event]) -> Vec<Named> {
+        match event {
+            Event::RunStarted(started) => vec![("run:started", self.run_started(started))],
+            Event::RunResumed { options, .. } => {
+                vec![("run:resumed", Payload::default().with("options", json!(options)))]
+            }
+            Event::Stopping { cause } => {
+                vec![(
+                    "run:stopping",
+                    Payload::default().with("cause", stop_cause(*cause)),
+                )]
+            }
+            Event::RunFinished {
+                outcome,
+                conditions,
+                allowed,
+            } => vec![("run:finished", run_finished(*outcome, conditions, allowed))],
+            Event::Warning { message } => {
+                let log = Payload::default().with("level", "warn");
+                vec![("log", log.with("message", message.as_str()))]
+            }
+            Event::GateEvaluated { .. } | Event::GateOverridden { .. } | Event::ThresholdFailed { .. } => {
+                vec![self.gate_event(event)]
+            }
+            Event::TurnStarted { .. }
+            | Event::AgentSpawned { .. }
+            | Event::TurnRequestFailed { .. }
+            | Event::TurnFinished { .. }
+            | Event::TurnLost { .. } => self.turn_event(event),
+            Event::ScanRequested { .. }
+            | Event::FilesScanned { .. }
+            | Event::CheckRequested { .. }
+            | Event::CheckFinished { .. } => vec![self.check_event(event)],
+            Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
+                vec![self.seat_event(event)]
+            }
+            Event::StageVerdict(report) => self.stage_verdict(report, rest),
+            Event::Transition { .. }
+            | Event::AttemptPlanned { .. }
+            | Event::EvalUnparsed { .. }
+            | Event::ForceAccepted { .. }
+            | Event::ApprovalRequested { .. }
+            | Event::ApprovalResolved { .. }
+            | Event::DependencyFailed { .. } => vec![self.task_event(event)],
+        }
+    }
+
+    fn task(&self, id: TaskId) -> Payload {
+        Payload::default()
+            .with("taskId", task_key(id))
+            .with("title", &*self.plan.task(id).title)
+    }
+
+    fn turn(&self, turn: TurnId) -> Payload {
+        self.task(turn.task)
+            .with("attempt", turn.attempt)
+            .with("turn", turn.turn)
+    }
+
+    fn agent_name(&self, id: AgentId) -> &'p str {
+        &self.plan.agent(id).name
+    }
+
+    fn run_started(&self, started: &RunStarted) -> Payload {
+        Payload::default()
+            .with("mission", self.plan.name.as_str())
+            .with("tasks", self.plan.tasks.len())
+            .with("version", started.version.as_str())
+            .with("format", started.format)
+            .with("missionDigest", started.mission_digest.to_string())
+            .maybe(
+                "missionPath",
+                started.mission_path.as_ref().map(|path| path.to_string_lossy()),
+            )
+            .with("options", json!(started.options))
+    }
+
+    /// What happens to a task as a whole.
+    fn task_event(&self, event: &Event) -> Named {
+        match event {
+            Event::Transition {
+                task,
+                from,
+                to,
+                phase,
+                mode,
+                flag,
+                reason,
+            } => (
+                "task:transition",
+                self.task(*task)
+                    .with("from", from.as_str())
+                    .with("to", to.as_str())
+                    .maybe("phase", phase.map(Phase::as_str))
+                    .maybe("mode", mode.map(FailureMode::as_str))
+                    .maybe("qualityFlag", flag.map(QualityFlag::as_str))
+                    .maybe("reason", reason.as_deref()),
+            ),
+            Event::AttemptPlanned { task, attempt, kind } => self.attempt_planned(*task, *attempt, *kind),
+            Event::EvalUnparsed { task } => ("task.eval.unparsed", self.task(*task)),
+            Event::ForceAccepted {
+                task,
+                points,
+                message,
+            } => (
+                "task.forceAccept",
+                self.task(*task)
+                    .with("qualityFlag", QualityFlag::BelowThreshold.as_str())
+                    .maybe("points", points.map(Points::to_f64))
+                    .maybe("score", points.map(Points::score_f64))
+                    .with("message", message.as_str()),
+            ),
+            Event::ApprovalRequested {
+                task,
+                number,
+                reason,
+                cause,
+                message,
+            } => (
+                "approval:requested",
+                self.task(*task)
+                    .maybe("requestId", self.approval(*task, *number))
+                    .with("missionId", &*self.run_id)
+                    .with("reason", reason.as_str())
+                    .maybe("cause", cause.map(Cause::as_str))
+                    .with("message", message.as_str()),
+            ),
+            Event::ApprovalResolved { task, resolution, by } => {
+                let waiting = self.view.task(*task).waiting.as_deref();
+                let id = waiting.and_then(|waiting| self.approval(*task, waiting.number));
+                (
+                    "approval:resolved",
+                    self.task(*task)
+                        .maybe("requestId", id)
+                        .with("status", resolution.as_str())
+                        .with("resolvedBy", by.as_str()),
+                )
+            }
+            Event::DependencyFailed { task, dependency } => (
+                "deadlock:unresolvable",
+                self.task(*task).with("failedDepId", task_key(*dependency)).with(
+                    "reason",
+                    format!("dependency '{}' failed", self.plan.task(*dependency).title),
+                ),
+            ),
+            _ => unreachable!("name() sends only a task's events here"),
+        }
+    }
+
+    fn approval(&self, task: TaskId, number: u32) -> Option<String> {
+        let run = self.view.run_id.as_ref()?;
+        Some(ApprovalId { run, task, number }.to_string())
+    }
+
+    /// `attempt` counts fixes or retries, as its maximum does; `attemptNumber` counts attempts of every kind.
+    fn attempt_planned(&self, task: TaskId, number: u32, kind: AttemptKind) -> Named {
+        let limits = self.plan.task(task).limits;
+        let attempts = &self.view.task(task).attempts;
+        let of_kind = |wanted| move |attempt: &&AttemptView| attempt.kind == wanted;
+        // A new allowance begins with an execute.
+        let allowance = || {
+            attempts
+                .iter()
+                .rev()
+                .take_while(|attempt| attempt.kind != AttemptKind::Execute)
+        };
+        let payload = self.task(task);
+        let (name, payload) = match kind {
+            AttemptKind::Execute => ("task:execute", payload),
+            AttemptKind::Fix => {
+                let fixes = attempts
+                    .iter()
+                    .rev()
+                    .take_while(of_kind(AttemptKind::Fix))
+                    .count();
+                let payload = payload
+                    .with("attempt", fixes)
+                    .with("maxFix", limits.max_fix_attempts);
+                ("task:fix", payload)
+            }
+            AttemptKind::Retry => {
+                let retries = allowance().filter(of_kind(AttemptKind::Retry)).count();
+                let payload = payload
+                    .with("attempt", retries)
+                    .with("maxRetries", limits.max_retries);
+                ("task:retry", payload)
+            }
+        };
+        (name, payload.with("attemptNumber", number))
+    }
+
+    fn turn_event(&self, event: &Event) -> Vec<Named> {
+        match event {
+            Event::TurnStarted { turn, prompt } => vec![(
+                "turn:started",
+                self.turn(*turn)
+                    .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
+                    .maybe("promptDigest", prompt.map(|digest| digest.to_string())),
+            )],
+            Event::AgentSpawned { turn, process } => vec![(
+                "agent:spawned",
+                self.turn(*turn)
+                    .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
+                    .with("taskTitle", &*self.plan.task(turn.task).title)
+                    .maybe("pid", process.as_ref().map(|process| process.pid)),
+            )],
+            Event::TurnRequestFailed {
+                turn,
+                class,
+                message,
+                not_before,
+            } => vec![(
+                "turn:request:failed",
+                self.turn(*turn)
+                    .failure(*class, Some(message))
+                    .with("notBefore", not_before.to_rfc3339()),
+            )],
+            Event::TurnFinished { turn, exit, .. } => {
+                let mut named = vec![("turn:finished", self.turn_finished(event))];
+                if exit.failure == Some(FailureClass::Timeout) {
+                    named.push(("task:timeout", self.timeout(*turn, event)));
+                }
+                named
+            }
+            Event::TurnLost { turn } => vec![("turn:lost", self.turn(*turn))],
+            _ => unreachable!("name() sends only a turn's events here"),
+        }
+    }
+
+    fn turn_finished(&self, event: &Event) -> Payload {
+        let Event::TurnFinished {
+            turn,
+            exit,
+            output,
+            stderr,
+            result,
+            duration,
+            usage,
+            model,
+        } = event
+        else {
+            unreachable!("called for the end of a turn");
+        };
+        let Exit {
+            code,
+            signal,
+            failure,
+            message,
+        } = exit;
+        let payload = self
+            .turn(*turn)
+            .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
+            .maybe("exitCode", *code)
+            .maybe("signal", *signal)
+            .with("duration", duration.0)
+            .maybe("model", model.as_deref())
+            .usage(usage)
+            .maybe("output", output.as_ref().map(file))
+            .maybe("stderr", stderr.as_ref().map(file))
+            .maybe("result", result.as_ref().map(file));
+        match failure {
+            Some(class) => payload.failure(*class, message.as_deref()),
+            None => payload,
+        }
+    }
+
+    fn timeout(&self, turn: TurnId, event: &Event) -> Payload {
+        let elapsed = match event {
+            Event::TurnFinished { duration, .. } => duration.0,
+            _ => 0,
+        };
+        self.task(turn.task)
+            .with("elapsed", elapsed)
+            .with("timeout", self.plan.task(turn.task).turn_timeout.0)
+    }
+
+    fn check_event(&self, event: &Event) -> Named {
+        match event {
+            Event::ScanRequested { task } => ("files:requested", self.task(*task)),
+            Event::FilesScanned { task, files } => {
+                let files = files.iter().map(|fact| {
+                    Payload::default()
+                        .with("path", fact.path.as_str())
+                        .maybe("size", fact.size)
+                        .maybe("digest", fact.digest.map(|digest| digest.to_string()))
+                        .0
+                });
+                let files: Vec<_> = files.collect();
+                ("files:scanned", self.task(*task).with("files", files))
+            }
+            Event::CheckRequested { task, check } => ("check:requested", self.check(*task, *check)),
+            Event::CheckFinished { task, check, result } => {
+                let CheckResult {
+                    passed,
+                    message,
+                    duration,
+                } = result;
+                let payload = self
+                    .check(*task, *check)
+                    .with("passed", *passed)
+                    .with("message", message.as_str())
+                    .with("duration", duration.0);
+                ("check:finished", payload)
+            }
+            _ => unreachable!("name() sends only events of checks here"),
+        }
+    }
+
+    fn check(&self, task: TaskId, index: u32) -> Payload {
+        let expectations = self.plan.task(task).expectations.as_deref();
+        let checks = expectations.map_or(&[][..], |e| &e.checks);
+        let (kind, label) = match checks.get(index as usize) {
+            Some(Check::Command { kind, command, .. }) => {
+                let kind = match kind {
+                    CommandCheck::Test => "test",
+                    CommandCheck::Script => "script",
+                };
+                (Some(kind), Some(command.clone()))
+            }
+            Some(Check::FileExists { paths, .. }) => (Some("file_exists"), Some(paths.join(", "))),
+            Some(Check::Metric { name, .. }) => (Some("metric"), Some(name.clone())),
+            None => (None, None),
+        };
+        self.task(task)
+            .with("index", index)
+            .with("total", checks.len())
+            .maybe("type", kind)
+            .maybe("label", label)
+    }
+
+    fn seat_event(&self, event: &Event) -> Named {
+        match event {
+            Event::SeatRequested {
+                task,
+                seat,
+                agent: _,
+                strict,
+                not_before,
+            } => (
+                "seat:requested",
+                self.seat(*task, *seat)
+                    .maybe("strict", strict.as_deref())
+                    .maybe("notBefore", not_before.map(Timestamp::to_rfc3339)),
+            ),
+            Event::SeatReplied {
+                task,
+                seat,
+                reply,
+                result,
+            } => {
+                let payload = self
+                    .seat(*task, *seat)
+                    .maybe("model", reply.model.as_deref())
+                    .usage(&reply.usage)
+                    .with("reply", file(&reply.file));
+                let payload = match result {
+                    SeatResult::Scores { dimensions, findings } => payload
+                        .with("parsed", true)
+                        .with("scores", scores(dimensions))
+                        .with("findings", findings_of(findings)),
+                    SeatResult::Evaluation { points, reasoning } => payload
+                        .with("parsed", true)
+                        .with("points", points.to_f64())
+                        .with("reasoning", reasoning.as_str()),
+                    SeatResult::Unparsed { why, excerpt } => payload
+                        .with("parsed", false)
+                        .with("reason", why.as_str())
+                        .with("excerpt", excerpt.as_str()),
+                };
+                ("seat:replied", payload)
+            }
+            Event::SeatFailed {
+                task,
+                seat,
+                class,
+                message,
+            } => (
+                "seat:failed",
+                self.seat(*task, *seat).failure(*class, Some(message)),
+            ),
+            _ => unreachable!("name() sends only a seat's events here"),
+        }
+    }
+
+    fn seat(&self, task: TaskId, seat: SeatId) -> Payload {
+        let review = self.view.task(task).review.as_deref();
+        let reviewer = review.and_then(|review| review.seats.get(seat.seat as usize));
+        self.task(task)
+            .with("attempt", seat.attempt)
+            .with("round", seat.round)
+            .with("seat", seat.seat)
+            .with("try", seat.attempt_try)
+            .maybe("agentName", reviewer.map(|seat| self.agent_name(seat.reviewer)))
+    }
+
+    fn stage_verdict(&self, report: &StageReport, rest: &[Event]) -> Vec<Named> {
+        let verdict = self
+            .task(report.task)
+            .with("attempt", report.attempt)
+            .with("stage", report.stage.as_str())
+            .with("verdict", report.verdict.as_str())
+            .maybe("cause", report.cause.map(Cause::as_str))
+            .maybe("points", report.points.map(Points::to_f64))
+            .maybe("class", report.failure.map(FailureClass::as_str))
+            .with("findings", findings_of(&report.findings));
+        let mut named = vec![("stage:verdict", verdict)];
+        if let Some(passed) = assessed(report, rest) {
+            let message = report.findings.iter().map(|finding| finding.description.as_str());
+            let message = message.collect::<Vec<_>>().join("; ");
+            let complete = self
+                .task(report.task)
+                .with("attempt", report.attempt)
+                .with("passed", passed)
+                .with("scores", scores(&report.dimensions))
+                .maybe("globalScore", report.points.map(Points::score_f64))
+                .maybe("points", report.points.map(Points::to_f64))
+                .with("message", message);
+            named.push(("assessment:complete", complete));
+        }
+        named
+    }
+
+    fn gate_event(&self, event: &Event) -> Named {
+        let mission = || Payload::default().with("missionId", &*self.run_id);
+        let of = |gate: GateId| mission().with("gateName", &*self.plan.gate(gate).name);
+        match event {
+            Event::GateEvaluated { gate, result } => {
+                let GateResult { passed, avg, reason } = result;
+                let payload = of(*gate)
+                    .maybe("avgScore", avg.map(Points::score_f64))
+                    .maybe("reason", reason.as_deref());
+                let name = if *passed {
+                    "quality:gate:passed"
+                } else {
+                    "quality:gate:failed"
+                };
+                (name, payload)
+            }
+            Event::GateOverridden { gate, reason, by } => (
+                "quality:gate:overridden",
+                of(*gate).with("reason", reason.as_str()).with("by", by.as_str()),
+            ),
+            Event::ThresholdFailed { points, threshold } => (
+                "quality:threshold:failed",
+                mission()
+                    .with("avgScore", points.score_f64())
+                    .with("threshold", threshold.score_f64()),
+            ),
+            _ => unreachable!("name() sends only events of gates here"),
+        }
+    }
+}
+
+/// Whether a stage's verdict ends the assessment of the attempt, and how. An agent that failed was not assessed, and a
+/// work that a person must decide about is not assessed yet.
+fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
+    let accepted_at_once = || {
+        let next = rest.first();
+        matches!(next, Some(Event::Transition { task, to: Status::Done, .. }) if *task == report.task)
+    };
+    match (report.stage, report.verdict) {
+        (Stage::Outcome, _) => None,
+        (_, Verdict::Fail) => Some(false),
+        (Stage::Judge | Stage::Verification, Verdict::Pass) => Some(true),
+        (Stage::Checks, Verdict::Pass) => accepted_at_once().then_some(true),
+        _ => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! One line per event for people: `quorum events` on a terminal.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::report::style::{Role, Screen};
+use crate::report::text::sanitize;
+
+use super::PublicEvent;
+
+/// Keys that repeat what a line already says, and references that only a machine follows.
+const LEFT_OUT: [&str; 12] = [
+    "taskId",
+    "title",
+    "taskTitle",
+    "task",
+    "missionId",
+    "missionDigest",
+    "promptDigest",
+    "options",
+    "output",
+    "stderr",
+    "result",
+    "reply",
+];
+
+/// Longer names push their own line to the right only.
+const NAME_WIDTH: usize = 20;
+
+/// The event on one line, without a line feed: number, time (UTC), name, title, then `key=value`. Whatever others wrote
+/// is made harmless; on a terminal the line is cut to its width.
+#[must_use]
+pub fn human_line(event: &PublicEvent, screen: &Screen) -> String {
+    let at = event.at.to_rfc3339();
+    // 2026-11-21T21:59:00.123Z: the time of day without fractions; the date stands in `run:started`'s JSON.
+    let time = at.get(11..19).unwrap_or(&at);
+    let head = format!("{:>5} {time}", event.seq);
+    let name = format!("{:<NAME_WIDTH$}", event.name);
+    let mut words = String::new();
+    if let Some(title) = event.payload.get("title").and_then(Value::as_str) {
+        words.push_str(&sanitize(title));
+    }
+    for (key, value) in event
+        .payload
+        .iter()
+        .filter(|(key, _)| !LEFT_OUT.contains(&key.as_str()))
+    {
+        let gap = if words.is_empty() { "" } else { "  " };
+        let _ = write!(words, "{gap}{key}={}", plain(value));
+    }
+    let used = head.len() + 1 + name.len() + 1;
+    let style = screen.style;
+    let line = format!(
+        "{} {} {}",
+        style.paint(Role::Dim, head),
+        style.paint(role(event.name), name),
+        screen.fit(&words, used)
+    );
+    line.trim_end().to_owned()
+}
+
+/// A value as people read it: bare words without quotes, everything else as JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => {
+            let text = sanitize(text);
+            if text.is_empty() || text.contains([' ', '"', '=']) {
+                Value::String(text.into_owned()).to_string()
+            } else {
+                text.into_owned()
+            }
+        }
+        // JSON escapes most control characters itself; what it lets through is taken out.
+        other => sanitize(&other.to_string()).into_owned(),
+    }
+}
+
+fn role(name: &str) -> Role {
+    match name {
+        "task.forceAccept"
+        | "task.eval.unparsed"
+        | "log"
+        | "approval:requested"
+        | "quality:gate:overridden" => Role::Warn,
+        "task:timeout" | "deadlock:unresolvable" => Role::Bad,
+        _ if name.ends_with(":failed") => Role::Bad,
+        _ if name.ends_with(":passed") => Role::Good,
+        _ => Role::Strong,
+    }
+}

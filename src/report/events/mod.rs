@@ -1,0 +1,52 @@
+//! The event stream: the compact journal under the names of semantics section 21, for scripts and on a terminal.
+//!
+//! Every object has `seq`, `at` (RFC 3339), `runId` and `event`, then the payload. Task events carry `taskId`
+//! (`t<index>`, stable within the run) and `title`; keys without a value are left out. One engine event may mean
+//! several public ones: they share its `seq`, so `seq` never decreases and is unique per event of the engine.
+
+mod explode;
+mod human;
+mod payload;
+
+use std::sync::Arc;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
+
+use crate::domain::Timestamp;
+
+pub use explode::Exploder;
+pub use human::human_line;
+pub(super) use payload::stop_cause;
+
+/// One event under its public name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublicEvent {
+    /// Number of the engine's event.
+    pub seq: u64,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// The run.
+    pub run_id: Arc<str>,
+    /// Its name, such as `task:transition`.
+    pub name: &'static str,
+    /// What it says, in a fixed order.
+    pub payload: Map<String, Value>,
+}
+
+impl Serialize for PublicEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(4 + self.payload.len()))?;
+        map.serialize_entry("seq", &self.seq)?;
+        map.serialize_entry("at", &self.at.to_rfc3339())?;
+        map.serialize_entry("runId", &*self.run_id)?;
+        map.serialize_entry("event", self.name)?;
+        for (key, value) in &self.payload {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! Payloads: keys and values in a fixed order, and the pieces that several events share.
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::{DimensionScore, FailureClass, Finding, OutcomeClass, TaskId};
+use crate::engine::{FileRef, StopCause, Usage};
+use crate::mission::Plan;
+use crate::report::ids::task_key;
+
+/// Keys and values in order; what has no value is left out.
+#[derive(Debug, Default)]
+pub(super) struct Payload(pub Map<String, Value>);
+
+impl Payload {
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    pub fn maybe<T: Into<Value>>(self, key: &str, value: Option<T>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+
+    pub fn usage(self, usage: &Usage) -> Self {
+        self.maybe("inputTokens", usage.input_tokens)
+            .maybe("outputTokens", usage.output_tokens)
+    }
+
+    pub fn failure(self, class: FailureClass, message: Option<&str>) -> Self {
+        self.with("class", class.as_str())
+            .with("errorType", class.error_type())
+            .maybe("error", message)
+    }
+}
+
+pub(super) fn created_task(plan: &Plan, id: TaskId) -> Payload {
+    let task = plan.task(id);
+    let titles = plan
+        .dependencies
+        .of(id.index())
+        .iter()
+        .map(|id| &*plan.task(*id).title);
+    let row = Payload::default()
+        .with("title", &*task.title)
+        .with("agent", &*plan.agent(task.agent).name)
+        .with("dependsOn", titles.collect::<Vec<_>>());
+    Payload::default()
+        .with("taskId", task_key(id))
+        .with("title", &*task.title)
+        .with("task", row.0)
+}
+
+pub(super) fn run_finished(
+    outcome: OutcomeClass,
+    conditions: &[OutcomeClass],
+    allowed: &[OutcomeClass],
+) -> Payload {
+    let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect::<Vec<_>>();
+    Payload::default()
+        .with("outcome", outcome.as_str())
+        .with("exitCode", outcome.exit_code())
+        .with("conditions", names(conditions))
+        .with("allowed", names(allowed))
+}
+
+/// The name of a cause, as JSON and people read it.
+pub(in crate::report) fn stop_cause(cause: StopCause) -> &'static str {
+    match cause {
+        StopCause::Interrupted => "interrupted",
+        StopCause::Terminated => "terminated",
+        StopCause::TimeLimit => "time limit",
+    }
+}
+
+pub(super) fn file(file: &FileRef) -> Value {
+    json!({"length": file.len, "digest": file.digest.to_string()})
+}
+
+pub(super) fn scores(dimensions: &[DimensionScore]) -> Value {
+    let score = |scored: &DimensionScore| {
+        json!({
+            "dimension": scored.dimension,
+            "score": scored.points.score_f64(),
+            "reasoning": scored.reasoning,
+        })
+    };
+    dimensions.iter().map(score).collect()
+}
+
+pub(super) fn findings_of(findings: &[Finding]) -> Value {
+    json!(findings)
+}

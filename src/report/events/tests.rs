@@ -1,0 +1,430 @@
+//! Tests of the event stream.
+
+use rust_decimal::Decimal;
+
+use super::*;
+use crate::domain::{
+    AttemptKind, Cause, Digest, DimensionScore, FailureClass, FailureMode, Finding, GateId, Millis,
+    OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId, Verdict,
+    WaitingReason,
+};
+use crate::engine::{
+    CheckResult, Event, Exit, FileFact, GateResult, KeeperRef, ProcessRef, ReplyRef, SeatId, SeatResult,
+    StageReport, StopCause, Usage,
+};
+use crate::mission::RunOptions;
+use crate::report::testing::{Mission, SCREENS, START, Scene, eventful, file, play_eventful, run_started};
+
+/// All variants. The match has no catch-all: a new variant does not compile until it has a name and a sample here.
+fn variant(event: &Event) -> &'static str {
+    match event {
+        Event::RunStarted(_) => "RunStarted",
+        Event::RunResumed { .. } => "RunResumed",
+        Event::Stopping { .. } => "Stopping",
+        Event::RunFinished { .. } => "RunFinished",
+        Event::Transition { .. } => "Transition",
+        Event::AttemptPlanned { .. } => "AttemptPlanned",
+        Event::TurnStarted { .. } => "TurnStarted",
+        Event::AgentSpawned { .. } => "AgentSpawned",
+        Event::TurnRequestFailed { .. } => "TurnRequestFailed",
+        Event::TurnFinished { .. } => "TurnFinished",
+        Event::TurnLost { .. } => "TurnLost",
+        Event::ScanRequested { .. } => "ScanRequested",
+        Event::FilesScanned { .. } => "FilesScanned",
+        Event::CheckRequested { .. } => "CheckRequested",
+        Event::CheckFinished { .. } => "CheckFinished",
+        Event::SeatRequested { .. } => "SeatRequested",
+        Event::SeatReplied { .. } => "SeatReplied",
+        Event::SeatFailed { .. } => "SeatFailed",
+        Event::StageVerdict(_) => "StageVerdict",
+        Event::EvalUnparsed { .. } => "EvalUnparsed",
+        Event::ForceAccepted { .. } => "ForceAccepted",
+        Event::ApprovalRequested { .. } => "ApprovalRequested",
+        Event::ApprovalResolved { .. } => "ApprovalResolved",
+        Event::DependencyFailed { .. } => "DependencyFailed",
+        Event::GateEvaluated { .. } => "GateEvaluated",
+        Event::GateOverridden { .. } => "GateOverridden",
+        Event::ThresholdFailed { .. } => "ThresholdFailed",
+        Event::Warning { .. } => "Warning",
+    }
+}
+
+const VARIANTS: usize = 28;
+
+const TASK: TaskId = TaskId(0);
+
+fn turn() -> TurnId {
+    TurnId {
+        task: TASK,
+        attempt: 1,
+        turn: 1,
+    }
+}
+
+fn seat() -> SeatId {
+    SeatId {
+        attempt: 1,
+        round: 1,
+        seat: 0,
+        attempt_try: 1,
+    }
+}
+
+fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageReport {
+    StageReport {
+        task: TASK,
+        attempt: 1,
+        stage,
+        verdict,
+        cause,
+        points: None,
+        dimensions: Vec::new(),
+        outliers: Vec::new(),
+        findings: Vec::new(),
+        failure: None,
+    }
+}
+
+fn run_samples() -> Vec<Event> {
+    vec![
+        Event::RunStarted(Box::new(run_started())),
+        Event::RunResumed {
+            options: Box::new(RunOptions::default()),
+            keeper: KeeperRef::default(),
+        },
+        Event::Stopping {
+            cause: StopCause::TimeLimit,
+        },
+        Event::Warning {
+            message: "mind the gap".to_owned(),
+        },
+        Event::GateEvaluated {
+            gate: GateId(0),
+            result: GateResult {
+                passed: true,
+                avg: Some(Points::whole(85)),
+                reason: None,
+            },
+        },
+        Event::GateEvaluated {
+            gate: GateId(0),
+            result: GateResult {
+                passed: false,
+                avg: None,
+                reason: Some("failed: a".to_owned()),
+            },
+        },
+        Event::GateOverridden {
+            gate: GateId(0),
+            reason: "known".to_owned(),
+            by: "ada".to_owned(),
+        },
+        Event::ThresholdFailed {
+            points: Points::whole(55),
+            threshold: Points::whole(60),
+        },
+    ]
+}
+
+fn turn_samples() -> Vec<Event> {
+    vec![
+        Event::AttemptPlanned {
+            task: TASK,
+            attempt: 1,
+            kind: AttemptKind::Execute,
+        },
+        Event::TurnStarted {
+            turn: turn(),
+            prompt: Some(Digest::of(b"prompt")),
+        },
+        Event::AgentSpawned {
+            turn: turn(),
+            process: Some(ProcessRef {
+                pid: 4242,
+                start_time: 1,
+            }),
+        },
+        Event::TurnRequestFailed {
+            turn: turn(),
+            class: FailureClass::RateLimited,
+            message: "HTTP 429".to_owned(),
+            not_before: START,
+        },
+        Event::TurnFinished {
+            turn: turn(),
+            exit: Exit {
+                code: None,
+                signal: Some(15),
+                failure: Some(FailureClass::Timeout),
+                message: Some("killed after 30m".to_owned()),
+            },
+            output: Some(file()),
+            stderr: None,
+            result: None,
+            duration: Millis(1_800_001),
+            usage: Usage {
+                input_tokens: Some(10),
+                output_tokens: None,
+            },
+            model: Some("m-1".to_owned()),
+        },
+        Event::TurnLost { turn: turn() },
+        Event::ScanRequested { task: TASK },
+        Event::FilesScanned {
+            task: TASK,
+            files: vec![FileFact {
+                path: "a.rs".to_owned(),
+                size: Some(3),
+                digest: None,
+            }],
+        },
+        Event::CheckRequested { task: TASK, check: 0 },
+        Event::CheckFinished {
+            task: TASK,
+            check: 0,
+            result: CheckResult {
+                passed: false,
+                message: "exit 1".to_owned(),
+                duration: Millis(12),
+            },
+        },
+    ]
+}
+
+fn review_samples() -> Vec<Event> {
+    let replied = |result| Event::SeatReplied {
+        task: TASK,
+        seat: seat(),
+        reply: ReplyRef {
+            file: file(),
+            model: Some("judge-1".to_owned()),
+            usage: Usage::default(),
+        },
+        result,
+    };
+    let score = DimensionScore {
+        dimension: "correctness".to_owned(),
+        points: Points::from_score(Decimal::from(4)).unwrap(),
+        reasoning: "sound".to_owned(),
+    };
+    vec![
+        Event::SeatRequested {
+            task: TASK,
+            seat: seat(),
+            agent: crate::domain::AgentId(1),
+            strict: Some("no SCORE line".to_owned()),
+            not_before: Some(START),
+        },
+        replied(SeatResult::Scores {
+            dimensions: vec![score.clone()],
+            findings: vec![Finding::new(Severity::Low, "a typo")],
+        }),
+        replied(SeatResult::Evaluation {
+            points: Points::whole(72),
+            reasoning: "fine".to_owned(),
+        }),
+        replied(SeatResult::Unparsed {
+            why: "no SCORE line".to_owned(),
+            excerpt: "I like it".to_owned(),
+        }),
+        Event::SeatFailed {
+            task: TASK,
+            seat: seat(),
+            class: FailureClass::ProviderAuth,
+            message: "HTTP 401".to_owned(),
+        },
+        Event::StageVerdict(Box::new(StageReport {
+            points: Some(Points::whole(80)),
+            dimensions: vec![score],
+            ..report(Stage::Judge, Verdict::Pass, None)
+        })),
+        Event::EvalUnparsed { task: TASK },
+        Event::ForceAccepted {
+            task: TASK,
+            points: Some(Points::whole(55)),
+            message: "accepted below the quality bar after 2 attempts, score 55".to_owned(),
+        },
+    ]
+}
+
+fn task_samples() -> Vec<Event> {
+    vec![
+        Event::Transition {
+            task: TASK,
+            from: Status::Review,
+            to: Status::Done,
+            phase: Some(Phase::Review),
+            mode: Some(FailureMode::Quality),
+            flag: Some(QualityFlag::Clean),
+            reason: Some("all of its keys".to_owned()),
+        },
+        Event::ApprovalRequested {
+            task: TASK,
+            number: 1,
+            reason: WaitingReason::Refer,
+            cause: Some(Cause::NoReviewer),
+            message: "nobody may review this work".to_owned(),
+        },
+        Event::ApprovalResolved {
+            task: TASK,
+            resolution: "approved".to_owned(),
+            by: "ada".to_owned(),
+        },
+        Event::DependencyFailed {
+            task: TaskId(1),
+            dependency: TASK,
+        },
+        Event::RunFinished {
+            outcome: OutcomeClass::TaskFailed,
+            conditions: vec![OutcomeClass::TaskFailed, OutcomeClass::BelowThreshold],
+            allowed: vec![OutcomeClass::BelowThreshold],
+        },
+    ]
+}
+
+fn mission() -> Mission {
+    Mission::new("m")
+        .task("first", &[])
+        .check("cargo test")
+        .task("second", &[0])
+        .gate("g", &[0], &[1], None)
+}
+
+fn lines(events: &[PublicEvent]) -> String {
+    let line = |event| serde_json::to_string(event).unwrap();
+    events.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_variant_has_its_name_and_keys() {
+    let samples = [run_samples(), turn_samples(), review_samples(), task_samples()].concat();
+    let mut covered: Vec<_> = samples.iter().map(variant).collect();
+    covered.sort_unstable();
+    covered.dedup();
+    assert_eq!(covered.len(), VARIANTS, "{covered:?}");
+
+    let plan = mission().build();
+    let events: Vec<_> = Exploder::new(&plan).explode(7, START, &samples).collect();
+    insta::assert_snapshot!(lines(&events));
+}
+
+fn exploded(scene: &Scene<'_>) -> Vec<PublicEvent> {
+    let mut exploder = Exploder::new(&scene.plan);
+    let mut all = Vec::new();
+    for record in &scene.records {
+        all.extend(exploder.explode(record.seq, record.at, &record.events));
+    }
+    all
+}
+
+fn named<'e>(events: &'e [PublicEvent], name: &str) -> Vec<&'e PublicEvent> {
+    events.iter().filter(|event| event.name == name).collect()
+}
+
+#[test]
+fn numbers_never_decrease_and_only_one_event_of_the_engine_shares_one() {
+    let mut scene = Scene::start(eventful());
+    play_eventful(&mut scene);
+    let events = exploded(&scene);
+    assert!(events.is_sorted_by_key(|event| event.seq));
+    let engine_events: usize = scene.records.iter().map(|record| record.events.len()).sum();
+    let mut numbers: Vec<_> = events.iter().map(|event| event.seq).collect();
+    numbers.dedup();
+    assert_eq!(numbers.len(), engine_events);
+    assert_eq!(events.last().unwrap().name, "run:finished");
+}
+
+#[test]
+fn tasks_are_created_as_they_are_asked_for() {
+    let mission = (0..3).fold(Mission::new("m"), |mission, n| {
+        mission.task(&format!("task {n}"), &[])
+    });
+    let scene = Scene::start(mission);
+    let first = &scene.records[0];
+    let mut exploder = Exploder::new(&scene.plan);
+    let mut events = exploder.explode(first.seq, first.at, &first.events);
+    assert_eq!(events.next().unwrap().name, "run:started");
+    let created = events.next().unwrap();
+    assert_eq!((created.name, created.seq), ("task:created", 0));
+    assert_eq!(created.payload["taskId"], "t0");
+    assert_eq!(events.count(), 2);
+}
+
+#[test]
+fn fixes_and_retries_are_counted_as_their_limits_are() {
+    let mut mission = Mission::new("m").task("a", &[]).check("cargo test");
+    mission.plan.tasks[0].limits.max_fix_attempts = 1;
+    let mut scene = Scene::start(mission);
+    for _ in 0..4 {
+        scene.works(0).checked(0, 0, false, "exit 1");
+    }
+    let events = exploded(&scene);
+    let numbers = |name, max| -> Vec<_> {
+        let of = |event: &&PublicEvent| {
+            let key = |key: &str| event.payload[key].as_u64().unwrap();
+            (key("attempt"), key(max), key("attemptNumber"))
+        };
+        named(&events, name).iter().map(of).collect()
+    };
+    assert_eq!(numbers("task:fix", "maxFix"), [(1, 1, 2), (1, 1, 4)]);
+    assert_eq!(numbers("task:retry", "maxRetries"), [(1, 3, 3), (2, 3, 5)]);
+}
+
+#[test]
+fn an_assessment_is_complete_when_it_decides_and_not_before() {
+    let mission = Mission::new("m")
+        .task("checks and panel", &[])
+        .check("cargo test")
+        .panel()
+        .task("checks only", &[])
+        .check("cargo test")
+        .task("crashes", &[])
+        .attempts(1);
+    let mut scene = Scene::start(mission);
+    scene.works(0).checked(0, 0, true, "").scored(0, 0, 4, 4);
+    assert_eq!(named(&exploded(&scene), "assessment:complete").len(), 0);
+    scene.scored(0, 1, 4, 4);
+    scene.works(1).checked(1, 0, true, "");
+    scene.fails(2, FailureClass::Unknown, "exit status 1");
+    let events = exploded(&scene);
+    let complete = named(&events, "assessment:complete");
+    let of: Vec<_> = complete
+        .iter()
+        .map(|event| (&event.payload["title"], &event.payload["passed"]))
+        .collect();
+    assert_eq!(of.len(), 2);
+    assert!(of.iter().all(|(_, passed)| **passed == Value::Bool(true)));
+    assert_eq!(complete[0].payload["globalScore"], 4.0);
+    assert_eq!(complete[0].payload["scores"][0]["dimension"], "correctness");
+    // Two of checks, one of judges, one of the agent that crashed.
+    assert_eq!(named(&events, "stage:verdict").len(), 4);
+}
+
+#[test]
+fn a_reply_names_its_reviewer() {
+    let mut scene = Scene::start(Mission::new("m").task("a", &[]).panel());
+    scene.works(0).scored(0, 1, 4, 4);
+    let events = exploded(&scene);
+    assert_eq!(named(&events, "seat:replied")[0].payload["agentName"], "lead");
+}
+
+#[test]
+fn people_read_one_harmless_line_each() {
+    let mut scene = Scene::start(eventful());
+    play_eventful(&mut scene);
+    let events = exploded(&scene);
+    for (name, screen) in SCREENS {
+        let lines: Vec<_> = events.iter().map(|event| human_line(event, &screen)).collect();
+        for line in &lines {
+            assert!(!line.contains("[31m") && !line.contains('\n'), "{line:?}");
+            let bare = anstream::adapter::strip_str(line).to_string();
+            assert!(
+                screen
+                    .width
+                    .is_none_or(|width| crate::report::text::width(&bare) <= width),
+                "{line}"
+            );
+        }
+        insta::assert_snapshot!(format!("events_{name}"), lines[..40].join("\n"));
+    }
+}

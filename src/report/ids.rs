@@ -1,0 +1,72 @@
+//! The ids that people type: of what waits for them, and of what they are told.
+//!
+//! Both are made of numbers that stand in the journal, so that every process of every session gives the same thing
+//! the same id.
+
+use std::fmt;
+
+use crate::domain::{RunId, TaskId};
+
+/// The id of an approval: `<run-id>.<task index>.<number>`.
+///
+/// The number counts how often a person was asked about the task, so an old answer cannot meet a new question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalId<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The task that waits.
+    pub task: TaskId,
+    /// How often a person was asked about it, this time included.
+    pub number: u32,
+}
+
+impl fmt::Display for ApprovalId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.run, self.task.0, self.number)
+    }
+}
+
+/// The id of an operator request: `<run-id>.<task index>.r<attempt>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestId<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The task it is about.
+    pub task: TaskId,
+    /// The attempt after which it was raised; one attempt raises at most one.
+    pub attempt: u32,
+}
+
+impl fmt::Display for RequestId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.r{}", self.run, self.task.0, self.attempt)
+    }
+}
+
+/// The stable id of a task in events: `t<index>`. The title stands beside it.
+#[must_use]
+pub fn task_key(task: TaskId) -> String {
+    format!("t{}", task.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_name_run_task_and_occasion() {
+        let run = RunId::new("20261121-215900-ab12").unwrap();
+        let approval = ApprovalId {
+            run: &run,
+            task: TaskId(3),
+            number: 2,
+        };
+        let request = RequestId {
+            run: &run,
+            task: TaskId(3),
+            attempt: 2,
+        };
+        assert_eq!(approval.to_string(), "20261121-215900-ab12.3.2");
+        assert_eq!(request.to_string(), "20261121-215900-ab12.3.r2");
+    }
+}

@@ -1,0 +1,552 @@
+//! `quorum.run/v1`: the document of `status --json` and `run --json`.
+//!
+//! The stable core is in the command line's contract; fields are only ever added. Rows are made while they are
+//! written, so a mission of 100,000 tasks costs one row of memory.
+
+use std::io;
+
+use rust_decimal::prelude::ToPrimitive;
+use serde::{Serialize, Serializer};
+
+use crate::domain::{
+    BarOrigin, Cause, DimensionScore, FailureClass, GateId, OutcomeClass, Phase, Points, QualityFlag, RunId,
+    Stage, Status, TaskId, Timestamp, Verdict,
+};
+use crate::engine::{self, GateState, RunPhase, State};
+
+use super::ids::{ApprovalId, RequestId};
+use super::view::{AttemptView, FailureView, RunView, SeatDimension, SeatView, UsageView, WaitingView};
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "quorum.run/v1";
+
+/// Where a run stands as seen from outside: `state` of the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Standing {
+    /// A live process writes to it.
+    Running,
+    /// Nobody writes to it, and its last session has no end on record.
+    Crashed,
+    /// Its last session ended and left work.
+    Suspended,
+    /// Every task is done or failed.
+    Ended,
+}
+
+impl Standing {
+    /// The standing of a run (semantics, section 5), given whether a live process writes to it.
+    #[must_use]
+    pub fn of(state: &State, has_writer: bool) -> Self {
+        match state.phase {
+            _ if has_writer => Self::Running,
+            RunPhase::Finished if state.is_unfinished() => Self::Suspended,
+            RunPhase::Finished => Self::Ended,
+            RunPhase::New | RunPhase::Running | RunPhase::Stopping => Self::Crashed,
+        }
+    }
+
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Crashed => "crashed",
+            Self::Suspended => "suspended",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// Writes the document and a line feed.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write_run(out: impl io::Write, state: &State, view: &RunView, standing: Standing) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    serde_json::to_writer(&mut out, &run_document(state, view, standing))?;
+    io::Write::write_all(&mut out, b"\n")?;
+    io::Write::flush(&mut out)
+}
+
+/// The document, to be serialised.
+pub fn run_document<'a>(state: &'a State, view: &'a RunView, standing: Standing) -> impl Serialize + 'a {
+    let outcome = view.outcome.as_ref();
+    let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect();
+    let source = Source { state, view };
+    RunDocument {
+        schema: SCHEMA,
+        run_id: view.run_id.as_ref(),
+        mission: &state.plan.name,
+        state: standing,
+        live: standing == Standing::Running,
+        resumable: state.is_unfinished(),
+        outcome: outcome.map(|outcome| outcome.class.as_str()),
+        exit_code: outcome.map(|outcome| outcome.class.exit_code()),
+        conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
+        allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
+        started_at: view.started_at.map(Timestamp::to_rfc3339),
+        finished_at: view.finished_at.map(Timestamp::to_rfc3339),
+        deadline: None,
+        counts: Counts::of(state),
+        usage: RunUsage {
+            used: Usage::of(&view.usage),
+            budget: None,
+        },
+        tasks: Tasks(source),
+        gates: Gates(source),
+        mission_score: MissionScore::of(state),
+        approvals: Approvals(source),
+        requests: Requests(source),
+        warnings: &view.warnings,
+    }
+}
+
+/// What rows are made from.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    state: &'a State,
+    view: &'a RunView,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunDocument<'a> {
+    schema: &'static str,
+    run_id: Option<&'a RunId>,
+    mission: &'a str,
+    state: Standing,
+    live: bool,
+    resumable: bool,
+    outcome: Option<&'static str>,
+    exit_code: Option<u8>,
+    conditions: Vec<&'static str>,
+    allowed: Vec<&'static str>,
+    started_at: Option<String>,
+    finished_at: Option<String>,
+    deadline: Option<String>,
+    counts: Counts,
+    usage: RunUsage,
+    tasks: Tasks<'a>,
+    gates: Gates<'a>,
+    mission_score: MissionScore,
+    approvals: Approvals<'a>,
+    requests: Requests<'a>,
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    total: usize,
+    done: u32,
+    failed: u32,
+    pending: usize,
+    awaiting: u32,
+    running: u32,
+    not_taken: u32,
+    clean: u32,
+    relaxed: u32,
+    unreviewed: u32,
+    unverified: u32,
+    degraded: u32,
+    below_threshold: u32,
+    indeterminate: u32,
+    reworked: u32,
+}
+
+impl Counts {
+    fn of(state: &State) -> Self {
+        let counts = &state.counts;
+        let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
+        Self {
+            total: state.tasks.len(),
+            done: counts.done,
+            failed: counts.failed,
+            pending: state.tasks.len().saturating_sub(elsewhere as usize),
+            awaiting: counts.awaiting,
+            running: counts.running,
+            not_taken: 0,
+            clean: counts.clean,
+            relaxed: counts.relaxed,
+            unreviewed: counts.unreviewed,
+            unverified: counts.unverified,
+            degraded: counts.degraded,
+            below_threshold: counts.below_threshold,
+            indeterminate: counts.indeterminate,
+            reworked: counts.reworked,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Usage {
+    requests: u32,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cost: Option<f64>,
+}
+
+impl Usage {
+    fn of(usage: &UsageView) -> Self {
+        Self {
+            requests: usage.requests,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cost: None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RunUsage {
+    #[serde(flatten)]
+    used: Usage,
+    budget: Option<f64>,
+}
+
+struct Tasks<'a>(Source<'a>);
+
+impl Serialize for Tasks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ids = self.0.state.plan.task_ids();
+        serializer.collect_seq(ids.map(|id| TaskRow::of(self.0, id)))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TaskRow<'a> {
+    title: &'a str,
+    agent: &'a str,
+    status: &'static str,
+    phase: Option<&'static str>,
+    quality_flag: Option<&'static str>,
+    points: Option<f64>,
+    score: Option<f64>,
+    bar: Option<f64>,
+    bar_origin: Option<BarOrigin>,
+    attempts: Vec<AttemptRow>,
+    dimensions: Vec<DimensionRow<'a>>,
+    reviews: Vec<ReviewRow<'a>>,
+    failure: Option<FailureRow<'a>>,
+    waiting: Option<WaitingRow<'a>>,
+    depends_on: Vec<&'a str>,
+    blocked_by: Vec<&'a str>,
+    started_at: Option<String>,
+    finished_at: Option<String>,
+    usage: Usage,
+}
+
+impl<'a> TaskRow<'a> {
+    fn of(source: Source<'a>, id: TaskId) -> Self {
+        let Source { state, view } = source;
+        let (plan, task, seen) = (state.plan.task(id), state.task(id), view.task(id));
+        let bar = engine::bar(state, id);
+        let review = seen.review.as_deref();
+        let seats = review.map_or(&[][..], |review| &review.seats);
+        let dimensions = review.map_or(&[][..], |review| &review.dimensions);
+        let dependencies = state.plan.dependencies.of(id.index()).iter();
+        Self {
+            title: &plan.title,
+            agent: &state.plan.agent(plan.agent).name,
+            status: task.status.as_str(),
+            phase: task.phase.map(Phase::as_str),
+            quality_flag: task.flag.map(QualityFlag::as_str),
+            points: task.points.map(Points::to_f64),
+            score: task.points.map(Points::score_f64),
+            bar: bar.map(|bar| bar.points.to_f64()),
+            bar_origin: bar.map(|bar| bar.origin),
+            attempts: seen.attempts.iter().map(AttemptRow::of).collect(),
+            dimensions: dimensions
+                .iter()
+                .map(|score| DimensionRow::of(source, id, score))
+                .collect(),
+            reviews: seats.iter().map(|seat| ReviewRow::of(source, seat)).collect(),
+            failure: seen.failure.as_deref().map(FailureRow::of),
+            waiting: seen
+                .waiting
+                .as_deref()
+                .and_then(|waiting| WaitingRow::of(view, id, waiting)),
+            depends_on: dependencies.map(|id| &*state.plan.task(*id).title).collect(),
+            blocked_by: blocked_by(state, id),
+            started_at: seen.started_at.map(Timestamp::to_rfc3339),
+            finished_at: seen.finished_at.map(Timestamp::to_rfc3339),
+            usage: Usage::of(&seen.usage),
+        }
+    }
+}
+
+/// What holds a pending task: titles of dependencies that are not done, then names of gates that did not pass.
+pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
+    if state.task(id).status != Status::Pending {
+        return Vec::new();
+    }
+    let plan = &state.plan;
+    let dependencies = plan.dependencies.of(id.index()).iter();
+    let gates = plan.gates_before.of(id.index()).iter();
+    dependencies
+        .filter(|id| state.task(**id).status != Status::Done)
+        .map(|id| &*plan.task(*id).title)
+        .chain(
+            gates
+                .filter(|id| !state.gate(**id).is_open())
+                .map(|id| &*plan.gate(*id).name),
+        )
+        .collect()
+}
+
+#[derive(Serialize)]
+struct AttemptRow {
+    n: u32,
+    kind: &'static str,
+    verdict: Option<&'static str>,
+    cause: Option<&'static str>,
+    points: Option<f64>,
+}
+
+impl AttemptRow {
+    fn of(attempt: &AttemptView) -> Self {
+        Self {
+            n: attempt.number,
+            kind: attempt.kind.as_str(),
+            verdict: attempt.verdict.map(Verdict::as_str),
+            cause: attempt.cause.map(Cause::as_str),
+            points: attempt.points.map(Points::to_f64),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct DimensionRow<'a> {
+    dimension: &'a str,
+    score: f64,
+    weight: Option<f64>,
+    reasoning: &'a str,
+}
+
+impl<'a> DimensionRow<'a> {
+    fn of(source: Source<'a>, id: TaskId, scored: &'a DimensionScore) -> Self {
+        Self {
+            dimension: &scored.dimension,
+            score: scored.points.score_f64(),
+            weight: weight(source.state, id, &scored.dimension),
+            reasoning: &scored.reasoning,
+        }
+    }
+}
+
+/// The weight of one of the task's dimensions.
+pub(super) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> {
+    let expectations = state.plan.task(id).expectations.as_deref()?;
+    let dimensions = &expectations.panel.as_ref()?.dimensions;
+    let found = dimensions.iter().find(|candidate| candidate.name == dimension)?;
+    found.weight.to_f64()
+}
+
+#[derive(Serialize)]
+struct ReviewRow<'a> {
+    stage: &'static str,
+    reviewer: &'a str,
+    model: Option<&'a str>,
+    points: Option<f64>,
+    dimensions: Vec<SeatDimensionRow<'a>>,
+}
+
+impl<'a> ReviewRow<'a> {
+    fn of(source: Source<'a>, seat: &'a SeatView) -> Self {
+        let row = |scored: &'a SeatDimension| SeatDimensionRow {
+            dimension: &scored.score.dimension,
+            score: scored.score.points.score_f64(),
+            outlier: scored.outlier,
+            reasoning: &scored.score.reasoning,
+        };
+        Self {
+            stage: Stage::Judge.as_str(),
+            reviewer: &source.state.plan.agent(seat.reviewer).name,
+            model: seat.model.as_deref(),
+            points: seat.points.map(Points::to_f64),
+            dimensions: seat.dimensions.iter().map(row).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SeatDimensionRow<'a> {
+    dimension: &'a str,
+    score: f64,
+    outlier: bool,
+    reasoning: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FailureRow<'a> {
+    mode: &'static str,
+    class: Option<&'static str>,
+    error_type: Option<&'static str>,
+    message: &'a str,
+}
+
+impl<'a> FailureRow<'a> {
+    fn of(failure: &'a FailureView) -> Self {
+        Self {
+            mode: failure.mode.as_str(),
+            class: failure.class.map(FailureClass::as_str),
+            error_type: failure.class.map(FailureClass::error_type),
+            message: &failure.message,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct WaitingRow<'a> {
+    reason: &'static str,
+    id: String,
+    since: String,
+    #[serde(skip)]
+    message: &'a str,
+}
+
+impl<'a> WaitingRow<'a> {
+    fn of(view: &'a RunView, task: TaskId, waiting: &'a WaitingView) -> Option<Self> {
+        let id = ApprovalId {
+            run: view.run_id.as_ref()?,
+            task,
+            number: waiting.number,
+        };
+        Some(Self {
+            reason: waiting.reason.as_str(),
+            id: id.to_string(),
+            since: waiting.since.to_rfc3339(),
+            message: &waiting.message,
+        })
+    }
+}
+
+struct Gates<'a>(Source<'a>);
+
+impl Serialize for Gates<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let state = self.0.state;
+        let rows = state.gates.iter().enumerate().map(|(index, gate)| {
+            let result = gate.result.as_ref();
+            GateRow {
+                name: &state.plan.gate(GateId::from_index(index)).name,
+                state: gate_state(gate),
+                avg_score: result.and_then(|result| result.avg).map(Points::score_f64),
+                reason: result.and_then(|result| result.reason.as_deref()),
+            }
+        });
+        serializer.collect_seq(rows)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GateRow<'a> {
+    name: &'a str,
+    state: &'static str,
+    avg_score: Option<f64>,
+    reason: Option<&'a str>,
+}
+
+/// `passed`, `failed`, `waiting` or `overridden`.
+pub(super) fn gate_state(gate: &GateState) -> &'static str {
+    match &gate.result {
+        _ if gate.overridden => "overridden",
+        Some(result) if result.passed => "passed",
+        Some(_) => "failed",
+        None => "waiting",
+    }
+}
+
+#[derive(Serialize)]
+struct MissionScore {
+    points: Option<f64>,
+    bar: Option<f64>,
+    passed: Option<bool>,
+}
+
+impl MissionScore {
+    /// The threshold is held against a finished run only: before that `passed` is null, unless there is no bar.
+    fn of(state: &State) -> Self {
+        let bar = state.plan.rules.quality_threshold;
+        let decided = state.phase == RunPhase::Finished && !state.is_unfinished();
+        let passed = match bar {
+            None => Some(true),
+            Some(_) if state.threshold_failed.is_some() => Some(false),
+            Some(_) => decided.then_some(true),
+        };
+        Self {
+            points: engine::mission_score(state).map(Points::to_f64),
+            bar: bar.map(Points::to_f64),
+            passed,
+        }
+    }
+}
+
+struct Approvals<'a>(Source<'a>);
+
+impl Serialize for Approvals<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Source { state, view } = self.0;
+        let waiting = state.plan.task_ids().filter_map(|task| {
+            let row = WaitingRow::of(view, task, view.task(task).waiting.as_deref()?)?;
+            Some(ApprovalRow {
+                id: row.id,
+                task: &state.plan.task(task).title,
+                reason: row.reason,
+                message: row.message,
+                since: row.since,
+                expires: None,
+            })
+        });
+        serializer.collect_seq(waiting)
+    }
+}
+
+#[derive(Serialize)]
+struct ApprovalRow<'a> {
+    id: String,
+    task: &'a str,
+    reason: &'static str,
+    message: &'a str,
+    since: String,
+    expires: Option<String>,
+}
+
+struct Requests<'a>(Source<'a>);
+
+impl Serialize for Requests<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Source { state, view } = self.0;
+        let rows = view.requests.iter().filter_map(|request| {
+            let id = RequestId {
+                run: view.run_id.as_ref()?,
+                task: request.task,
+                attempt: request.attempt,
+            };
+            Some(RequestRow {
+                id: id.to_string(),
+                task: &state.plan.task(request.task).title,
+                kind: "below-threshold",
+                message: &request.message,
+            })
+        });
+        serializer.collect_seq(rows)
+    }
+}
+
+#[derive(Serialize)]
+struct RequestRow<'a> {
+    id: String,
+    task: &'a str,
+    kind: &'static str,
+    message: &'a str,
+}
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

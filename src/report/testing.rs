@@ -1,0 +1,576 @@
+//! Scenes for tests: plans made by hand, and events made by the engine itself from scripted inputs.
+
+use std::sync::Arc;
+
+use rust_decimal::Decimal;
+
+use crate::domain::{
+    AgentId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, GateId, Millis, Points, RunId,
+    TaskId, Timestamp,
+};
+use crate::engine::{
+    CheckResult, Event, Exit, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunStarted, SeatFailure, SeatId,
+    SeatResult, State, StopCause, TurnEnd, Usage, apply, decide,
+};
+use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, Review, TaskType};
+use crate::mission::{
+    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
+    TaskPlan,
+};
+
+use super::progress::Observer;
+use super::style::{Screen, Style};
+use super::view::RunView;
+
+/// 2026-11-21T21:59:00Z
+pub(super) const START: Timestamp = Timestamp(1_795_298_340_000);
+
+/// Columns, and whether there are colours and symbols: what every screen is shown in.
+pub(super) const SCREENS: [(&str, Screen); 4] = [
+    ("80", screen(Some(80), false, true)),
+    ("120", screen(Some(120), false, true)),
+    ("80_color_ascii", screen(Some(80), true, false)),
+    ("pipe_ascii", screen(None, false, false)),
+];
+
+const fn screen(width: Option<usize>, color: bool, unicode: bool) -> Screen {
+    Screen {
+        width,
+        style: Style { color, unicode },
+    }
+}
+
+/// Builds a plan. Tasks and gates name others by position.
+pub(super) struct Mission {
+    pub plan: Plan,
+    dependencies: Vec<(u32, TaskId)>,
+}
+
+impl Mission {
+    /// No tasks yet; three agents: `worker` (a command), `critic` and `lead` (able to judge).
+    pub fn new(name: &str) -> Self {
+        let agent = |name: &str, adapter| AgentPlan {
+            name: name.into(),
+            reports_to: None,
+            spec: model::Agent {
+                adapter,
+                input: model::Input::None,
+                ..model::Agent::default()
+            },
+        };
+        let plan = Plan {
+            name: name.to_owned(),
+            agents: vec![
+                agent("worker", Adapter::Command),
+                agent("critic", Adapter::Openai),
+                agent("lead", Adapter::Anthropic),
+            ],
+            tasks: Vec::new(),
+            gates: Vec::new(),
+            dependencies: Edges::new(0, &[]),
+            dependents: Edges::new(0, &[]),
+            gates_after: Edges::new(0, &[]),
+            gates_before: Edges::new(0, &[]),
+            rules: Rules {
+                concurrency: 4,
+                evaluate: true,
+                eval_bar: Bar::default_bar(),
+                fail_open_on_unparsed_eval: false,
+                max_assessment_retries: 1,
+                quality_threshold: None,
+                on_exhausted: None,
+                verify_prior_feedback: true,
+                workspace: "/work".into(),
+            },
+        };
+        Self {
+            plan,
+            dependencies: Vec::new(),
+        }
+    }
+
+    /// Adds a task of `worker` that is judged by evaluation.
+    pub fn task(mut self, title: &str, depends_on: &[u32]) -> Self {
+        let id = TaskId::from_index(self.plan.tasks.len());
+        self.dependencies
+            .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
+        self.plan.tasks.push(TaskPlan {
+            title: title.into(),
+            description: None,
+            agent: AgentId(0),
+            delegated_by: None,
+            priority: Decimal::ONE,
+            kind: TaskType::Other,
+            exclusive: false,
+            turn_timeout: Millis::from_secs(1800),
+            limits: AttemptLimits {
+                max_fix_attempts: 2,
+                max_retries: 3,
+                max_attempts: None,
+                max_evaluated_attempts: 2,
+            },
+            review: Review::Auto,
+            on_exhausted: None,
+            workspace: None,
+            target_files: Vec::new(),
+            expectations: None,
+        });
+        self
+    }
+
+    /// The last task is judged by nobody.
+    pub fn unreviewed(mut self) -> Self {
+        self.last().review = Review::None;
+        self
+    }
+
+    /// The last task is also held by one `test` check.
+    pub fn check(mut self, command: &str) -> Self {
+        self.expectations().checks.push(Check::Command {
+            kind: CommandCheck::Test,
+            command: command.to_owned(),
+            timeout: Millis::from_secs(60),
+            cwd: None,
+        });
+        self
+    }
+
+    /// The last task is judged by a panel of critic and lead on two dimensions, bar 3.5 of 5.
+    pub fn panel(mut self) -> Self {
+        let dimension = |name: &str, weight: i64| Dimension {
+            name: name.to_owned(),
+            weight: Decimal::new(weight, 2),
+            description: None,
+            rubric: Vec::new(),
+        };
+        self.expectations().panel = Some(Panel {
+            criteria: None,
+            dimensions: vec![dimension("correctness", 75), dimension("style", 25)],
+            bar: Bar {
+                points: Points::whole(70),
+                origin: BarOrigin::Mission,
+            },
+            reviewers: Reviewers::Named(vec![AgentId(1), AgentId(2)]),
+            consensus: Consensus::Median,
+            verify_prior_feedback: true,
+        });
+        self
+    }
+
+    /// The last task may be tried so often.
+    pub fn attempts(mut self, max: u32) -> Self {
+        self.last().limits.max_attempts = Some(max);
+        self
+    }
+
+    /// The last task must produce this file.
+    pub fn target(mut self, path: &str) -> Self {
+        self.last().target_files.push(path.into());
+        self
+    }
+
+    /// Adds a gate.
+    pub fn gate(mut self, name: &str, after: &[u32], blocks: &[u32], min_score: Option<u8>) -> Self {
+        self.plan.gates.push(GatePlan {
+            name: name.into(),
+            after: after.iter().copied().map(TaskId).collect(),
+            blocks: blocks.iter().copied().map(TaskId).collect(),
+            min_score: min_score.map(Points::whole),
+            require_all_passed: true,
+            accept_below_threshold: false,
+            halt_on_fail: false,
+        });
+        self
+    }
+
+    fn last(&mut self) -> &mut TaskPlan {
+        self.plan.tasks.last_mut().expect("a task comes first")
+    }
+
+    fn expectations(&mut self) -> &mut Expectations {
+        self.last().expectations.get_or_insert_default()
+    }
+
+    /// The plan with its edges.
+    pub fn build(mut self) -> Arc<Plan> {
+        let tasks = self.plan.tasks.len();
+        let turned: Vec<_> = self
+            .dependencies
+            .iter()
+            .map(|(from, to)| (to.0, TaskId(*from)))
+            .collect();
+        let gates = |of: fn(&GatePlan) -> &Vec<TaskId>| -> Vec<(u32, GateId)> {
+            let gates = self.plan.gates.iter().enumerate();
+            gates
+                .flat_map(|(gate, plan)| {
+                    of(plan)
+                        .iter()
+                        .map(move |task| (task.0, GateId::from_index(gate)))
+                })
+                .collect()
+        };
+        let (after, before) = (gates(|gate| &gate.after), gates(|gate| &gate.blocks));
+        self.plan.dependencies = Edges::new(tasks, &self.dependencies);
+        self.plan.dependents = Edges::new(tasks, &turned);
+        self.plan.gates_after = Edges::new(tasks, &after);
+        self.plan.gates_before = Edges::new(tasks, &before);
+        Arc::new(self.plan)
+    }
+}
+
+/// One decision, as the journal would hold it.
+pub(super) struct Recorded {
+    pub seq: u64,
+    pub at: Timestamp,
+    pub events: Vec<Event>,
+}
+
+/// A run under way: the engine's own decisions on scripted inputs, by a clock that only the test moves.
+pub(super) struct Scene<'o> {
+    pub plan: Arc<Plan>,
+    pub state: State,
+    pub view: RunView,
+    pub now: Timestamp,
+    pub records: Vec<Recorded>,
+    observers: Vec<&'o mut dyn Observer>,
+    seq: u64,
+}
+
+impl<'o> Scene<'o> {
+    /// A run of the mission that has started, watched by nobody.
+    pub fn start(mission: Mission) -> Self {
+        Self::watched(mission, Vec::new())
+    }
+
+    /// A run of the mission that has started, watched by these.
+    pub fn watched(mission: Mission, observers: Vec<&'o mut dyn Observer>) -> Self {
+        let plan = mission.build();
+        let mut scene = Self {
+            state: State::new(plan.clone()),
+            view: RunView::new(&plan),
+            plan,
+            now: START,
+            records: Vec::new(),
+            observers,
+            seq: 0,
+        };
+        for observer in &mut scene.observers {
+            observer.on_start(&scene.state);
+        }
+        scene.input(&Input::Start(Box::new(run_started())));
+        scene.advance();
+        scene
+    }
+
+    /// Time passes.
+    pub fn after(&mut self, seconds: u64) -> &mut Self {
+        self.now = self.now.plus(Millis::from_secs(seconds));
+        self
+    }
+
+    /// The engine decides on an input.
+    pub fn input(&mut self, input: &Input) {
+        let events = decide(&self.state, input, self.now);
+        self.commit(events);
+    }
+
+    /// Events happen, whoever decided them.
+    pub fn commit(&mut self, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
+        }
+        let (seq, at) = (self.seq, self.now);
+        for (seq, event) in (seq..).zip(&events) {
+            apply(&mut self.state, event);
+            self.view.apply(&self.plan, seq, at, event);
+        }
+        self.seq += events.len() as u64;
+        for observer in &mut self.observers {
+            observer.on_events(&self.state, seq, at, &events);
+        }
+        self.records.push(Recorded { seq, at, events });
+    }
+
+    /// The engine does what is due, until nothing is.
+    pub fn advance(&mut self) {
+        let mut seen = usize::MAX;
+        while seen != self.records.len() {
+            seen = self.records.len();
+            self.input(&Input::Advance);
+        }
+    }
+
+    /// A minute has passed.
+    pub fn heartbeat(&mut self) {
+        for observer in &mut self.observers {
+            observer.on_heartbeat(&self.state, self.now);
+        }
+    }
+
+    /// The session is over.
+    pub fn end(mut self) -> Self {
+        for observer in &mut self.observers {
+            observer.on_end(&self.state);
+        }
+        self.observers.clear();
+        self
+    }
+
+    /// The task's agent is at work.
+    pub fn spawned(&mut self, task: u32) -> &mut Self {
+        let turn = self.state.current_turn(TaskId(task));
+        self.input(&Input::TurnSpawned { turn, process: None });
+        self
+    }
+
+    /// The task's agent finishes as it should.
+    pub fn works(&mut self, task: u32) -> &mut Self {
+        self.spawned(task).ends(task, Exit::default())
+    }
+
+    /// The task's agent fails.
+    pub fn fails(&mut self, task: u32, class: FailureClass, message: &str) -> &mut Self {
+        let exit = Exit {
+            code: Some(1),
+            signal: None,
+            failure: Some(class),
+            message: Some(message.to_owned()),
+        };
+        self.spawned(task).ends(task, exit)
+    }
+
+    fn ends(&mut self, task: u32, exit: Exit) -> &mut Self {
+        self.input(&Input::TurnEnded(Box::new(TurnEnd {
+            turn: self.state.current_turn(TaskId(task)),
+            exit,
+            interrupted: false,
+            output: Some(file()),
+            stderr: None,
+            duration: Millis(2_500),
+            result: None,
+            usage: Usage::default(),
+            model: None,
+        })));
+        self.advance();
+        // Prompts are written as soon as they are asked for.
+        self.prompted(task);
+        self
+    }
+
+    /// The prompt of a fix or retry is ready; does nothing where none is asked for.
+    pub fn prompted(&mut self, task: u32) {
+        let current = self.state.current_turn(TaskId(task));
+        let turn = crate::domain::TurnId {
+            turn: current.turn + 1,
+            ..current
+        };
+        self.input(&Input::PromptReady { turn, digest: None });
+    }
+
+    /// A check of the task comes back.
+    pub fn checked(&mut self, task: u32, check: u32, passed: bool, message: &str) -> &mut Self {
+        self.input(&Input::CheckFinished {
+            task: TaskId(task),
+            attempt: self.state.task(TaskId(task)).attempt,
+            check,
+            result: CheckResult {
+                passed,
+                message: message.to_owned(),
+                duration: Millis(300),
+            },
+        });
+        self.settled(task)
+    }
+
+    /// The task's files were looked at; `None` is missing.
+    pub fn scanned(&mut self, task: u32, path: &str, size: Option<u64>) -> &mut Self {
+        self.input(&Input::FilesScanned {
+            task: TaskId(task),
+            attempt: self.state.task(TaskId(task)).attempt,
+            files: vec![FileFact {
+                path: path.to_owned(),
+                size,
+                digest: None,
+            }],
+        });
+        self.settled(task)
+    }
+
+    /// The reviewer of an evaluation gives so many points.
+    pub fn evaluated(&mut self, task: u32, points: u8, reasoning: &str) -> &mut Self {
+        self.replied(
+            task,
+            0,
+            SeatResult::Evaluation {
+                points: Points::whole(points),
+                reasoning: reasoning.to_owned(),
+            },
+        )
+    }
+
+    /// A seat of the panel gives a score from 1 to 5 for each dimension.
+    pub fn scored(&mut self, task: u32, seat: usize, correctness: u8, style: u8) -> &mut Self {
+        let score = |dimension: &str, score: u8| DimensionScore {
+            dimension: dimension.to_owned(),
+            points: Points::from_score(score.into()).expect("tests score from 1 to 5"),
+            reasoning: format!("{dimension} {score} says seat {seat}"),
+        };
+        let dimensions = vec![score("correctness", correctness), score("style", style)];
+        self.replied(
+            task,
+            seat,
+            SeatResult::Scores {
+                dimensions,
+                findings: Vec::new(),
+            },
+        )
+    }
+
+    /// A seat's reply cannot be read.
+    pub fn unreadable(&mut self, task: u32, seat: usize) -> &mut Self {
+        self.replied(
+            task,
+            seat,
+            SeatResult::Unparsed {
+                why: "no SCORE line".to_owned(),
+                excerpt: "I like it".to_owned(),
+            },
+        )
+    }
+
+    fn replied(&mut self, task: u32, seat: usize, result: SeatResult) -> &mut Self {
+        let seat = self.seat(task, seat);
+        self.input(&Input::SeatReplied {
+            task: TaskId(task),
+            seat,
+            reply: ReplyRef {
+                file: file(),
+                model: Some("judge-1".to_owned()),
+                usage: Usage {
+                    input_tokens: Some(1000),
+                    output_tokens: Some(50),
+                },
+            },
+            result,
+        });
+        self.settled(task)
+    }
+
+    /// A seat cannot be asked.
+    pub fn unreachable(&mut self, task: u32, seat: usize, class: FailureClass) -> &mut Self {
+        let seat = self.seat(task, seat);
+        self.input(&Input::SeatFailed(Box::new(SeatFailure {
+            task: TaskId(task),
+            seat,
+            class,
+            message: "HTTP 401".to_owned(),
+            retry_after: None,
+            jitter: 0,
+        })));
+        self.settled(task)
+    }
+
+    /// The session is told to stop, and what ran is lost.
+    pub fn stopped(&mut self, cause: StopCause) -> &mut Self {
+        self.input(&Input::Stop(cause));
+        for task in self.plan.task_ids() {
+            if self.state.task(task).running.is_some() {
+                self.commit(vec![Event::TurnLost {
+                    turn: self.state.current_turn(task),
+                }]);
+            }
+        }
+        self.advance();
+        self
+    }
+
+    fn seat(&self, task: u32, seat: usize) -> SeatId {
+        self.state
+            .task(TaskId(task))
+            .seat_id(seat)
+            .expect("the seat was asked")
+    }
+
+    fn settled(&mut self, task: u32) -> &mut Self {
+        self.advance();
+        self.prompted(task);
+        self
+    }
+}
+
+/// What every scene starts with.
+pub(super) fn run_started() -> RunStarted {
+    RunStarted {
+        format: crate::engine::FORMAT,
+        version: "0.1.0".to_owned(),
+        run_id: RunId::new("20261121-215900-ab12").expect("it is one"),
+        mission_digest: Digest::of(b"mission"),
+        mission_path: Some("/work/mission.yaml".into()),
+        options: RunOptions::default(),
+        keeper: KeeperRef::default(),
+    }
+}
+
+/// A file that nobody opens.
+pub(super) fn file() -> FileRef {
+    FileRef {
+        len: 7,
+        digest: Digest::of(b"content"),
+    }
+}
+
+/// One run that has everything a reader can meet: clean, reworked, below the bar, unreviewed, failed, skipped, parked,
+/// a passed gate, a failed gate and a warning. Titles are hostile on purpose.
+pub(super) fn eventful() -> Mission {
+    let mut mission = Mission::new("release 2.0")
+        .task("design", &[])
+        .panel()
+        .task("implement-api", &[0])
+        .check("cargo test")
+        .panel()
+        .task("write the manual \u{1b}[31mquickly\n", &[])
+        .task("translate", &[])
+        .unreviewed()
+        .task(
+            "benchmark on a machine with a rather long name that will not fit",
+            &[],
+        )
+        .unreviewed()
+        .attempts(1)
+        .task("publish numbers", &[4])
+        .task("audit", &[])
+        .panel()
+        .task("announce", &[2])
+        .gate("design-done", &[0], &[1], Some(60))
+        .gate("release gate", &[1, 2], &[7], None);
+    mission.plan.rules.concurrency = 8;
+    mission.plan.rules.quality_threshold = Some(Points::whole(60));
+    mission
+}
+
+/// Plays [`eventful`] to the end of its session.
+pub(super) fn play_eventful(scene: &mut Scene<'_>) {
+    scene.input(&Input::Warn("the workspace is shared by 4 tasks".to_owned()));
+    scene.after(3).works(3);
+    scene.after(2).works(0);
+    scene.scored(0, 0, 5, 4).after(4).scored(0, 1, 4, 3);
+    scene.after(1).fails(4, FailureClass::Timeout, "killed after 30m");
+    scene.after(2).works(2);
+    scene.unreadable(2, 0).evaluated(2, 40, "the examples do not run");
+    scene.after(9).works(1);
+    scene.checked(1, 0, false, "cargo test: 2 tests failed");
+    scene.after(20).works(1);
+    scene.checked(1, 0, true, "");
+    scene.scored(1, 0, 4, 4).scored(1, 1, 4, 1);
+    scene.after(5).works(6);
+    for _ in 0..2 {
+        scene.unreachable(6, 0, FailureClass::ProviderAuth);
+        scene.unreachable(6, 1, FailureClass::ProviderAuth);
+    }
+    scene.after(60).heartbeat();
+    scene
+        .after(7)
+        .works(2)
+        .evaluated(2, 55, "better, but step 3 is wrong");
+    scene.advance();
+}

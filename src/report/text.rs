@@ -1,0 +1,118 @@
+//! Text on a terminal: what others wrote made harmless, cut to a width, and times for people.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::domain::Millis;
+
+/// Text that a worker, a reviewer or a mission's author wrote, made fit for one line of a terminal: escape sequences
+/// and characters that move the cursor or turn the reading direction are gone, line ends are blanks.
+pub(super) fn sanitize(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    // Line ends first: the stripper takes escape sequences with their arguments, which no table of characters can,
+    // but it would glue lines together.
+    let one_line = text.replace(['\n', '\r', '\t', '\u{2028}', '\u{2029}'], " ");
+    let stripped = anstream::adapter::strip_str(&one_line).to_string();
+    Cow::Owned(stripped.chars().filter(|c| !is_unsafe(*c)).collect())
+}
+
+/// Control characters, and the invisible ones that make text read differently from what it is.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// How many columns a text takes.
+pub(super) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text, cut to so many columns; a cut shows.
+pub(super) fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let room = columns.saturating_sub(width(ellipsis));
+    let mut used = 0;
+    let kept: String = text
+        .chars()
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= room
+        })
+        .collect();
+    // Where not even the sign of the cut fits, nothing is better than a line too long.
+    if room == 0 {
+        return Cow::Borrowed("");
+    }
+    Cow::Owned(kept + ellipsis)
+}
+
+/// Seconds with one decimal: `41.2s`.
+pub(super) fn seconds(span: Millis) -> String {
+    // Integer arithmetic: tenths are cut, so a time never shows before it is over.
+    format!("{}.{}s", span.0 / 1000, span.0 % 1000 / 100)
+}
+
+/// Minutes and seconds, with hours where there are any: `03:12`, `1:03:12`.
+pub(super) fn clock(span: Millis) -> String {
+    let seconds = span.0 / 1000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes:02}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// `1 task`, `2 tasks`.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_text_cannot_move_the_cursor_or_paint() {
+        for (hostile, harmless) in [
+            ("plain – ünïcode 日本", "plain – ünïcode 日本"),
+            ("red \u{1b}[31mtitle\u{1b}[0m", "red title"),
+            ("two\r\nlines\tand tab", "two  lines and tab"),
+            ("\u{1b}]0;window title\u{7}rest", "rest"),
+            ("back\u{8}\u{8}\u{7f}\u{9b}1A", "back1A"),
+            ("abc\u{202e}fed\u{2066}", "abcfed"),
+            ("\u{1b}[2J\u{1b}[H", ""),
+        ] {
+            let seen = sanitize(hostile);
+            assert!(!seen.chars().any(is_unsafe), "{hostile:?} -> {seen:?}");
+            assert_eq!(seen, harmless, "{hostile:?}");
+        }
+    }
+
+    #[test]
+    fn cuts_count_columns_and_show() {
+        assert_eq!(fit("implement", 9, "..."), "implement");
+        assert_eq!(fit("implement", 8, "..."), "imple...");
+        assert_eq!(fit("日本語日本語", 7, "…"), "日本語…");
+        assert_eq!(fit("implement", 2, "..."), "");
+        for columns in 0..20 {
+            assert!(width(&fit("日本語 and more", columns, "...")) <= columns);
+        }
+    }
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!(seconds(Millis(41_299)), "41.2s");
+        assert_eq!(clock(Millis(192_000)), "03:12");
+        assert_eq!(clock(Millis(3_792_999)), "1:03:12");
+        assert_eq!(
+            (count(1, "task"), count(0, "task")),
+            ("1 task".into(), "0 tasks".into())
+        );
+    }
+}

@@ -1,0 +1,495 @@
+//! The projection for readers: what state does not keep because no rule needs it.
+//!
+//! State knows the current attempt; readers want all of them, who reviewed and what they said, when things happened
+//! and what they used. [`RunView`] folds that from the same events, live and from the journal alike. It holds nothing
+//! that state already has (status, flag, score, counts), so the two cannot contradict each other. A task that just
+//! works costs one small row; what is rare is boxed, because a mission may have 100,000 of them.
+
+use crate::domain::{
+    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Points, QualityFlag, RunId,
+    Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+};
+use crate::engine::{Event, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage};
+use crate::mission::Plan;
+
+/// A run as readers see it, beside its [`crate::engine::State`].
+#[derive(Debug, Clone, Default)]
+pub struct RunView {
+    /// Number of the last event seen: where a follower goes on.
+    pub seq: Option<u64>,
+    /// The run, once it has started.
+    pub run_id: Option<RunId>,
+    /// When it started.
+    pub started_at: Option<Timestamp>,
+    /// When its current or last session started.
+    pub session_started_at: Option<Timestamp>,
+    /// When its last session ended; `None` while one goes on, or after a crash.
+    pub finished_at: Option<Timestamp>,
+    /// What its last session ended with; `None` while one goes on, or after a crash.
+    pub outcome: Option<Outcome>,
+    /// What all turns and calls used.
+    pub usage: UsageView,
+    /// What operators are told, the oldest first.
+    pub requests: Vec<OperatorRequest>,
+    /// What people should know, the oldest first.
+    pub warnings: Vec<String>,
+    tasks: Vec<TaskView>,
+}
+
+/// A task as readers see it, beside its [`crate::engine::TaskState`].
+#[derive(Debug, Clone, Default)]
+pub struct TaskView {
+    /// All attempts, the first one first.
+    pub attempts: Vec<AttemptView>,
+    /// When its first turn started.
+    pub started_at: Option<Timestamp>,
+    /// When it became done or failed.
+    pub finished_at: Option<Timestamp>,
+    /// What its turns and reviews used.
+    pub usage: UsageView,
+    /// What its reviewers said last.
+    pub review: Option<Box<ReviewView>>,
+    /// For failed tasks: how.
+    pub failure: Option<Box<FailureView>>,
+    /// For tasks that wait for a person: what for.
+    pub waiting: Option<Box<WaitingView>>,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptView {
+    /// Its number, from 1 over the whole run.
+    pub number: u32,
+    /// Its kind.
+    pub kind: AttemptKind,
+    /// What came out; `None` while it works or is judged, and for work that nobody judged.
+    pub verdict: Option<Verdict>,
+    /// Why.
+    pub cause: Option<Cause>,
+    /// What the agent itself failed with.
+    pub failure: Option<FailureClass>,
+    /// The score, where there is one.
+    pub points: Option<Points>,
+}
+
+/// What reviewers said about one attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewView {
+    /// The attempt.
+    pub attempt: u32,
+    /// The round of the panel.
+    pub round: u32,
+    /// What they said together, per dimension; empty for evaluations and before the verdict.
+    pub dimensions: Vec<DimensionScore>,
+    /// What each of them said, by seat.
+    pub seats: Vec<SeatView>,
+}
+
+/// What one reviewer said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeatView {
+    /// Who.
+    pub reviewer: AgentId,
+    /// The model as the provider returned it.
+    pub model: Option<Box<str>>,
+    /// Where the seat stands.
+    pub state: SeatStanding,
+    /// The reviewer's own score: weighted over the dimensions, or the one number of an evaluation.
+    pub points: Option<Points>,
+    /// Score and reasons per dimension, in the task's order.
+    pub dimensions: Vec<SeatDimension>,
+}
+
+/// Where a seat stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeatStanding {
+    /// Asked, no reply yet.
+    Asked,
+    /// It gave scores.
+    Scored,
+    /// Its reply could not be read.
+    Unparsed,
+    /// It could not be asked.
+    Failed,
+}
+
+/// One reviewer's score of one dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeatDimension {
+    /// The score and why.
+    pub score: DimensionScore,
+    /// Whether it was too far from the others to count.
+    pub outlier: bool,
+}
+
+/// How a task failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureView {
+    /// How.
+    pub mode: FailureMode,
+    /// With what, where the agent itself failed.
+    pub class: Option<FailureClass>,
+    /// In words.
+    pub message: String,
+}
+
+/// What a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingView {
+    /// The approval's number within the task; see [`super::ids::ApprovalId`].
+    pub number: u32,
+    /// Why.
+    pub reason: WaitingReason,
+    /// Since when.
+    pub since: Timestamp,
+    /// What the person is told.
+    pub message: String,
+}
+
+/// Something that operators are told about work that was accepted all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorRequest {
+    /// The task.
+    pub task: TaskId,
+    /// The attempt after which it was raised; see [`super::ids::RequestId`].
+    pub attempt: u32,
+    /// What they are told.
+    pub message: String,
+}
+
+/// What turns and calls used.
+///
+/// `requests` counts what reached an agent or was charged for: every worker turn whose process or request came into
+/// being (`agent:spawned`), and every call to a reviewer (`seat:requested`), reprompts and repeats included. A spawn
+/// that failed reached nobody. Tokens are sums over what was told, `None` where nobody told: unknown is never free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UsageView {
+    /// Worker turns and judge calls.
+    pub requests: u32,
+    /// Finished turns and replies that did not tell what they used.
+    pub untold: u32,
+    /// Tokens read.
+    pub input_tokens: Option<u64>,
+    /// Tokens written.
+    pub output_tokens: Option<u64>,
+}
+
+impl UsageView {
+    fn add(&mut self, usage: Usage) {
+        if usage.is_none() {
+            self.untold += 1;
+        }
+        let sum = |total: &mut Option<u64>, part: Option<u64>| {
+            if let Some(part) = part {
+                *total = Some(total.unwrap_or(0).saturating_add(part));
+            }
+        };
+        sum(&mut self.input_tokens, usage.input_tokens);
+        sum(&mut self.output_tokens, usage.output_tokens);
+    }
+}
+
+impl RunView {
+    /// The view before the first event.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            tasks: vec![TaskView::default(); plan.tasks.len()],
+            ..Self::default()
+        }
+    }
+
+    /// The view of a task.
+    #[must_use]
+    pub fn task(&self, id: TaskId) -> &TaskView {
+        &self.tasks[id.index()]
+    }
+
+    /// Takes in one event, decided at `at`. Costs O(1), but for the words in it.
+    pub fn apply(&mut self, plan: &Plan, seq: u64, at: Timestamp, event: &Event) {
+        self.seq = Some(seq);
+        match event {
+            Event::RunStarted(started) => {
+                self.run_id = Some(started.run_id.clone());
+                self.started_at = Some(at);
+                self.session_started_at = Some(at);
+            }
+            Event::RunResumed { .. } => {
+                self.session_started_at = Some(at);
+                self.finished_at = None;
+                self.outcome = None;
+            }
+            Event::RunFinished {
+                outcome,
+                conditions,
+                allowed,
+            } => {
+                self.finished_at = Some(at);
+                self.outcome = Some(Outcome {
+                    class: *outcome,
+                    conditions: conditions.clone(),
+                    allowed: allowed.clone(),
+                });
+            }
+            Event::Warning { message } => self.warnings.push(message.clone()),
+            Event::Transition { .. }
+            | Event::AttemptPlanned { .. }
+            | Event::StageVerdict(_)
+            | Event::ApprovalRequested { .. }
+            | Event::ForceAccepted { .. } => self.apply_to_task(at, event),
+            Event::TurnStarted { .. }
+            | Event::AgentSpawned { .. }
+            | Event::TurnFinished { .. }
+            | Event::SeatRequested { .. }
+            | Event::SeatReplied { .. }
+            | Event::SeatFailed { .. } => self.apply_call(plan, at, event),
+            // State or the journal alone holds what these say.
+            Event::Stopping { .. }
+            | Event::TurnRequestFailed { .. }
+            | Event::TurnLost { .. }
+            | Event::ScanRequested { .. }
+            | Event::FilesScanned { .. }
+            | Event::CheckRequested { .. }
+            | Event::CheckFinished { .. }
+            | Event::EvalUnparsed { .. }
+            | Event::ApprovalResolved { .. }
+            | Event::DependencyFailed { .. }
+            | Event::GateEvaluated { .. }
+            | Event::GateOverridden { .. }
+            | Event::ThresholdFailed { .. } => {}
+        }
+    }
+
+    /// What happens to a task as a whole.
+    fn apply_to_task(&mut self, at: Timestamp, event: &Event) {
+        match event {
+            Event::Transition {
+                task,
+                from,
+                to,
+                mode,
+                flag,
+                reason,
+                ..
+            } => {
+                if from.is_terminal() {
+                    // Done again: what operators were told of the earlier result no longer holds.
+                    self.requests.retain(|request| request.task != *task);
+                }
+                let view = &mut self.tasks[task.index()];
+                view.enter(*to, at, *flag);
+                view.failure = mode.map(|mode| Box::new(view.failure(mode, reason.as_deref())));
+            }
+            Event::AttemptPlanned { task, attempt, kind } => {
+                self.tasks[task.index()].plan_attempt(*attempt, *kind);
+            }
+            Event::StageVerdict(report) => self.tasks[report.task.index()].take_verdict(report),
+            Event::ApprovalRequested {
+                task,
+                number,
+                reason,
+                message,
+                ..
+            } => {
+                self.tasks[task.index()].waiting = Some(Box::new(WaitingView {
+                    number: *number,
+                    reason: *reason,
+                    since: at,
+                    message: message.clone(),
+                }));
+            }
+            Event::ForceAccepted { task, message, .. } => {
+                let attempts = &self.tasks[task.index()].attempts;
+                self.requests.push(OperatorRequest {
+                    task: *task,
+                    attempt: attempts.last().map_or(0, |attempt| attempt.number),
+                    message: message.clone(),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// What is said to agents and by them.
+    fn apply_call(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
+        let (task, requests, usage) = match event {
+            Event::TurnStarted { turn, .. } => {
+                self.tasks[turn.task.index()].started_at.get_or_insert(at);
+                (turn.task, 0, None)
+            }
+            Event::AgentSpawned { turn, .. } => (turn.task, 1, None),
+            Event::TurnFinished { turn, usage, .. } => (turn.task, 0, Some(*usage)),
+            Event::SeatRequested {
+                task, seat, agent, ..
+            } => {
+                self.tasks[task.index()].ask(*seat, *agent);
+                (*task, 1, None)
+            }
+            Event::SeatReplied {
+                task,
+                seat,
+                reply,
+                result,
+            } => {
+                if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
+                    view.reply(plan, *task, reply, result);
+                }
+                (*task, 0, Some(reply.usage))
+            }
+            Event::SeatFailed { task, seat, .. } => {
+                if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
+                    view.state = SeatStanding::Failed;
+                }
+                (*task, 0, None)
+            }
+            _ => return,
+        };
+        for total in [&mut self.usage, &mut self.tasks[task.index()].usage] {
+            total.requests += requests;
+            if let Some(usage) = usage {
+                total.add(usage);
+            }
+        }
+    }
+}
+
+impl TaskView {
+    fn enter(&mut self, to: Status, at: Timestamp, flag: Option<QualityFlag>) {
+        if to == Status::Assigned && self.attempts.is_empty() {
+            self.plan_attempt(1, AttemptKind::Execute);
+        }
+        self.waiting = None;
+        self.finished_at = to.is_terminal().then_some(at);
+        if let Some(attempt) = self.attempts.last_mut() {
+            if to == Status::Review {
+                // Judged again, perhaps: an earlier word that a person must decide is withdrawn.
+                (attempt.verdict, attempt.cause, attempt.points) = (None, None, None);
+            } else if flag == Some(QualityFlag::Clean) && attempt.verdict.is_none() {
+                // Checks alone decide by letting it through; no stage of its own says so.
+                attempt.verdict = Some(Verdict::Pass);
+            }
+        }
+    }
+
+    fn plan_attempt(&mut self, number: u32, kind: AttemptKind) {
+        self.attempts.push(AttemptView {
+            number,
+            kind,
+            verdict: None,
+            cause: None,
+            failure: None,
+            points: None,
+        });
+    }
+
+    fn failure(&self, mode: FailureMode, reason: Option<&str>) -> FailureView {
+        // Only a mode that an agent's own failure leads to has its class; a cancelled task has none.
+        let class = self.attempts.last().and_then(|attempt| attempt.failure);
+        FailureView {
+            mode,
+            class: class.filter(|class| class.mode() == mode),
+            message: reason.unwrap_or_default().to_owned(),
+        }
+    }
+
+    fn take_verdict(&mut self, report: &StageReport) {
+        let by_judges = matches!(report.stage, Stage::Judge | Stage::Verification);
+        // A passed preflight or check decides nothing yet.
+        let decides = match report.verdict {
+            Verdict::Pass => by_judges,
+            Verdict::Fail | Verdict::Refer | Verdict::Fault => true,
+            Verdict::Skip => false,
+        };
+        if !decides {
+            return;
+        }
+        if let Some(attempt) = self.attempts.last_mut() {
+            attempt.verdict = Some(report.verdict);
+            attempt.cause = report.cause;
+            attempt.failure = report.failure;
+            attempt.points = report.points;
+        }
+        if !by_judges {
+            // The last word is not the reviewers': what they said of an earlier attempt is no longer the result.
+            self.review = None;
+        } else if let Some(review) = self.review.as_deref_mut() {
+            review.dimensions.clone_from(&report.dimensions);
+            for (seat, dimension) in &report.outliers {
+                let seat = review.seats.get_mut(*seat as usize);
+                if let Some(scored) = seat.and_then(|seat| seat.dimensions.get_mut(*dimension as usize)) {
+                    scored.outlier = true;
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, seat: SeatId, reviewer: AgentId) {
+        let opens_round = self
+            .review
+            .as_ref()
+            .is_none_or(|review| (review.attempt, review.round) != (seat.attempt, seat.round));
+        // Asked anew about the same attempt and round: after a resume, judging begins again at its first try.
+        let begins_again = seat.seat == 0 && seat.attempt_try == 1;
+        if opens_round || begins_again {
+            self.review = Some(Box::new(ReviewView {
+                attempt: seat.attempt,
+                round: seat.round,
+                dimensions: Vec::new(),
+                seats: Vec::new(),
+            }));
+        }
+        let asked = SeatView {
+            reviewer,
+            model: None,
+            state: SeatStanding::Asked,
+            points: None,
+            dimensions: Vec::new(),
+        };
+        let seats = self.review.as_deref_mut().map(|review| &mut review.seats);
+        if let Some(seats) = seats {
+            match seats.get_mut(seat.seat as usize) {
+                Some(existing) => *existing = asked,
+                None => seats.push(asked),
+            }
+        }
+    }
+
+    /// The seat of a call, if it belongs to the review that is kept.
+    fn seat_mut(&mut self, seat: SeatId) -> Option<&mut SeatView> {
+        let review = self.review.as_deref_mut()?;
+        review.seats.get_mut(seat.seat as usize)
+    }
+}
+
+impl SeatView {
+    fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, result: &SeatResult) {
+        self.model = reply.model.as_deref().map(Into::into);
+        match result {
+            SeatResult::Scores { dimensions, .. } => {
+                self.state = SeatStanding::Scored;
+                self.points = weighted(plan, task, dimensions);
+                let scores = dimensions.iter().cloned();
+                self.dimensions = scores
+                    .map(|score| SeatDimension {
+                        score,
+                        outlier: false,
+                    })
+                    .collect();
+            }
+            SeatResult::Evaluation { points, .. } => {
+                self.state = SeatStanding::Scored;
+                self.points = Some(*points);
+            }
+            SeatResult::Unparsed { .. } => self.state = SeatStanding::Unparsed,
+        }
+    }
+}
+
+/// One reviewer's score over all dimensions. Shown beside the panel's, which is made by `judging::consensus`.
+fn weighted(plan: &Plan, task: TaskId, scores: &[DimensionScore]) -> Option<Points> {
+    let expectations = plan.task(task).expectations.as_deref()?;
+    let dimensions = &expectations.panel.as_ref()?.dimensions;
+    // A reply has one score for each dimension, in their order.
+    let weighed = scores.iter().zip(dimensions);
+    Points::weighted_mean(weighed.map(|(score, dimension)| (score.points, dimension.weight)))
+}
