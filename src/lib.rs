@@ -4,6 +4,7 @@
 //! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
 
 pub mod agents;
+pub mod cli;
 pub mod domain;
 pub mod engine;
 pub mod judging;

@@ -41,7 +41,9 @@ pub enum Subcommand {
     #[command(after_help = "Example: quorum gate code-review")]
     Gate(Gate),
     /// Print what happened in a run, event by event
-    #[command(after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'")]
+    #[command(
+        after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
+    )]
     Events(Events),
 }
 
@@ -55,7 +57,14 @@ pub struct Output {
     #[arg(long, global = true, conflicts_with = "format", env = "QUORUM_JSON")]
     pub json: bool,
     /// When to use colour
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, env = "QUORUM_COLOR")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        env = "QUORUM_COLOR"
+    )]
     pub color: When,
     /// Print only failures and the result
     #[arg(short, long, global = true, env = "QUORUM_QUIET")]
@@ -123,7 +132,10 @@ pub struct RunFlags {
 impl RunFlags {
     /// Bare `quorum` runs `./mission.yaml`.
     pub fn bare(self) -> Run {
-        Run { mission: PathBuf::from("mission.yaml"), flags: self }
+        Run {
+            mission: PathBuf::from("mission.yaml"),
+            flags: self,
+        }
     }
 }
 
@@ -152,7 +164,13 @@ pub struct SessionFlags {
     #[arg(long, env = "QUORUM_STRICT")]
     pub strict: bool,
     /// How progress is shown
-    #[arg(long, value_enum, value_name = "KIND", default_value_t, env = "QUORUM_PROGRESS")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        default_value_t,
+        env = "QUORUM_PROGRESS"
+    )]
     pub progress: Progress,
 }
 

@@ -25,7 +25,10 @@ impl Failure {
 
     /// A mission that is wrong.
     pub fn mission(report: Report) -> Self {
-        Self { report: Some(report), ..Self::new(OutcomeClass::Usage, "the mission cannot be run") }
+        Self {
+            report: Some(report),
+            ..Self::new(OutcomeClass::Usage, "the mission cannot be run")
+        }
     }
 
     /// Something of this machine is missing or in the way: exit 9, before any work.
@@ -46,7 +49,12 @@ impl Failure {
     }
 
     fn new(class: OutcomeClass, message: impl fmt::Display) -> Self {
-        Self { class, message: message.to_string(), help: None, report: None }
+        Self {
+            class,
+            message: message.to_string(),
+            help: None,
+            report: None,
+        }
     }
 
     /// Says it on stderr, and as a document on stdout where one was asked for. Returns the exit code.

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::RunId;
-use crate::runtime::{RecoverError, Recovered, recover};
 use crate::engine::State;
+use crate::runtime::{RecoverError, Recovered, recover};
 use crate::store::{Record, RunFolder, StateFolder};
 
 use super::args::Output;
@@ -16,7 +16,10 @@ const CONFIG: &str = "quorum.yaml";
 
 /// The text of the nearest `quorum.yaml` at or above the current folder.
 pub fn project_config() -> Result<Option<String>, Failure> {
-    project_folder()?.map(|folder| read(&folder.join(CONFIG))).transpose().map(Option::flatten)
+    project_folder()?
+        .map(|folder| read(&folder.join(CONFIG)))
+        .transpose()
+        .map(Option::flatten)
 }
 
 /// The text of the user's `quorum.yaml`.
@@ -39,12 +42,16 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
 
 fn project_folder() -> Result<Option<PathBuf>, Failure> {
     let here = current_dir()?;
-    Ok(here.ancestors().find(|folder| folder.join(CONFIG).is_file()).map(Path::to_owned))
+    Ok(here
+        .ancestors()
+        .find(|folder| folder.join(CONFIG).is_file())
+        .map(Path::to_owned))
 }
 
 /// The current folder.
 pub fn current_dir() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(|error| Failure::environment(format!("there is no current folder: {error}")))
+    std::env::current_dir()
+        .map_err(|error| Failure::environment(format!("there is no current folder: {error}")))
 }
 
 /// The state folder that the flags, the project or the current folder name. It may not exist.
@@ -64,7 +71,10 @@ pub fn state_folder(output: &Output) -> Result<StateFolder, Failure> {
 /// The named run, or the latest.
 pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, Failure> {
     let runs = folder.runs().map_err(|error| {
-        Failure::environment(format!("cannot read the runs in {}: {error}", folder.path().display()))
+        Failure::environment(format!(
+            "cannot read the runs in {}: {error}",
+            folder.path().display()
+        ))
     })?;
     let found = match wanted {
         Some(id) => runs.iter().find(|run| run.id() == id),
@@ -73,7 +83,8 @@ pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolde
     found.cloned().ok_or_else(|| {
         let place = folder.path().display();
         match wanted {
-            _ if runs.is_empty() => Failure::usage(format!("there is no run in {place}")).help("start one with `quorum run MISSION`"),
+            _ if runs.is_empty() => Failure::usage(format!("there is no run in {place}"))
+                .help("start one with `quorum run MISSION`"),
             None => Failure::usage(format!("there is no run in {place}")),
             Some(id) => {
                 let known: Vec<&str> = runs.iter().rev().take(5).map(|run| run.id().as_str()).collect();

@@ -11,7 +11,7 @@ use super::args::Resume;
 use super::failure::Failure;
 use super::project::{find_run, open_run, refuse, state_folder};
 use super::run::{end_old_keeper, lock};
-use super::screen::Screen;
+use super::screen::{LiveView, Screen};
 use super::session::{drive, fork_keeper, keeper_ref, lay_over, make_workspace, resolve_programs};
 
 pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
@@ -19,14 +19,22 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let _lock = lock(&folder, "quorum resume", run.id())?;
-    let mut view = screen.view_of_earlier();
+    let mut view = LiveView::default();
     let mut recovered = open_run(&run, |state, record| view.take(state, record))?;
     if let Some(torn) = recovered.torn {
-        screen.error(&format!("note: {torn} bytes of an interrupted write were cut off {}\n", run.journal().display()));
+        screen.error(&format!(
+            "note: {torn} bytes of an interrupted write were cut off {}\n",
+            run.journal().display()
+        ));
     }
     if recovered.finished.is_some() && !recovered.state.is_unfinished() {
-        screen.error(&format!("run {} has ended; there is nothing to resume\n", run.id()));
-        return screen.show_ended(&run, &recovered.state, view);
+        screen.error(&format!(
+            "run {} has ended; there is nothing to resume\n",
+            run.id()
+        ));
+        let view = view.into_view(&recovered.state);
+        screen.report(run.id(), &recovered.state, &view);
+        return Ok(crate::engine::outcome(&recovered.state).class.exit_code());
     }
     refuse_changed_mission(&run, &recovered)?;
     end_old_keeper(&recovered.keeper)?;
@@ -34,30 +42,40 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let mut options = recovered.state.options.clone();
     lay_over(&mut options, &arguments.flags, matches)?;
     recovered.replan(&run, &options).map_err(refuse)?;
-    let mut state = recovered.state;
-    // Judges may be called again or no longer: what is needed depends on the options that hold from now on.
-    state.options.clone_from(&options);
-    let programs = resolve_programs(&state)?;
+    let state = recovered.state;
+    let programs = resolve_programs(&state, &options)?;
     make_workspace(&state.plan.rules.workspace)?;
 
     let io = |error| Failure::internal(format!("cannot write {}: {error}", run.journal().display()));
     let file = FsLog::open(&run.journal(), recovered.offset).map_err(io)?;
     let journal = Journal::new(file, &run.journal(), recovered.offset, recovered.next_seq);
-    let input = Input::Resume { options: Box::new(options), keeper: keeper_ref(&keeper) };
-    let observers = screen.observers_after(&state, run.id(), &arguments.flags, view);
-    let ending = drive(&run, state, journal, keeper, programs, observers, input)?;
-    screen.finish(&run, ending)
+    let input = Input::Resume {
+        options: Box::new(options),
+        keeper: keeper_ref(&keeper),
+    };
+    let watchers = screen.watch(&arguments.flags, view);
+    let ending = drive(&run, state, journal, keeper, programs, watchers.observers, input)?;
+    screen.finish(&run, ending, watchers.view)
 }
 
 /// A mission that was edited since the run started is another mission.
 fn refuse_changed_mission(run: &RunFolder, recovered: &Recovered) -> Result<(), Failure> {
-    let Some(path) = &recovered.started.mission_path else { return Ok(()) };
+    let Some(path) = &recovered.started.mission_path else {
+        return Ok(());
+    };
     // A file that is gone says nothing: the frozen copy is what was started.
-    let Ok(bytes) = std::fs::read(path) else { return Ok(()) };
+    let Ok(bytes) = std::fs::read(path) else {
+        return Ok(());
+    };
     if Digest::of(&bytes) == recovered.started.mission_digest {
         return Ok(());
     }
-    Err(Failure::usage(format!("{} was changed since run {} started", path.display(), run.id())).help(format!(
+    Err(Failure::usage(format!(
+        "{} was changed since run {} started",
+        path.display(),
+        run.id()
+    ))
+    .help(format!(
         "compare it with {}; undo the change to resume, or start anew with `quorum run --fresh {}`",
         run.mission().display(),
         path.display()

@@ -15,7 +15,7 @@ use crate::store::{FsLog, Journal, Lock, LockError, RunFolder, StateFolder, repl
 use super::args::{Run, RunFlags};
 use super::failure::Failure;
 use super::project::{current_dir, refuse, state_folder};
-use super::screen::Screen;
+use super::screen::{LiveView, Screen};
 use super::session::{
     drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, resolve_programs,
 };
@@ -30,19 +30,23 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
     let plan = Arc::new(mission::compile(loaded.mission, &options));
-    let mut state = State::new(plan.clone());
-    state.options = options.clone();
-    let programs = resolve_programs(&state)?;
+    let state = State::new(plan.clone());
+    let programs = resolve_programs(&state, &options)?;
 
     let folder = state_folder(screen.output())?;
     folder.create().map_err(Failure::environment)?;
-    let id = arguments.flags.run_id.clone().map_or_else(|| new_run_id(&folder), Ok)?;
+    let id = arguments
+        .flags
+        .run_id
+        .clone()
+        .map_or_else(|| new_run_id(&folder), Ok)?;
     let _lock = lock(&folder, "quorum run", &id)?;
     clear_the_way(&folder, &plan, &arguments.flags, screen)?;
     make_workspace(&plan.rules.workspace)?;
 
     let run = folder.run(&id);
-    run.create().map_err(|error| Failure::environment(format!("cannot make the run: {error}")))?;
+    run.create()
+        .map_err(|error| Failure::environment(format!("cannot make the run: {error}")))?;
     let io = |error| Failure::internal(format!("cannot write {}: {error}", run.path().display()));
     replace_file(&run.mission(), &source.bytes).map_err(io)?;
     let file = FsLog::open(&run.journal(), 0).map_err(io)?;
@@ -57,9 +61,10 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         options,
         keeper: keeper_ref(&keeper),
     };
-    let observers = screen.observers(&state, &id, &arguments.flags.session);
-    let ending = drive(&run, state, journal, keeper, programs, observers, Input::Start(Box::new(started)))?;
-    screen.finish(&run, ending)
+    let watchers = screen.watch(&arguments.flags.session, LiveView::default());
+    let first = Input::Start(Box::new(started));
+    let ending = drive(&run, state, journal, keeper, programs, watchers.observers, first)?;
+    screen.finish(&run, ending, watchers.view)
 }
 
 /// Loads a mission for a run: what is not built yet is an error here.
@@ -68,7 +73,10 @@ fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded
     let loaded = mission::load(source, &layers).map_err(Failure::mission)?;
     let later = later_keys(&loaded);
     if !later.is_empty() {
-        return Err(Failure::mission(mission::Report { diagnostics: later, more: 0 }));
+        return Err(Failure::mission(mission::Report {
+            diagnostics: later,
+            more: 0,
+        }));
     }
     if !loaded.notes.diagnostics.is_empty() && !screen.is_json() {
         screen.error(&loaded.notes.render(screen.diagnostics()));
@@ -86,13 +94,22 @@ fn mission_folder(mission: &Path) -> Result<PathBuf, Failure> {
 
 /// The absolute path of a mission file; `None` for standard input.
 fn absolute(mission: &Path) -> Option<PathBuf> {
-    if mission.as_os_str() == "-" { None } else { std::path::absolute(mission).ok() }
+    if mission.as_os_str() == "-" {
+        None
+    } else {
+        std::path::absolute(mission).ok()
+    }
 }
 
 /// Ids sort by start time; the digits at the end keep apart what starts in the same second.
 fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
     let now = Timestamp::now();
-    let seconds: String = now.to_rfc3339().chars().take(19).filter(char::is_ascii_alphanumeric).collect();
+    let seconds: String = now
+        .to_rfc3339()
+        .chars()
+        .take(19)
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
     (0..1000)
         .map(|n| (now.0 + n) % 1000)
         .filter_map(|n| RunId::new(format!("{}-{}-{n:03}", &seconds[..8], &seconds[9..])).ok())
@@ -110,12 +127,20 @@ pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Fa
 }
 
 /// A title may be active in one unfinished run only; `--fresh` cancels the runs in the way.
-fn clear_the_way(folder: &StateFolder, plan: &Plan, flags: &RunFlags, screen: &Screen) -> Result<(), Failure> {
+fn clear_the_way(
+    folder: &StateFolder,
+    plan: &Plan,
+    flags: &RunFlags,
+    screen: &Screen,
+) -> Result<(), Failure> {
     let in_the_way = unfinished_runs(folder, plan).map_err(refuse)?;
     if flags.fresh {
         for unfinished in in_the_way {
             cancel(&unfinished.run)?;
-            screen.error(&format!("run {} was cancelled to make way (--fresh)\n", unfinished.id()));
+            screen.error(&format!(
+                "run {} was cancelled to make way (--fresh)\n",
+                unfinished.id()
+            ));
         }
         return Ok(());
     }
@@ -142,14 +167,21 @@ fn cancel(run: &RunFolder) -> Result<(), Failure> {
     let file = FsLog::open(&run.journal(), recovered.offset).map_err(io)?;
     let mut journal = Journal::new(file, &run.journal(), recovered.offset, recovered.next_seq);
     let inputs = [
-        Input::Cancel { reason: "cancelled by `quorum run --fresh`".to_owned(), keeper: KeeperRef::default() },
+        Input::Cancel {
+            reason: "cancelled by `quorum run --fresh`".to_owned(),
+            keeper: KeeperRef::default(),
+        },
         Input::Advance,
     ];
     for input in inputs {
         let now = Timestamp::now();
         let events = crate::engine::decide(&state, &input, now);
-        journal.push(now, input.name(), &events).map_err(Failure::internal)?;
-        events.iter().for_each(|event| crate::engine::apply(&mut state, event));
+        journal
+            .push(now, input.name(), &events)
+            .map_err(Failure::internal)?;
+        events
+            .iter()
+            .for_each(|event| crate::engine::apply(&mut state, event));
     }
     journal.commit().map_err(Failure::internal)
 }
@@ -165,6 +197,8 @@ pub fn end_old_keeper(keeper: &KeeperRef) -> Result<(), Failure> {
         boot_id: keeper.boot_id.clone(),
     };
     keeper::end(&identity, std::time::Duration::from_secs(10)).map_err(|error| {
-        Failure::environment(format!("processes of the earlier session still run and cannot be ended: {error}"))
+        Failure::environment(format!(
+            "processes of the earlier session still run and cannot be ended: {error}"
+        ))
     })
 }

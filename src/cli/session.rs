@@ -18,7 +18,11 @@ use super::project::{project_config, user_config};
 
 /// Options that hold nothing but the configuration files beneath a mission.
 pub fn options_with_config() -> Result<RunOptions, Failure> {
-    Ok(RunOptions { project_config: project_config()?, user_config: user_config()?, ..RunOptions::default() })
+    Ok(RunOptions {
+        project_config: project_config()?,
+        user_config: user_config()?,
+        ..RunOptions::default()
+    })
 }
 
 /// Lays flags and environment over options. What is not said stays as it is.
@@ -26,13 +30,21 @@ pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMat
     options.no_eval |= flags.no_eval || eval_is_off();
     if let Some(points) = flags.eval_threshold {
         let by_variable = matches.value_source("eval_threshold") == Some(ValueSource::EnvVariable);
-        let origin = if by_variable { BarOrigin::Environment } else { BarOrigin::Flag };
+        let origin = if by_variable {
+            BarOrigin::Environment
+        } else {
+            BarOrigin::Flag
+        };
         options.eval_threshold = Some(Bar { points, origin });
     } else if let Some(text) = std::env::var_os("EVAL_THRESHOLD").filter(|text| !text.is_empty()) {
-        let points: Points = text.to_string_lossy().parse().map_err(|error| {
-            Failure::usage(format!("the environment variable EVAL_THRESHOLD: {error}"))
-        })?;
-        options.eval_threshold = Some(Bar { points, origin: BarOrigin::Environment });
+        let points: Points = text
+            .to_string_lossy()
+            .parse()
+            .map_err(|error| Failure::usage(format!("the environment variable EVAL_THRESHOLD: {error}")))?;
+        options.eval_threshold = Some(Bar {
+            points,
+            origin: BarOrigin::Environment,
+        });
     }
     options.max_attempts = flags.max_attempts.or(options.max_attempts);
     options.jobs = flags.jobs.or(options.jobs);
@@ -53,18 +65,23 @@ fn eval_is_off() -> bool {
 
 /// Starts the keeper. Must come before anything opens a thread, a lock or a large mission.
 pub fn fork_keeper() -> Result<keeper::Handle, Failure> {
-    keeper::fork().map_err(|error| Failure::environment(format!("cannot start the process that holds agents: {error}")))
+    keeper::fork()
+        .map_err(|error| Failure::environment(format!("cannot start the process that holds agents: {error}")))
 }
 
 /// The keeper as the journal remembers it.
 pub fn keeper_ref(keeper: &keeper::Handle) -> KeeperRef {
     let identity = keeper.identity();
-    KeeperRef { pid: identity.pid, start_time: identity.start_time, boot_id: identity.boot_id.clone() }
+    KeeperRef {
+        pid: identity.pid,
+        start_time: identity.start_time,
+        boot_id: identity.boot_id.clone(),
+    }
 }
 
 /// Programs and credentials of all agents, or everything that is missing.
-pub fn resolve_programs(state: &State) -> Result<Programs, Failure> {
-    Programs::resolve(state).map_err(|problems| {
+pub fn resolve_programs(state: &State, options: &RunOptions) -> Result<Programs, Failure> {
+    Programs::resolve(state, &options.mission_folder).map_err(|problems| {
         let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
         Failure::environment(list.join("\n       "))
             .help("nothing was started; install what is missing or correct the agents, then run again")
@@ -73,8 +90,9 @@ pub fn resolve_programs(state: &State) -> Result<Programs, Failure> {
 
 /// Makes the mission's workspace, if it is not there.
 pub fn make_workspace(path: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(path)
-        .map_err(|error| Failure::environment(format!("cannot make the workspace {}: {error}", path.display())))
+    std::fs::create_dir_all(path).map_err(|error| {
+        Failure::environment(format!("cannot make the workspace {}: {error}", path.display()))
+    })
 }
 
 /// One session, on a runtime of its own.
@@ -88,13 +106,25 @@ pub fn drive(
     first: Input,
 ) -> Result<Ending, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::internal(format!("cannot start the event loop: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| Failure::internal(format!("cannot start the event loop: {error}")))?;
     let run = folder.id().clone();
     let ending = runtime.block_on(async {
-        let keeper = keeper.into_async().map_err(|error| Failure::internal(format!("the keeper: {error}")))?;
-        let setup = SessionSetup { folder: folder.clone(), state, journal, keeper, programs, observers };
+        let keeper = keeper
+            .into_async()
+            .map_err(|error| Failure::internal(format!("the keeper: {error}")))?;
+        let setup = SessionSetup {
+            folder: folder.clone(),
+            state,
+            journal,
+            keeper,
+            programs,
+            observers,
+        };
         Session::new(setup).run(first).await.map_err(|error| {
-            Failure::internal(error).help(format!("the state is as of the last record; `quorum resume {run}` goes on from there"))
+            Failure::internal(error).help(format!(
+                "the state is as of the last record; `quorum resume {run}` goes on from there"
+            ))
         })
     });
     // Work on the blocking pool that nobody waits for must not hold up the end.

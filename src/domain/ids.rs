@@ -105,6 +105,13 @@ impl TryFrom<String> for RunId {
     }
 }
 
+impl std::str::FromStr for RunId {
+    type Err = InvalidRunId;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::new(text)
+    }
+}
+
 impl From<RunId> for String {
     fn from(id: RunId) -> Self {
         id.0

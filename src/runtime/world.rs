@@ -64,16 +64,16 @@ pub struct EnvironmentProblem {
 }
 
 impl Programs {
-    /// Finds the programs and credentials of all agents that the run would need.
+    /// Finds the programs and credentials of all agents that the run would need; relative programs in `folder`.
     ///
     /// # Errors
     /// All that is missing; no agent was started.
-    pub fn resolve(state: &State) -> Result<Self, Vec<EnvironmentProblem>> {
+    pub fn resolve(state: &State, folder: &Path) -> Result<Self, Vec<EnvironmentProblem>> {
         let mut found = HashMap::new();
         let mut problems = Vec::new();
         for id in agents_needed(state) {
             let agent = state.plan.agent(id);
-            match reach(agent, &state.options.mission_folder) {
+            match reach(agent, folder) {
                 Ok(reach) => {
                     found.insert(id, reach);
                 }

@@ -1,7 +1,7 @@
 //! The journal: append-only, one line a record, group commit.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
@@ -186,6 +186,24 @@ impl Reader {
             source,
         })?;
         Ok(Self::new(BufReader::with_capacity(256 * 1024, file), path))
+    }
+}
+
+impl Reader {
+    /// Goes on behind what another reader has read: at its offset, with its next event.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open_at(path: &Path, offset: u64, next_seq: u64) -> Result<Self, DamagedJournal> {
+        let mut reader = Self::open(path)?;
+        let sought = reader.input.seek(io::SeekFrom::Start(offset));
+        sought.map_err(|source| DamagedJournal::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        reader.offset = offset;
+        reader.next_seq = next_seq;
+        Ok(reader)
     }
 }
 

@@ -1,0 +1,55 @@
+//! `quorum events`: what happened, under the public names.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use crate::report::events::{Exploder, PublicEvent, human_line};
+use crate::store::Reader;
+
+use super::args::Events;
+use super::failure::Failure;
+use super::project::{find_run, open_run, state_folder};
+use super::screen::Screen;
+use super::status::has_writer;
+
+/// How often a followed journal is looked at.
+const POLL: Duration = Duration::from_millis(200);
+
+pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    let plan = open_run(&run, |_, _| {})?.state.plan;
+    let mut exploder = Exploder::new(&plan);
+    let mut reader = Reader::open(&run.journal()).map_err(Failure::internal)?;
+    loop {
+        // Before the reading: what a writer adds until it lets go is then read.
+        let live = has_writer(&folder, &run);
+        let mut silent = true;
+        while let Some(record) = reader.next_record().map_err(Failure::internal)? {
+            silent = false;
+            for event in exploder.explode(record.seq, record.at, &record.events) {
+                if print(&event, screen).is_err() {
+                    // Whoever read us is gone.
+                    return Ok(0);
+                }
+            }
+        }
+        if !arguments.follow || (!live && silent) {
+            return Ok(0);
+        }
+        std::thread::sleep(POLL);
+        // A reader that met the end has seen what may be half a line: begin again behind the last whole one.
+        let (offset, seq) = (reader.offset(), reader.next_seq());
+        reader = Reader::open_at(&run.journal(), offset, seq).map_err(Failure::internal)?;
+    }
+}
+
+fn print(event: &PublicEvent, screen: &Screen) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if screen.is_json() || screen.is_jsonl() {
+        serde_json::to_writer(&mut out, event)?;
+        out.write_all(b"\n")
+    } else {
+        writeln!(out, "{}", human_line(event, &screen.out()))
+    }
+}

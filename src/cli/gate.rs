@@ -1,0 +1,128 @@
+//! `quorum gate`: gates from stored state only. Nothing is run and nothing is changed.
+
+use serde_json::{Value, json};
+
+use crate::domain::GateId;
+use crate::engine::{State, evaluate_gate};
+
+use super::args::Gate;
+use super::failure::Failure;
+use super::project::{find_run, open_run, state_folder};
+use super::screen::Screen;
+
+/// What a gate says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Passed,
+    Overridden,
+    Failed,
+    Waiting,
+}
+
+impl Standing {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Overridden => "overridden",
+            Self::Failed => "failed",
+            Self::Waiting => "waiting",
+        }
+    }
+
+    fn exit_code(self) -> u8 {
+        match self {
+            Self::Passed | Self::Overridden => 0,
+            Self::Failed => 4,
+            Self::Waiting => 8,
+        }
+    }
+}
+
+pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    let state = open_run(&run, |_, _| {})?.state;
+    let gates = selected(&state, arguments.name.as_deref())?;
+    let rows: Vec<(GateId, Standing)> = gates.into_iter().map(|id| (id, standing(&state, id))).collect();
+    if screen.is_json() {
+        let gates: Vec<Value> = rows
+            .iter()
+            .map(|(id, standing)| document(&state, *id, *standing))
+            .collect();
+        screen.document(&json!({"schema": "quorum.gate/v1", "runId": run.id().as_str(), "gates": gates}));
+    } else {
+        for (id, standing) in &rows {
+            screen.result(&line(&state, *id, *standing));
+        }
+    }
+    // The worst of them: a failure weighs more than a gate that is not there yet.
+    let any = |wanted| rows.iter().any(|(_, standing)| *standing == wanted);
+    Ok([Standing::Failed, Standing::Waiting]
+        .into_iter()
+        .find(|s| any(*s))
+        .map_or(0, Standing::exit_code))
+}
+
+fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
+    let names: Vec<&str> = state.plan.gates.iter().map(|gate| gate.name.as_ref()).collect();
+    match name {
+        None if names.is_empty() => Err(Failure::usage("this run's mission has no gates")),
+        None => Ok((0..names.len()).map(GateId::from_index).collect()),
+        Some(name) => match names.iter().position(|known| *known == name) {
+            Some(index) => Ok(vec![GateId::from_index(index)]),
+            None => Err(Failure::usage(format!("there is no gate '{name}'"))
+                .help(format!("the gates of this run are: {}", names.join(", ")))),
+        },
+    }
+}
+
+fn standing(state: &State, id: GateId) -> Standing {
+    let gate = state.gate(id);
+    match &gate.result {
+        _ if gate.overridden => Standing::Overridden,
+        Some(result) if result.passed => Standing::Passed,
+        Some(_) => Standing::Failed,
+        None if gate.open > 0 => Standing::Waiting,
+        // Its tasks have ended, but the run was killed before it could say so.
+        None if evaluate_gate(state, id).passed => Standing::Passed,
+        None => Standing::Failed,
+    }
+}
+
+fn reason(state: &State, id: GateId, standing: Standing) -> Option<String> {
+    let gate = state.gate(id);
+    match (&gate.result, standing) {
+        (Some(result), _) => result.reason.clone(),
+        (None, Standing::Waiting) => {
+            let open = state
+                .plan
+                .gate(id)
+                .after
+                .iter()
+                .filter(|task| !state.task(**task).status.is_terminal());
+            let open: Vec<&str> = open.map(|task| state.plan.task(*task).title.as_ref()).collect();
+            Some(format!("not finished: {}", open.join(", ")))
+        }
+        (None, _) => evaluate_gate(state, id).reason,
+    }
+}
+
+fn document(state: &State, id: GateId, standing: Standing) -> Value {
+    let average = state
+        .gate(id)
+        .result
+        .clone()
+        .unwrap_or_else(|| evaluate_gate(state, id))
+        .avg;
+    json!({
+        "name": state.plan.gate(id).name,
+        "state": standing.as_str(),
+        "avgScore": average.map(crate::domain::Points::score_f64),
+        "reason": reason(state, id, standing),
+    })
+}
+
+fn line(state: &State, id: GateId, standing: Standing) -> String {
+    let why = reason(state, id, standing).map_or_else(String::new, |reason| format!(": {reason}"));
+    format!("gate {} {}{why}\n", state.plan.gate(id).name, standing.as_str())
+}

@@ -1,0 +1,179 @@
+//! What is printed where: results on stdout, progress and diagnostics on stderr.
+
+use std::cell::RefCell;
+use std::io::{self, IsTerminal, Write};
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use crate::domain::{RunId, Timestamp};
+use crate::engine::{Event, State};
+use crate::mission;
+use crate::report::json::{Standing, write_run};
+use crate::report::style::{self, ColorChoice, Style};
+use crate::report::view::RunView;
+use crate::runtime::{Ending, Observer};
+use crate::store::{Record, RunFolder};
+
+use super::args::{Format, Output, Progress, SessionFlags, When};
+use super::failure::Failure;
+
+/// The two streams of this process and how to write to them.
+pub struct Screen {
+    output: Output,
+}
+
+/// A view that is kept up to date by a session, and read when it is over.
+#[derive(Default)]
+pub struct LiveView(Option<RunView>);
+
+impl LiveView {
+    /// Takes in a record of an earlier session.
+    pub fn take(&mut self, state: &State, record: &Record) {
+        self.apply(state, record.seq, record.at, &record.events);
+    }
+
+    fn apply(&mut self, state: &State, seq: u64, at: Timestamp, events: &[Event]) {
+        let view = self.0.get_or_insert_with(|| RunView::new(&state.plan));
+        for (seq, event) in (seq..).zip(events) {
+            view.apply(&state.plan, seq, at, event);
+        }
+    }
+
+    /// The view; empty if nothing happened.
+    pub fn into_view(self, state: &State) -> RunView {
+        self.0.unwrap_or_else(|| RunView::new(&state.plan))
+    }
+}
+
+/// Shares a view with the session that feeds it.
+struct ViewObserver(Rc<RefCell<LiveView>>);
+
+impl Observer for ViewObserver {
+    fn on_start(&mut self, _: &State) {}
+    fn on_events(&mut self, state: &State, seq: u64, at: Timestamp, events: &[Event]) {
+        self.0.borrow_mut().apply(state, seq, at, events);
+    }
+    fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
+    fn on_end(&mut self, _: &State) {}
+}
+
+/// Who watches a session, and the view that comes out of it.
+pub struct Watchers {
+    pub observers: Vec<Box<dyn Observer>>,
+    pub view: Rc<RefCell<LiveView>>,
+}
+
+impl Screen {
+    pub fn new(output: &Output) -> Self {
+        Self {
+            output: output.clone(),
+        }
+    }
+
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// Whether stdout carries one document and nothing else.
+    pub fn is_json(&self) -> bool {
+        self.output.json || matches!(self.output.format, Some(Format::Json))
+    }
+
+    /// Whether stdout carries one object a line.
+    pub fn is_jsonl(&self) -> bool {
+        matches!(self.output.format, Some(Format::Jsonl))
+    }
+
+    /// How diagnostics on stderr are drawn.
+    pub fn diagnostics(&self) -> mission::Style {
+        let style = self.style(io::stderr().is_terminal());
+        mission::Style {
+            color: style.color,
+            ascii: !style.unicode,
+        }
+    }
+
+    /// Writes to stderr. Whoever read it may be gone: that is silent.
+    pub fn error(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Writes to stdout. Whoever read it may be gone: that is silent.
+    pub fn result(&self, text: &str) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Writes one document to stdout.
+    pub fn document(&self, document: &impl Serialize) {
+        let mut out = io::stdout().lock();
+        let written = serde_json::to_writer_pretty(&mut out, document);
+        let _ = written
+            .map_err(io::Error::from)
+            .and_then(|()| out.write_all(b"\n"))
+            .and_then(|()| out.flush());
+    }
+
+    /// The terminal behind stdout, for text that people read.
+    pub fn out(&self) -> style::Screen {
+        self.screen(io::stdout().is_terminal())
+    }
+
+    fn screen(&self, terminal: bool) -> style::Screen {
+        let width = terminal.then(|| comfy_table::Table::new().width().map_or(80, usize::from));
+        style::Screen {
+            width,
+            style: self.style(terminal),
+        }
+    }
+
+    fn style(&self, terminal: bool) -> Style {
+        let choice = match self.output.color {
+            When::Auto => ColorChoice::Auto,
+            When::Always => ColorChoice::Always,
+            When::Never => ColorChoice::Never,
+        };
+        Style::resolve(choice, terminal, |name| std::env::var(name).ok())
+    }
+
+    /// Who watches a session: its view, and progress as the flags ask for it.
+    pub fn watch(&self, flags: &SessionFlags, earlier: LiveView) -> Watchers {
+        let view = Rc::new(RefCell::new(earlier));
+        let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(ViewObserver(view.clone()))];
+        let terminal = io::stderr().is_terminal();
+        let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+        let screen = self.screen(terminal);
+        let progress = match flags.progress {
+            Progress::Auto if terminal && !in_ci && !self.output.quiet => Progress::Bar,
+            Progress::Auto => Progress::Plain,
+            chosen => chosen,
+        };
+        let _ = (progress, screen);
+        Watchers { observers, view }
+    }
+
+    /// Reports the end of a session and returns its exit code.
+    pub fn finish(
+        &self,
+        run: &RunFolder,
+        ending: Ending,
+        view: Rc<RefCell<LiveView>>,
+    ) -> Result<u8, Failure> {
+        let view = view.take().into_view(&ending.state);
+        let code = ending.ended.outcome.exit_code();
+        self.report(run.id(), &ending.state, &view);
+        Ok(code)
+    }
+
+    /// Prints what a run is now: the final block, or the document.
+    pub fn report(&self, id: &RunId, state: &State, view: &RunView) {
+        if self.is_json() {
+            let standing = Standing::of(state, false);
+            // Whoever read us may be gone: that is silent.
+            let _ = write_run(io::stdout().lock(), state, view, standing);
+        } else {
+            self.result(&format!("run {id} {:?} exit {:?}\n", state.counts, view.outcome));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `quorum status`: a run as its journal tells it, whether somebody works on it or not.
+
+use std::io;
+
+use crate::engine::outcome;
+use crate::report::json::{Standing, write_run};
+use crate::runtime::Recovered;
+use crate::store::{Lock, RunFolder, StateFolder};
+
+use super::args::Status;
+use super::failure::Failure;
+use super::project::{find_run, open_run, state_folder};
+use super::screen::{LiveView, Screen};
+
+pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    let mut view = LiveView::default();
+    let recovered = open_run(&run, |state, record| view.take(state, record))?;
+    let view = view.into_view(&recovered.state);
+    let standing = Standing::of(&recovered.state, has_writer(&folder, &run));
+    if screen.is_json() {
+        // Whoever read us may be gone: that is silent.
+        let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
+    } else {
+        screen.result(&format!("{standing:?} {:?}\n", recovered.state.counts));
+    }
+    Ok(if arguments.exit_code {
+        exit_code(&recovered)
+    } else {
+        0
+    })
+}
+
+/// The run's own code. A run without an end has none yet: it is resumable, and never a success.
+fn exit_code(recovered: &Recovered) -> u8 {
+    match recovered.finished {
+        Some(_) => outcome(&recovered.state).class.exit_code(),
+        None => crate::domain::OutcomeClass::Awaiting.exit_code(),
+    }
+}
+
+/// Whether a live process writes to this very run.
+pub fn has_writer(folder: &StateFolder, run: &RunFolder) -> bool {
+    match Lock::holder(&folder.lock_path()) {
+        Ok(Some(holder)) => holder.and_then(|holder| holder.run).as_ref() == Some(run.id()),
+        Ok(None) | Err(_) => false,
+    }
+}
