@@ -3,6 +3,7 @@
 //! Data flows one way. Every module is a room with one job, and imports point only downwards in this list:
 //! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
 
+pub mod agents;
 pub mod domain;
 pub mod judging;
 pub mod mission;

@@ -1,0 +1,8 @@
+//! Adapters: everything that talks to an agent, whatever it is.
+//!
+//! The rest of the program knows no provider and no protocol. An adapter takes a prompt and gives back a reply with
+//! what was really used, or a failure with its class; it never decides whether to try again.
+
+pub mod endpoint;
+pub mod failure;
+pub mod openai;
