@@ -13,5 +13,4 @@ pub mod mission;
 pub mod report;
 pub mod review;
 pub mod runtime;
-
 pub mod store;

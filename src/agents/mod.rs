@@ -1,4 +1,9 @@
-//! Adapters: how quorum talks to what works and judges. They know protocols and processes; they decide nothing.
+//! Adapters: everything that talks to an agent, whatever it is.
+//!
+//! The rest of the program knows no provider and no protocol. An adapter takes a prompt and gives back a reply with
+//! what was really used, or a failure with its class; it never decides whether to try again.
 
 pub mod command;
+pub mod endpoint;
+pub mod failure;
 pub mod openai;

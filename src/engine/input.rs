@@ -173,19 +173,28 @@ pub struct SeatFailure {
 }
 
 impl TurnEnd {
-    /// The end of a turn that the runner itself called off.
+    /// The end of a turn in which nothing went wrong and nothing is known to have been said.
     #[must_use]
-    pub fn interrupted(turn: TurnId) -> Self {
+    pub fn clean(turn: TurnId) -> Self {
         Self {
             turn,
             exit: Exit::default(),
-            interrupted: true,
+            interrupted: false,
             output: None,
             stderr: None,
             result: None,
             duration: Millis::default(),
             usage: Usage::default(),
             model: None,
+        }
+    }
+
+    /// The end of a turn that the runner itself called off.
+    #[must_use]
+    pub fn interrupted(turn: TurnId) -> Self {
+        Self {
+            interrupted: true,
+            ..Self::clean(turn)
         }
     }
 }

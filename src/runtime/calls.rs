@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, environment};
-use crate::agents::openai::{self, Endpoint, ModelError, ModelReply, ModelRequest};
+use crate::agents::endpoint::Endpoint;
+use crate::agents::openai::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
@@ -19,7 +20,7 @@ use crate::review::prompt::{
 use crate::store::{RunFolder, SpoolName};
 
 use super::spool::{Sealed, read_head, read_output, read_tail, seal};
-use super::world::{Child, Message, Reach, World, jitter, workspace};
+use super::world::{Child, Message, Reach, World, jitter, not_reachable, workspace};
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
@@ -58,7 +59,7 @@ impl World {
                     self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
                 }
             }
-            Some(Reach::Model(endpoint)) => match self.http() {
+            Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
                 Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
                 Ok(client) => self.ask_model(state, call, agent, client, endpoint),
             },
@@ -164,24 +165,29 @@ impl World {
 
     /// A worker behind an HTTP endpoint: one request is its whole turn.
     pub(super) fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
-        let client = match self.http() {
+        let agent_id = state.plan.task(turn.task).agent;
+        let client = match self.http(agent_id, &endpoint) {
             Ok(client) => client,
-            Err(message) => return self.post(super::world::not_reachable(turn, message)),
+            Err(message) => return self.post(not_reachable(turn, message)),
         };
-        let agent = state.plan.agent(state.plan.task(turn.task).agent);
+        let agent = state.plan.agent(agent_id);
         let timeout = state.plan.task(turn.task).turn_timeout;
         let prompt_path = self.folder.spool_file(&SpoolName::Prompt(turn));
         let out_path = self.folder.spool_file(&SpoolName::Out(turn));
         let request = ModelRequest {
+            system: None,
+            prompt: String::new(),
+            schema: None,
             temperature: agent.spec.temperature,
             max_tokens: agent.spec.max_tokens,
-            ..ModelRequest::new(String::new(), timeout.as_duration())
+            timeout: timeout.as_duration(),
         };
         let sender = self.sender.clone();
         let work = tokio::spawn(async move {
             let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
-            let input = worker_turn(turn, &prompt_path, &out_path, request, &client, &endpoint).await;
-            let _ = sender.send(Message::Input(input));
+            for input in worker_turn(turn, &prompt_path, &out_path, request, &client, &endpoint).await {
+                let _ = sender.send(Message::Input(input));
+            }
         });
         self.model_turns.insert(turn, work.abort_handle());
         self.model_turns.retain(|_, work| !work.is_finished());
@@ -195,51 +201,59 @@ async fn worker_turn(
     mut request: ModelRequest,
     client: &reqwest::Client,
     endpoint: &Endpoint,
-) -> Input {
+) -> Vec<Input> {
     let begin = Timestamp::now();
     request.prompt = match read_head(prompt, u64::MAX) {
         Ok(prompt) => prompt,
-        Err(error) => return super::world::not_reachable(turn, format!("cannot read the prompt: {error}")),
+        Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
     };
-    let limit = request.timeout;
-    let result = openai::complete(client, endpoint, &request).await;
+    let result = openai::complete(client, endpoint, &request, begin).await;
     let duration = Timestamp::now().since(begin);
     match result {
-        Ok(reply) => match store_reply(out, &reply.text).await {
-            Ok(output) => Input::TurnEnded(Box::new(TurnEnd {
-                output,
-                duration,
-                usage: usage_of(&reply),
-                model: reply.model.clone(),
-                interrupted: false,
-                ..TurnEnd::interrupted(turn)
-            })),
-            Err(message) => super::world::not_reachable(turn, message),
-        },
+        Ok(reply) => worker_replied(turn, out, &reply, duration).await,
         // Our own timer ended the turn: that is the turn's end, not a request to repeat.
         Err(error) if error.class == FailureClass::Timeout && error.status.is_none() => {
-            let message = format!("no reply within {}", Millis::from(limit));
+            let message = format!("no reply within {}", Millis::from(request.timeout));
             let exit = Exit {
                 failure: Some(FailureClass::Timeout),
                 message: Some(message),
                 ..Exit::default()
             };
-            Input::TurnEnded(Box::new(TurnEnd {
+            vec![Input::TurnEnded(Box::new(TurnEnd {
                 exit,
                 duration,
-                interrupted: false,
-                ..TurnEnd::interrupted(turn)
-            }))
+                ..TurnEnd::clean(turn)
+            }))]
         }
-        Err(error) => Input::TurnRequestFailed {
+        Err(error) => vec![Input::TurnRequestFailed {
             turn,
             class: error.class,
             before_effect: error.status.is_none(),
             message: error.message,
             retry_after: error.retry_after,
             jitter: jitter(),
-        },
+        }],
     }
+}
+
+async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: Millis) -> Vec<Input> {
+    let output = match store_reply(out, &reply.text).await {
+        Ok(output) => output,
+        Err(message) => return vec![not_reachable(turn, message)],
+    };
+    let end = TurnEnd {
+        output,
+        duration,
+        usage: usage_of(reply),
+        model: reply.model.clone(),
+        ..TurnEnd::clean(turn)
+    };
+    let cut = format!("turn {turn}: the model's reply ran into its token limit and is cut short");
+    let warning = reply.is_cut_short().then_some(Input::Warn(cut));
+    warning
+        .into_iter()
+        .chain([Input::TurnEnded(Box::new(end))])
+        .collect()
 }
 
 async fn ask_model(
@@ -273,16 +287,17 @@ async fn ask_model(
     let schema = panel_of(plan, task).map(|panel| prompt::panel_schema(&panel.dimensions));
     let mut request = ModelRequest {
         system: Some(asked.system),
+        prompt: asked.user,
         schema,
         temperature: spec.temperature,
         max_tokens: spec.max_tokens,
-        ..ModelRequest::new(asked.user, review_timeout(plan.agent(agent)).as_duration())
+        timeout: review_timeout(plan.agent(agent)).as_duration(),
     };
-    let mut result = openai::complete(client, endpoint, &request).await;
+    let mut result = openai::complete(client, endpoint, &request, Timestamp::now()).await;
     if request.schema.is_some() && matches!(&result, Err(error) if error.schema_unsupported) {
         // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
         request.schema = None;
-        result = openai::complete(client, endpoint, &request).await;
+        result = openai::complete(client, endpoint, &request, Timestamp::now()).await;
     }
     match result {
         Ok(reply) => {

@@ -293,12 +293,8 @@ fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) ->
             message,
         },
         interrupted: exit.terminated && !exit.timed_out,
-        output: None,
-        stderr: None,
-        result: None,
         duration: Millis(exit.duration_ms),
-        usage: crate::engine::Usage::default(),
-        model: None,
+        ..TurnEnd::clean(turn)
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::agents::command::Program;
-use crate::agents::openai::Endpoint;
+use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{Effect, Input, SeatId, State, TurnEnd, agents_needed, gets_prompt};
 use crate::keeper::{self, Command, Spawn};
@@ -108,7 +108,7 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
             });
             Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
         }
-        Adapter::Openai => Endpoint::of(agent, variable)
+        Adapter::Openai => Endpoint::of_agent(agent, variable)
             .map(Reach::Model)
             .map_err(|error| error.to_string()),
         other => Err(format!("adapter {other:?} is not supported yet")),
@@ -131,7 +131,7 @@ pub(super) struct World {
     pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
     pub(super) background: Vec<AbortHandle>,
-    http: Option<reqwest::Client>,
+    http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
     next_key: u64,
     stopping: bool,
@@ -151,7 +151,7 @@ impl World {
             children: HashMap::new(),
             model_turns: HashMap::new(),
             background: Vec::new(),
-            http: None,
+            http: HashMap::new(),
             keeper,
             next_key: 1,
             stopping: false,
@@ -284,13 +284,15 @@ impl World {
         });
     }
 
-    /// The HTTP client, made when it is first needed.
-    pub(super) fn http(&mut self) -> Result<reqwest::Client, String> {
-        if let Some(client) = &self.http {
+    /// The HTTP client of an agent, made when it is first needed.
+    pub(super) fn http(&mut self, agent: AgentId, endpoint: &Endpoint) -> Result<reqwest::Client, String> {
+        if let Some(client) = self.http.get(&agent) {
             return Ok(client.clone());
         }
-        let client = crate::agents::openai::client().map_err(|error| error.to_string())?;
-        self.http = Some(client.clone());
+        let client = endpoint
+            .client()
+            .map_err(|error| format!("cannot make an HTTP client: {error}"))?;
+        self.http.insert(agent, client.clone());
         Ok(client)
     }
 

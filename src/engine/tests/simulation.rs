@@ -183,7 +183,7 @@ impl Simulation {
                     exit,
                     output,
                     interrupted,
-                    ..TurnEnd::interrupted(*turn)
+                    ..TurnEnd::clean(*turn)
                 };
                 vec![
                     Input::TurnSpawned {

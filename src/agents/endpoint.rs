@@ -1,0 +1,409 @@
+//! Where an HTTP model is, and the client that reaches it.
+//!
+//! Keys and headers come from environment variables only. They live in one type that never shows them, neither in
+//! errors nor in debug output.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+
+use crate::mission::{self, AgentPlan, UnsetVariable};
+
+/// OpenAI's own API: the one place where the key is known without being named.
+const OPENAI: &str = "https://api.openai.com/v1";
+
+/// The variable with the key for it.
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
+
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Secrets shorter than this are not searched for in messages: they would be found in every word.
+const MIN_SECRET: usize = 6;
+
+/// A chat completions endpoint with everything that a request needs.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// The full URL of the chat completions.
+    pub url: Url,
+    /// The model that is asked for.
+    pub model: String,
+    headers: HeaderMap,
+    secrets: Vec<String>,
+}
+
+/// Why an agent's endpoint cannot be used. Found before any work starts; outcome `environment` or `usage`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// The agent names no model.
+    #[error("agent '{0}' has no model")]
+    NoModel(String),
+    /// The base URL cannot be used.
+    #[error("agent '{agent}': baseUrl {problem}")]
+    BaseUrl {
+        /// The agent.
+        agent: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A key that is written into the mission itself.
+    #[error("agent '{0}': write apiKey as ${{NAME}}, the name of an environment variable")]
+    LiteralKey(String),
+    /// A variable that is not set, or empty.
+    #[error("agent '{agent}' needs the environment variable {variable}, which is not set")]
+    NotSet {
+        /// The agent.
+        agent: String,
+        /// The variable's name.
+        variable: String,
+    },
+    /// A header that HTTP does not allow. Its value is not shown.
+    #[error("agent '{agent}': '{header}' is not a header that can be sent")]
+    Header {
+        /// The agent.
+        agent: String,
+        /// The header's name.
+        header: String,
+    },
+}
+
+impl Endpoint {
+    /// The endpoint of an agent; `variable` looks up the environment.
+    ///
+    /// # Errors
+    /// When the agent's model, URL, key or headers cannot be used.
+    pub fn of_agent(
+        agent: &AgentPlan,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, EndpointError> {
+        let name = || agent.name.to_string();
+        let model = agent
+            .spec
+            .model
+            .clone()
+            .ok_or_else(|| EndpointError::NoModel(name()))?;
+        let url = completions_url(agent)?;
+        let environment = Environment {
+            agent: &agent.name,
+            variable: &variable,
+        };
+        let mut headers = HeaderMap::new();
+        let mut secrets = Vec::new();
+        if let Some(key) = environment.key(agent.spec.api_key.as_deref(), is_openai(&url))? {
+            let value = secret_header(&format!("Bearer {key}")).ok_or_else(|| EndpointError::Header {
+                agent: name(),
+                header: "authorization".to_owned(),
+            })?;
+            headers.insert(AUTHORIZATION, value);
+            secrets.push(key);
+        }
+        for (header, text) in &agent.spec.headers {
+            let expanded = environment.expand(text, &mut secrets)?;
+            let pair = HeaderName::try_from(header.as_str())
+                .ok()
+                .zip(secret_header(&expanded));
+            let (header, value) = pair.ok_or_else(|| EndpointError::Header {
+                agent: name(),
+                header: header.clone(),
+            })?;
+            headers.insert(header, value);
+        }
+        secrets.retain(|secret| secret.len() >= MIN_SECRET);
+        Ok(Self {
+            url,
+            model,
+            headers,
+            secrets,
+        })
+    }
+
+    /// Key and headers of every request. The values are marked as sensitive.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Whether this is OpenAI's own API.
+    #[must_use]
+    pub fn is_openai(&self) -> bool {
+        is_openai(&self.url)
+    }
+
+    /// `text` without any of the endpoint's secrets: providers repeat keys in their errors.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| {
+            text.replace(secret.as_str(), "[redacted]")
+        })
+    }
+
+    /// A client for this endpoint: TLS by rustls and ring, no redirects (a key must not travel to another host), no
+    /// retries of its own (the engine counts requests), and no proxy in front of this machine itself.
+    ///
+    /// # Errors
+    /// When the platform's TLS roots cannot be used.
+    pub fn client(&self) -> Result<Client, reqwest::Error> {
+        // Fails only when a provider is installed already, which then serves.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never());
+        if is_loopback(&self.url) {
+            builder = builder.no_proxy();
+        }
+        builder.build()
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("url", &self.url.as_str())
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The environment as one agent sees it.
+struct Environment<'a, F> {
+    agent: &'a str,
+    variable: &'a F,
+}
+
+impl<F: Fn(&str) -> Option<String>> Environment<'_, F> {
+    fn get(&self, variable: &str) -> Result<String, EndpointError> {
+        let value = (self.variable)(variable).map(|value| value.trim().to_owned());
+        value
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| EndpointError::NotSet {
+                agent: self.agent.to_owned(),
+                variable: variable.to_owned(),
+            })
+    }
+
+    /// The key: the variable that the agent names, else OpenAI's own where the agent talks to OpenAI.
+    fn key(&self, declared: Option<&str>, is_openai: bool) -> Result<Option<String>, EndpointError> {
+        let Some(declared) = declared else {
+            return is_openai.then(|| self.get(OPENAI_KEY)).transpose();
+        };
+        let variable = declared
+            .trim()
+            .strip_prefix("${")
+            .and_then(|rest| rest.strip_suffix('}'))
+            .ok_or_else(|| EndpointError::LiteralKey(self.agent.to_owned()))?;
+        self.get(variable).map(Some)
+    }
+
+    /// The text with every `${NAME}` replaced; the values are added to `secrets`.
+    fn expand(&self, text: &str, secrets: &mut Vec<String>) -> Result<String, EndpointError> {
+        let used = RefCell::new(secrets);
+        let lookup = |name: &str| {
+            self.get(name)
+                .ok()
+                .inspect(|value| used.borrow_mut().push(value.clone()))
+        };
+        mission::expand(text, lookup).map_err(|UnsetVariable(variable)| EndpointError::NotSet {
+            agent: self.agent.to_owned(),
+            variable,
+        })
+    }
+}
+
+fn completions_url(agent: &AgentPlan) -> Result<Url, EndpointError> {
+    let fail = |problem: &str| EndpointError::BaseUrl {
+        agent: agent.name.to_string(),
+        problem: problem.to_owned(),
+    };
+    let base = agent.spec.base_url.as_deref().unwrap_or(OPENAI).trim();
+    let mut url = Url::parse(base).map_err(|_| fail("is not a URL"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(fail("must start with http:// or https://"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(fail("must not hold credentials: use apiKey or headers"));
+    }
+    let path = format!("{}/chat/completions", url.path().trim_end_matches('/'));
+    url.set_path(&path);
+    Ok(url)
+}
+
+fn is_openai(url: &Url) -> bool {
+    url.scheme() == "https" && url.host_str() == Some("api.openai.com")
+}
+
+/// Whether the URL points at this machine itself.
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+fn secret_header(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mission::model::{Adapter, Agent};
+
+    fn agent(base_url: Option<&str>, api_key: Option<&str>, headers: &[(&str, &str)]) -> AgentPlan {
+        AgentPlan {
+            name: "judge".into(),
+            reports_to: None,
+            spec: Agent {
+                adapter: Adapter::Openai,
+                model: Some("m".to_owned()),
+                base_url: base_url.map(str::to_owned),
+                api_key: api_key.map(str::to_owned),
+                headers: headers
+                    .iter()
+                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                    .collect(),
+                ..Agent::default()
+            },
+        }
+    }
+
+    fn variable(name: &str) -> Option<String> {
+        match name {
+            "OPENAI_API_KEY" => Some("sk-of-openai\n".to_owned()),
+            "MINE" => Some("sk-of-mine".to_owned()),
+            "EMPTY" => Some(" ".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn endpoint(agent: &AgentPlan) -> Result<Endpoint, EndpointError> {
+        Endpoint::of_agent(agent, variable)
+    }
+
+    fn sent(endpoint: &Endpoint, header: &str) -> Option<String> {
+        let value = endpoint.headers().get(header)?;
+        Some(value.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn the_url_is_the_base_and_the_path() {
+        for (base, want) in [
+            (None, "https://api.openai.com/v1/chat/completions"),
+            (
+                Some("http://127.0.0.1:8080/v1/"),
+                "http://127.0.0.1:8080/v1/chat/completions",
+            ),
+            (Some("https://x.test"), "https://x.test/chat/completions"),
+            (
+                Some("https://x.test/a/b?api-version=1"),
+                "https://x.test/a/b/chat/completions?api-version=1",
+            ),
+        ] {
+            assert_eq!(endpoint(&agent(base, None, &[])).unwrap().url.as_str(), want);
+        }
+        for bad in ["x.test/v1", "ftp://x.test", "https://me:pass@x.test/v1", ""] {
+            let error = endpoint(&agent(Some(bad), None, &[])).unwrap_err();
+            assert!(matches!(error, EndpointError::BaseUrl { .. }), "{bad}: {error}");
+            assert!(!error.to_string().contains("pass"), "{error}");
+        }
+    }
+
+    #[test]
+    fn openais_key_goes_to_openai_only() {
+        let key = |base, declared| {
+            let endpoint = endpoint(&agent(base, declared, &[])).unwrap();
+            sent(&endpoint, "authorization")
+        };
+        assert_eq!(key(None, None).as_deref(), Some("Bearer sk-of-openai"));
+        assert_eq!(key(None, Some("${MINE}")).as_deref(), Some("Bearer sk-of-mine"));
+        assert_eq!(
+            key(Some("https://x.test/v1"), Some("${MINE}")).as_deref(),
+            Some("Bearer sk-of-mine")
+        );
+        for other in [
+            "https://x.test/v1",
+            "http://api.openai.com/v1",
+            "https://api.openai.com.x.test/v1",
+            "https://x.test/api.openai.com",
+        ] {
+            assert_eq!(key(Some(other), None), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_set_or_written_out_is_refused() {
+        let not_set = |variable: &str| EndpointError::NotSet {
+            agent: "judge".to_owned(),
+            variable: variable.to_owned(),
+        };
+        assert_eq!(
+            endpoint(&agent(None, Some("${NONE}"), &[])).unwrap_err(),
+            not_set("NONE")
+        );
+        assert_eq!(
+            endpoint(&agent(None, Some("${EMPTY}"), &[])).unwrap_err(),
+            not_set("EMPTY")
+        );
+        let headers = agent(None, None, &[("x-a", "a ${NONE}")]);
+        assert_eq!(endpoint(&headers).unwrap_err(), not_set("NONE"));
+        let literal = endpoint(&agent(None, Some("sk-literal"), &[])).unwrap_err();
+        assert_eq!(literal, EndpointError::LiteralKey("judge".to_owned()));
+        let unset = Endpoint::of_agent(&agent(None, None, &[]), |_| None).unwrap_err();
+        assert_eq!(unset, not_set("OPENAI_API_KEY"));
+        let mut nameless = agent(None, None, &[]);
+        nameless.spec.model = None;
+        assert_eq!(
+            endpoint(&nameless).unwrap_err(),
+            EndpointError::NoModel("judge".to_owned())
+        );
+    }
+
+    #[test]
+    fn headers_are_expanded_and_bad_ones_refused_without_their_value() {
+        let good = endpoint(&agent(
+            Some("http://h/v1"),
+            None,
+            &[("X-Org", "a${MINE}b${MINE}"), ("x-plain", "${open")],
+        ))
+        .unwrap();
+        assert_eq!(sent(&good, "x-org").as_deref(), Some("ask-of-minebsk-of-mine"));
+        assert_eq!(sent(&good, "x-plain").as_deref(), Some("${open"));
+        for bad in [("a b", "sk-secret"), ("x", "sk-secret\n1")] {
+            let error = endpoint(&agent(None, None, &[bad])).unwrap_err();
+            assert!(matches!(error, EndpointError::Header { .. }), "{error}");
+            assert!(!error.to_string().contains("sk-secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_never_shown() {
+        let endpoint = endpoint(&agent(None, Some("${MINE}"), &[("x-key", "${OPENAI_API_KEY}")])).unwrap();
+        let debug = format!("{endpoint:?} {:?}", endpoint.headers());
+        assert!(!debug.contains("sk-of"), "{debug}");
+        assert_eq!(endpoint.redact("bad key sk-of-mine!"), "bad key [redacted]!");
+        assert_eq!(endpoint.redact("sk-of-openai"), "[redacted]");
+    }
+
+    #[test]
+    fn this_machine_is_recognised() {
+        for (url, want) in [
+            ("http://localhost:1/v1", true),
+            ("http://a.localhost/v1", true),
+            ("http://127.9.9.9/v1", true),
+            ("http://[::1]:80/v1", true),
+            ("http://128.0.0.1/v1", false),
+            ("http://localhost.x.test/v1", false),
+            ("http://[2001:db8::1]/v1", false),
+        ] {
+            assert_eq!(is_loopback(&Url::parse(url).unwrap()), want, "{url}");
+        }
+    }
+}
