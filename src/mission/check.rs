@@ -9,10 +9,11 @@ use super::codes::Code;
 use super::diagnostics::Severity;
 use super::document::{Entry, Kind, NodeId, Tree};
 use super::keys::{Built, EXPECTATION_TYPES, Key, OneShape, Referent, Shape, Table};
+use super::model::ExpectationType;
 use super::problem::{Place, Problem, Problems, first_line};
 use super::scalar::{Scalar, unknown_word};
-use super::model::ExpectationType;
 use super::text::{quoted, suggestion};
+use super::together;
 
 /// What the check found out.
 #[derive(Debug, Default)]
@@ -27,10 +28,18 @@ pub(super) struct Checked {
 
 /// Checks the document against `table` and prunes it.
 pub(super) fn check(tree: &mut Tree<'_>, table: &'static Table) -> Checked {
-    let mut checker = Checker { tree, found: Checked::default(), pruned: Vec::new(), later: false };
+    let mut checker = Checker {
+        tree,
+        found: Checked::default(),
+        pruned: Vec::new(),
+        later: false,
+    };
     let root = checker.tree.root();
     checker.map(root, table);
-    let Checker { found, pruned, .. } = checker;
+    let Checker {
+        mut found, pruned, ..
+    } = checker;
+    found.problems.append(together::check(tree));
     pruned.into_iter().for_each(|node| tree.prune(node));
     found
 }
@@ -47,7 +56,9 @@ struct Checker<'t, 's> {
 impl Checker<'_, '_> {
     fn error(&mut self, node: NodeId, code: Code, message: impl Into<String>, help: impl Into<String>) {
         let place = Place::Span(first_line(self.tree, node));
-        self.found.problems.push(Problem::error(code, place, message).help(help));
+        self.found
+            .problems
+            .push(Problem::error(code, place, message).help(help));
     }
 
     fn place(&self, node: NodeId) -> Place {
@@ -78,16 +89,25 @@ impl Checker<'_, '_> {
 
     fn is_present(&mut self, map: NodeId, key: &Key, table: &Table) -> bool {
         // A pruned value was there: what is wrong with it has been said.
-        let is_there = self.tree.entry(map, key.name).is_some_and(|entry| !self.tree.is_null(entry.value));
+        let is_there = self
+            .tree
+            .entry(map, key.name)
+            .is_some_and(|entry| !self.tree.is_null(entry.value));
         if !is_there {
             let subject = table.name;
             let mut message = format!("{subject} needs `{}`, which is missing", key.name);
             if self.tree.entry(map, key.name).is_some() {
                 message = format!("{subject} needs `{}`, which is empty", key.name);
             }
-            let place = if map == self.tree.root() { Place::File } else { self.place(map) };
+            let place = if map == self.tree.root() {
+                Place::File
+            } else {
+                self.place(map)
+            };
             let help = format!("add `{}: ...`", key.name);
-            self.found.problems.push(Problem::error(Code::MissingKey, place, message).help(help));
+            self.found
+                .problems
+                .push(Problem::error(Code::MissingKey, place, message).help(help));
         }
         is_there
     }
@@ -97,10 +117,19 @@ impl Checker<'_, '_> {
         let name = tree.text(key);
         if table.name == super::keys::CONFIG.name && super::keys::MISSION.key(name).is_some() {
             let help = "a quorum.yaml holds agents, channels, rubrics and settings";
-            return self.error(key, Code::NotInConfig, format!("`{name}` belongs into a mission file"), help);
+            return self.error(
+                key,
+                Code::NotInConfig,
+                format!("`{name}` belongs into a mission file"),
+                help,
+            );
         }
-        let belongs_to = EXPECTATION_TYPES.iter().find(|(_, other)| other.key(name).is_some());
-        let is_expectation = EXPECTATION_TYPES.iter().any(|(_, other)| std::ptr::eq(*other, table));
+        let belongs_to = EXPECTATION_TYPES
+            .iter()
+            .find(|(_, other)| other.key(name).is_some());
+        let is_expectation = EXPECTATION_TYPES
+            .iter()
+            .any(|(_, other)| std::ptr::eq(*other, table));
         if let Some((_, other)) = belongs_to.filter(|_| is_expectation) {
             let message = format!("`{name}` does not apply to {}", table.name);
             let help = format!("it belongs to {}", other.name);
@@ -171,7 +200,12 @@ impl Checker<'_, '_> {
             (Shape::List(of), Kind::List) => self.list(node, key, of),
             (Shape::NonEmptyList(of), Kind::List) => {
                 if self.tree.items(node).next().is_none() {
-                    self.error(node, Code::EmptyValue, format!("`{key}` is an empty list"), "name at least one");
+                    self.error(
+                        node,
+                        Code::EmptyValue,
+                        format!("`{key}` is an empty list"),
+                        "name at least one",
+                    );
                     return false;
                 }
                 self.list(node, key, of)
@@ -213,7 +247,12 @@ impl Checker<'_, '_> {
         let tree = self.tree;
         for item in tree.items(list) {
             let fits = if self.tree.is_null(item) {
-                self.error(item, Code::EmptyValue, format!("this entry of `{key}` is empty"), "write something or remove it");
+                self.error(
+                    item,
+                    Code::EmptyValue,
+                    format!("this entry of `{key}` is empty"),
+                    "write something or remove it",
+                );
                 false
             } else {
                 self.value(item, key, shape)
@@ -228,19 +267,32 @@ impl Checker<'_, '_> {
         is_right
     }
 
-    fn named(&mut self, map: NodeId, key: &'static str, name: &'static OneShape, shape: &'static Shape) -> bool {
+    fn named(
+        &mut self,
+        map: NodeId,
+        key: &'static str,
+        name: &'static OneShape,
+        shape: &'static Shape,
+    ) -> bool {
         let mut is_right = true;
         let tree = self.tree;
         for entry in tree.entries(map) {
             let fits_name = self.one(entry.key, name);
             let fits = if self.tree.is_null(entry.value) {
                 let what = quoted(self.tree.text(entry.key));
-                self.error(entry.key, Code::EmptyValue, format!("{what} in `{key}` has no value"), "give it a value or remove it");
+                self.error(
+                    entry.key,
+                    Code::EmptyValue,
+                    format!("{what} in `{key}` has no value"),
+                    "give it a value or remove it",
+                );
                 false
             } else {
                 self.value(entry.value, key, shape)
             };
-            if !fits_name || (!fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(entry.value) != Kind::Map)) {
+            if !fits_name
+                || (!fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(entry.value) != Kind::Map))
+            {
                 self.pruned.push(entry.key);
                 self.forget_name(key);
             }
@@ -269,7 +321,12 @@ impl Checker<'_, '_> {
         let words = ExpectationType::WORDS;
         let Some(kind) = self.tree.get(item, "type") else {
             let help = format!("add `type: ...`, one of: {}", words.join(", "));
-            self.error(item, Code::MissingKey, "an expectation needs `type`, which is missing", help);
+            self.error(
+                item,
+                Code::MissingKey,
+                "an expectation needs `type`, which is missing",
+                help,
+            );
             return false;
         };
         let tree = self.tree;
@@ -287,9 +344,10 @@ impl Checker<'_, '_> {
     fn is_complete(&mut self, item: NodeId, kind: &str) -> bool {
         let has = |key| self.tree.get(item, key).is_some();
         let (message, help) = match kind {
-            "metric" if !has("min") && !has("max") => {
-                ("a metric needs `min` or `max`", "add the number it must not be below or above")
-            }
+            "metric" if !has("min") && !has("max") => (
+                "a metric needs `min` or `max`",
+                "add the number it must not be below or above",
+            ),
             "llm_review" if !has("criteria") && !self.has_items(item, "dimensions") => (
                 "an llm_review needs `criteria` or `dimensions`",
                 "say what good work is: `criteria: ...`, or dimensions with a name and a weight",
@@ -301,7 +359,9 @@ impl Checker<'_, '_> {
     }
 
     fn has_items(&self, map: NodeId, key: &str) -> bool {
-        self.tree.get(map, key).is_some_and(|list| self.tree.items(list).next().is_some())
+        self.tree
+            .get(map, key)
+            .is_some_and(|list| self.tree.items(list).next().is_some())
     }
 }
 

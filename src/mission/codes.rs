@@ -98,7 +98,7 @@ codes! {
     /// Managers in a circle.
     ReportingCycle = "Q0307": "The `reportsTo` of these agents form a circle, so none of them is at the top.",
     /// No tasks.
-    NoTasks = "Q0401": "A mission needs at least one task.",
+    NoTasks = "Q0401": "A mission needs at least one task. Tasks are entries of the list `tasks`, each with a `title`.",
     /// Two tasks with one title.
     DuplicateTitle = "Q0402": "Two tasks have the same title. Titles are how tasks refer to each other and must be unique within a mission.",
     /// No such task.
@@ -159,7 +159,11 @@ mod tests {
 
     #[test]
     fn codes_are_unique_ordered_and_explained() {
-        assert!(Code::ALL.windows(2).all(|pair| pair[0].as_str() < pair[1].as_str()));
+        assert!(
+            Code::ALL
+                .windows(2)
+                .all(|pair| pair[0].as_str() < pair[1].as_str())
+        );
         for code in Code::ALL {
             assert_eq!(code.as_str().to_lowercase().parse::<Code>().unwrap(), *code);
             assert!(code.explanation().len() > 40, "{code}");

@@ -12,7 +12,8 @@ use rust_decimal::Decimal;
 use super::defaults;
 use super::model::{self, Expectation, GateFailure, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions, TaskPlan,
+    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
+    TaskPlan,
 };
 use crate::domain::{AgentId, Bar, BarOrigin, GateId, Millis, TaskId};
 
@@ -26,7 +27,11 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let assignees = assignees(&mission);
     let gates = gates(&mission);
     let dependencies = dependencies(&mission);
-    let compiler = Compiler { settings: &mission.settings, options, agents: agent_ids(&mission) };
+    let compiler = Compiler {
+        settings: &mission.settings,
+        options,
+        agents: agent_ids(&mission),
+    };
     let timeouts: Vec<Option<Millis>> = mission.agents.0.iter().map(|(_, agent)| agent.timeout).collect();
     let reports_to: Vec<Option<AgentId>> = mission
         .agents
@@ -45,7 +50,11 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         .0
         .into_iter()
         .zip(reports_to)
-        .map(|((name, spec), reports_to)| AgentPlan { name: Arc::from(name), reports_to, spec })
+        .map(|((name, spec), reports_to)| AgentPlan {
+            name: Arc::from(name),
+            reports_to,
+            spec,
+        })
         .collect();
     Plan {
         name: mission.name.into(),
@@ -63,13 +72,17 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
 /// Ids of agents by name.
 fn agent_ids(mission: &Mission) -> HashMap<Box<str>, AgentId> {
     let names = mission.agents.0.iter().enumerate();
-    names.map(|(index, (name, _))| (name.clone(), AgentId::from_index(index))).collect()
+    names
+        .map(|(index, (name, _))| (name.clone(), AgentId::from_index(index)))
+        .collect()
 }
 
 /// Ids of tasks by title.
 fn task_ids(mission: &Mission) -> HashMap<&str, TaskId> {
     let titles = mission.tasks.iter().enumerate();
-    titles.map(|(index, task)| (&*task.title, TaskId::from_index(index))).collect()
+    titles
+        .map(|(index, task)| (&*task.title, TaskId::from_index(index)))
+        .collect()
 }
 
 fn known<T: Copy>(found: Option<&T>) -> T {
@@ -88,7 +101,10 @@ fn dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
     let ids = task_ids(mission);
     let pairs_of = |(index, task): (usize, &model::Task)| {
         let from = TaskId::from_index(index).0;
-        task.depends_on.iter().map(|title| (from, known(ids.get(&**title)))).collect::<Vec<_>>()
+        task.depends_on
+            .iter()
+            .map(|title| (from, known(ids.get(&**title))))
+            .collect::<Vec<_>>()
     };
     mission.tasks.iter().enumerate().flat_map(pairs_of).collect()
 }
@@ -130,9 +146,14 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     Rules {
         concurrency: concurrency.map_or_else(processors, NonZeroU32::get),
         evaluate: !options.no_eval && settings.evaluate.unwrap_or(true),
-        eval_bar: options.eval_threshold.or(settings.eval_threshold).unwrap_or_else(Bar::default_bar),
+        eval_bar: options
+            .eval_threshold
+            .or(settings.eval_threshold)
+            .unwrap_or_else(Bar::default_bar),
         fail_open_on_unparsed_eval: settings.fail_open_on_unparsed_eval.unwrap_or(false),
-        max_assessment_retries: settings.max_assessment_retries.unwrap_or(defaults::MAX_ASSESSMENT_RETRIES),
+        max_assessment_retries: settings
+            .max_assessment_retries
+            .unwrap_or(defaults::MAX_ASSESSMENT_RETRIES),
         quality_threshold: mission.quality_threshold,
         on_exhausted: mission.on_exhausted,
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
@@ -184,7 +205,10 @@ impl Compiler<'_> {
         AttemptLimits {
             max_fix_attempts: fixes.unwrap_or(defaults::MAX_FIX_ATTEMPTS),
             max_retries: retries.unwrap_or(defaults::MAX_RETRIES),
-            max_attempts: self.options.max_attempts.or(task.max_attempts.map(NonZeroU32::get)),
+            max_attempts: self
+                .options
+                .max_attempts
+                .or(task.max_attempts.map(NonZeroU32::get)),
             max_evaluated_attempts: evaluated.unwrap_or(defaults::MAX_EVALUATED_ATTEMPTS),
         }
     }
@@ -205,12 +229,21 @@ impl Compiler<'_> {
     }
 
     fn panel(&self, review: LlmReview) -> Panel {
-        let bar = review.threshold.map(|points| Bar { points, origin: BarOrigin::Mission });
+        let bar = review.threshold.map(|points| Bar {
+            points,
+            origin: BarOrigin::Mission,
+        });
         let dimensions = review.dimensions;
-        let prior_feedback = review.verify_prior_feedback.or(self.settings.verify_prior_feedback);
+        let prior_feedback = review
+            .verify_prior_feedback
+            .or(self.settings.verify_prior_feedback);
         Panel {
             criteria: review.criteria.map(String::from),
-            dimensions: if dimensions.is_empty() { defaults::default_dimensions() } else { dimensions },
+            dimensions: if dimensions.is_empty() {
+                defaults::default_dimensions()
+            } else {
+                dimensions
+            },
             bar: bar.unwrap_or_else(Bar::default_bar),
             reviewers: match review.reviewers {
                 None => Reviewers::Seats(defaults::SEATS),
@@ -232,8 +265,9 @@ impl Compiler<'_> {
 pub fn waves(plan: &Plan) -> Vec<u32> {
     let tasks = plan.tasks.len();
     let mut wave = vec![0u32; tasks];
-    let mut open: Vec<usize> =
-        (0..tasks).map(|task| plan.dependencies.of(task).len() + plan.gates_before.of(task).len()).collect();
+    let mut open: Vec<usize> = (0..tasks)
+        .map(|task| plan.dependencies.of(task).len() + plan.gates_before.of(task).len())
+        .collect();
     let mut gate_open: Vec<usize> = plan.gates.iter().map(|gate| gate.after.len()).collect();
     let mut gate_wave = vec![0u32; plan.gates.len()];
     let mut ready: Vec<usize> = (0..tasks).filter(|task| open[*task] == 0).collect();
@@ -247,13 +281,19 @@ pub fn waves(plan: &Plan) -> Vec<u32> {
                 ready.push(dependent);
             }
         };
-        plan.dependents.of(task).iter().for_each(|dependent| release(*dependent, next));
+        plan.dependents
+            .of(task)
+            .iter()
+            .for_each(|dependent| release(*dependent, next));
         for gate in plan.gates_after.of(task) {
             let index = gate.index();
             gate_wave[index] = gate_wave[index].max(next);
             gate_open[index] -= 1;
             if gate_open[index] == 0 {
-                plan.gate(*gate).blocks.iter().for_each(|blocked| release(*blocked, gate_wave[index]));
+                plan.gate(*gate)
+                    .blocks
+                    .iter()
+                    .for_each(|blocked| release(*blocked, gate_wave[index]));
             }
         }
     }

@@ -46,11 +46,15 @@ impl Layers {
     }
 
     pub(super) fn channels(&self) -> HashSet<Box<str>> {
-        self.each().flat_map(|config| config.channels.iter().cloned()).collect()
+        self.each()
+            .flat_map(|config| config.channels.iter().cloned())
+            .collect()
     }
 
     pub(super) fn rubrics(&self) -> HashSet<Box<str>> {
-        self.each().flat_map(|config| config.rubrics.iter().cloned()).collect()
+        self.each()
+            .flat_map(|config| config.rubrics.iter().cloned())
+            .collect()
     }
 }
 
@@ -59,7 +63,9 @@ fn add_missing<T: Clone>(above: &mut Named<T>, below: &Named<T>) {
         return;
     }
     let taken: HashSet<Box<str>> = above.0.iter().map(|(name, _)| name.clone()).collect();
-    above.0.extend(below.0.iter().filter(|(name, _)| !taken.contains(name)).cloned());
+    above
+        .0
+        .extend(below.0.iter().filter(|(name, _)| !taken.contains(name)).cloned());
 }
 
 /// Loads and validates a `quorum.yaml`.
@@ -68,15 +74,23 @@ fn add_missing<T: Clone>(above: &mut Named<T>, below: &Named<T>) {
 /// Everything that is wrong with the file.
 pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report> {
     let text = source.text()?;
-    let Document { tree, checked, value: mut config } =
-        read_document::<Config>(&source.name, text, &keys::CONFIG)?;
+    let Document {
+        tree,
+        checked,
+        value: mut config,
+    } = read_document::<Config>(&source.name, text, &keys::CONFIG)?;
     let mut problems = checked.problems;
     problems.append(validate::validate_config(&config));
     if problems.has_errors() {
         let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
         return Err(Report { diagnostics, more });
     }
-    let names = |key: &str| names_under(&tree, key).into_iter().map(|name| tree.text(name).into()).collect();
+    let names = |key: &str| {
+        names_under(&tree, key)
+            .into_iter()
+            .map(|name| tree.text(name).into())
+            .collect()
+    };
     (config.channels, config.rubrics) = (names("channels"), names("rubrics"));
     let origin = match layer {
         ConfigLayer::Project => BarOrigin::Project,

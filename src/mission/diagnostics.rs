@@ -13,7 +13,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use serde_json::{Value, json};
 
 use super::codes::Code;
-use super::text::{ascii, printable};
+use super::text::{ascii, char_start, printable};
 
 /// How many diagnostics are shown; the rest are counted.
 const SHOWN: usize = 20;
@@ -59,6 +59,8 @@ struct Excerpt {
     line: String,
     /// Byte range of the marked text within `line`.
     mark: (usize, usize),
+    /// Whether the beginning of the line is missing, so that columns cannot be counted in it.
+    is_cut: bool,
 }
 
 /// Where the lines of a text begin, so that many places are found without reading the text again for each.
@@ -72,8 +74,16 @@ pub(super) struct Lines<'s> {
 impl<'s> Lines<'s> {
     /// `hidden`: the secrets of the file; they are shown as stars.
     pub(super) fn new(source: &'s str, hidden: Vec<Range<usize>>) -> Self {
-        let breaks = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Self { source, starts: std::iter::once(0).chain(breaks).collect(), hidden }
+        let breaks = source
+            .bytes()
+            .enumerate()
+            .filter(|(_, byte)| *byte == b'\n')
+            .map(|(at, _)| at + 1);
+        Self {
+            source,
+            starts: std::iter::once(0).chain(breaks).collect(),
+            hidden,
+        }
     }
 
     /// The bytes `range` of the source, secrets replaced by as many stars.
@@ -83,9 +93,17 @@ impl<'s> Lines<'s> {
         if !self.hidden.iter().any(|secret| overlaps(&secret)) {
             return Cow::Borrowed(text);
         }
-        let is_hidden = |at: usize| self.hidden.iter().any(|secret| secret.contains(&(range.start + at)));
+        let is_hidden = |at: usize| {
+            self.hidden
+                .iter()
+                .any(|secret| secret.contains(&(range.start + at)))
+        };
         let stars = text.char_indices().flat_map(|(at, c)| {
-            let (shown, times) = if is_hidden(at) { ('*', c.len_utf8()) } else { (c, 1) };
+            let (shown, times) = if is_hidden(at) {
+                ('*', c.len_utf8())
+            } else {
+                (c, 1)
+            };
             std::iter::repeat_n(shown, times)
         });
         Cow::Owned(stars.collect())
@@ -93,24 +111,30 @@ impl<'s> Lines<'s> {
 
     /// The place of the bytes `range`; a range beyond the end, or inside a character, is moved to fit.
     pub(super) fn spot(&self, range: Range<usize>) -> Spot {
-        let start = self.source.floor_char_boundary(range.start);
+        let start = char_start(self.source, range.start);
         let line = self.starts.partition_point(|line_start| *line_start <= start);
         // `starts` begins with 0, so at least one start is not after `start`.
         let line_start = self.starts[line - 1];
-        let line_end = self.source[start..].find(['\n', '\r']).map_or(self.source.len(), |at| start + at);
-        let end = self.source.floor_char_boundary(range.end).min(line_end).max(start);
+        let line_end = self.source[start..]
+            .find(['\n', '\r'])
+            .map_or(self.source.len(), |at| start + at);
+        let end = char_start(self.source, range.end).min(line_end).max(start);
         Spot {
             line,
             column: self.source[line_start..start].chars().count() + 1,
             text: printable(&self.shown(start..end), 200),
-            excerpt: Excerpt::cut(&self.shown(line_start..line_end), start - line_start..end - line_start),
+            excerpt: Excerpt::cut(
+                &self.shown(line_start..line_end),
+                start - line_start..end - line_start,
+            ),
         }
     }
 }
 
 impl Excerpt {
-    /// Characters kept before the mark, of the mark itself, and after it.
-    const KEPT: (usize, usize, usize) = (60, 80, 40);
+    /// Characters kept before the mark, of the mark itself, and after it. The renderer cuts further to the width of
+    /// a terminal; this is about lines that are no lines at all.
+    const KEPT: (usize, usize, usize) = (300, 80, 80);
 
     fn cut(line: &str, mark: Range<usize>) -> Self {
         let (before, marked, after) = (&line[..mark.start], &line[mark.clone()], &line[mark.end..]);
@@ -119,12 +143,19 @@ impl Excerpt {
         if skipped > 0 {
             text.push_str("...");
         }
-        text.push_str(&printable(&before.chars().skip(skipped).collect::<String>(), Self::KEPT.0));
+        text.push_str(&printable(
+            &before.chars().skip(skipped).collect::<String>(),
+            Self::KEPT.0,
+        ));
         let from = text.len();
         text.push_str(&printable(marked, Self::KEPT.1));
         let to = text.len();
         text.push_str(&printable(after, Self::KEPT.2));
-        Self { line: text, mark: (from, to) }
+        Self {
+            line: text,
+            mark: (from, to),
+            is_cut: skipped > 0,
+        }
     }
 }
 
@@ -151,7 +182,12 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error about the file as a whole.
-    pub(super) fn about_file(file: &Arc<str>, code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(super) fn about_file(
+        file: &Arc<str>,
+        code: Code,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
         Self {
             code,
             severity: Severity::Error,
@@ -193,12 +229,24 @@ impl Diagnostic {
         let group = match &self.spot {
             None => title.element(Origin::path(file)),
             Some(spot) => {
-                let origin = Origin::path(file.clone()).line(spot.line).char_column(spot.column);
-                let mut group = title.element(origin);
+                let mut group = Group::with_title(title);
+                if spot.excerpt.is_cut {
+                    group = group.element(
+                        Origin::path(file.clone())
+                            .line(spot.line)
+                            .char_column(spot.column),
+                    );
+                }
                 for (place, kind, label) in self.marks(spot) {
                     let (line, mark) = place.excerpt.fitted(style.ascii);
                     let annotation = kind.span(mark).label(label.map(fit));
-                    group = group.element(Snippet::source(line).line_start(place.line).annotation(annotation));
+                    let mut snippet = Snippet::source(line)
+                        .line_start(place.line)
+                        .annotation(annotation);
+                    if !spot.excerpt.is_cut {
+                        snippet = snippet.path(file.clone());
+                    }
+                    group = group.element(snippet);
                 }
                 group
             }
@@ -249,7 +297,11 @@ pub struct Style {
 }
 
 fn renderer(style: Style) -> Renderer {
-    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = if style.color {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
     renderer.decor_style(DecorStyle::Ascii)
 }
 
@@ -302,21 +354,38 @@ mod tests {
         let diagnostic = at(&source, start..start + 3);
         assert_eq!(diagnostic.spot.as_ref().unwrap().column, 5_004);
         let text = diagnostic.render(Style::default());
-        assert!(text.len() < 1_000 && text.contains("BAD") && text.contains("m.yaml:1:5004"), "{text}");
+        assert!(
+            text.len() < 1_000 && text.contains("BAD") && text.contains("m.yaml:1:5004"),
+            "{text}"
+        );
     }
 
     #[test]
     fn control_characters_never_reach_the_terminal() {
         let source = "a\u{1b}[2Jb: \u{7}x\u{9b}y\u{202e}z";
-        for style in [Style::default(), Style { color: false, ascii: true }] {
+        for style in [
+            Style::default(),
+            Style {
+                color: false,
+                ascii: true,
+            },
+        ] {
             let text = at(source, 4..source.len()).render(style);
-            assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
+            assert!(
+                !text
+                    .chars()
+                    .any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn ascii_style_is_ascii() {
-        let text = at("name: größe\n", 6..13).render(Style { color: false, ascii: true });
+        let text = at("name: größe\n", 6..13).render(Style {
+            color: false,
+            ascii: true,
+        });
         assert!(text.is_ascii(), "{text}");
     }
 

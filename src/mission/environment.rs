@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::codes::Code;
+use super::diagnostics::Diagnostic;
+use super::load::Loaded;
 use super::model::Agent;
 use super::scalar::{Fault, Scalar};
 use super::text::quoted;
@@ -42,8 +44,11 @@ impl Scalar for Template {
             .map_or_else(
                 || Ok(Self(text.to_owned())),
                 |part| {
-                    Err(Fault::new(Code::BadPlaceholder, format!("{} names no environment variable", quoted(part)))
-                        .with_help("write ${NAME}, or $${ for a literal dollar sign and brace"))
+                    Err(Fault::new(
+                        Code::BadPlaceholder,
+                        format!("{} names no environment variable", quoted(part)),
+                    )
+                    .with_help("write ${NAME}, or $${ for a literal dollar sign and brace"))
                 },
             )
     }
@@ -128,7 +133,11 @@ pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Str
 /// The names of the variables that an agent needs, in alphabetical order.
 #[must_use]
 pub fn variables_of(agent: &Agent) -> BTreeSet<&str> {
-    let texts = agent.env.values().chain(agent.headers.values()).chain(&agent.api_key);
+    let texts = agent
+        .env
+        .values()
+        .chain(agent.headers.values())
+        .chain(&agent.api_key);
     texts
         .flat_map(|text| pieces(text))
         .filter_map(|piece| match piece {
@@ -136,6 +145,31 @@ pub fn variables_of(agent: &Agent) -> BTreeSet<&str> {
             _ => None,
         })
         .collect()
+}
+
+/// The variables that agents of the mission need and `lookup` does not have: errors for `run`, nothing to `validate`.
+#[must_use]
+pub fn unset_variables(loaded: &Loaded, lookup: impl Fn(&str) -> Option<String>) -> Vec<Diagnostic> {
+    let mut unset = Vec::new();
+    for (agent, spec) in &loaded.mission.agents.0 {
+        for name in variables_of(spec)
+            .into_iter()
+            .filter(|name| lookup(name).is_none())
+        {
+            let message = format!(
+                "the agent {} needs the environment variable {name}, which is not set",
+                quoted(agent)
+            );
+            let help = format!("set it where quorum runs: `export {name}=...`");
+            unset.push(Diagnostic::about_file(
+                &loaded.name,
+                Code::UnsetVariable,
+                message,
+                help,
+            ));
+        }
+    }
+    unset
 }
 
 #[cfg(test)]
@@ -179,7 +213,10 @@ mod tests {
 
     #[test]
     fn the_variables_of_an_agent_are_known() {
-        let mut agent = Agent { api_key: Some("${B}".to_owned()), ..Agent::default() };
+        let mut agent = Agent {
+            api_key: Some("${B}".to_owned()),
+            ..Agent::default()
+        };
         agent.env.insert("X".to_owned(), "${A}-${B}".to_owned());
         assert_eq!(variables_of(&agent).into_iter().collect::<Vec<_>>(), ["A", "B"]);
     }

@@ -14,7 +14,6 @@ use super::codes::Code;
 use super::config::Layers;
 use super::diagnostics::{Diagnostic, Severity, Style, render_all};
 use super::document::{Kind, NodeId, Tree};
-use super::fast;
 use super::keys::{self, Referent, Table};
 use super::model::Mission;
 use super::problem::{Place, Problem, Problems};
@@ -39,7 +38,10 @@ pub struct Source {
 impl Source {
     /// A document that is in memory already.
     pub fn new(name: impl Into<Arc<str>>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { name: name.into(), bytes: bytes.into() }
+        Self {
+            name: name.into(),
+            bytes: bytes.into(),
+        }
     }
 
     /// Reads a file, or standard input if the path is `-`. Stops at the size limit, whatever the file is.
@@ -48,7 +50,11 @@ impl Source {
     /// When there is no such file, or it cannot be read, or is too large.
     pub fn read(path: &Path) -> Result<Self, Report> {
         let is_stdin = path.as_os_str() == "-";
-        let name: Arc<str> = if is_stdin { "<stdin>".into() } else { path.to_string_lossy().into() };
+        let name: Arc<str> = if is_stdin {
+            "<stdin>".into()
+        } else {
+            path.to_string_lossy().into()
+        };
         let refuse = |error: &io::Error| Report::from(unreadable(&name, path, error));
         let mut bytes = Vec::new();
         let limit = MAX_BYTES as u64 + 1;
@@ -64,14 +70,21 @@ impl Source {
     /// The text.
     pub(super) fn text(&self) -> Result<&str, Report> {
         if self.bytes.len() > MAX_BYTES {
-            let message = format!("{} is larger than 64 MiB, which is more than a mission may be", self.name);
+            let message = format!(
+                "{} is larger than 64 MiB, which is more than a mission may be",
+                self.name
+            );
             let help = "split the mission, or move long texts into files that the agents read";
             return Err(Diagnostic::about_file(&self.name, Code::TooLarge, message, help).into());
         }
         std::str::from_utf8(&self.bytes).map_err(|error| {
             let at = error.valid_up_to();
             let line = self.bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            let message = format!("{} is not UTF-8 text: byte {} (line {line}) is wrong", self.name, at + 1);
+            let message = format!(
+                "{} is not UTF-8 text: byte {} (line {line}) is wrong",
+                self.name,
+                at + 1
+            );
             Diagnostic::about_file(&self.name, Code::NotUtf8, message, "save the file as UTF-8").into()
         })
     }
@@ -125,7 +138,9 @@ impl Report {
     /// Whether the file cannot be used.
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// The text for people: at most twenty diagnostics, and how many more there are.
@@ -144,7 +159,10 @@ impl Report {
 
 impl From<Diagnostic> for Report {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self { diagnostics: vec![diagnostic], more: 0 }
+        Self {
+            diagnostics: vec![diagnostic],
+            more: 0,
+        }
     }
 }
 
@@ -154,22 +172,11 @@ impl From<Diagnostic> for Report {
 /// Everything that is wrong with the file.
 pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     let text = source.text()?;
-    if let Some(mission) = fast::read(text).map(|mission| layers.under(mission))
-        && validate::validate(&mission, &HashSet::new()).is_empty()
-    {
-        return Ok(Loaded {
-            mission,
-            name: Arc::clone(&source.name),
-            digest: Digest::of(&source.bytes),
-            notes: Report::default(),
-        });
-    }
-    load_carefully(source, text, layers)
-}
-
-/// The careful way alone. It decides what is right; [`load`] only gets there sooner.
-pub(super) fn load_carefully(source: &Source, text: &str, layers: &Layers) -> Result<Loaded, Report> {
-    let Document { tree, mut checked, value: mission } = read_document::<Mission>(&source.name, text, &keys::MISSION)?;
+    let Document {
+        tree,
+        mut checked,
+        value: mission,
+    } = read_document::<Mission>(&source.name, text, &keys::MISSION)?;
     let mission = layers.under(mission);
     let mut problems = std::mem::take(&mut checked.problems);
     problems.append(check_references(&tree, &checked, &mission, layers));
@@ -181,10 +188,15 @@ pub(super) fn load_carefully(source: &Source, text: &str, layers: &Layers) -> Re
         return Err(notes);
     }
     let digest = Digest::of(&source.bytes);
-    Ok(Loaded { mission, name: Arc::clone(&source.name), digest, notes })
+    Ok(Loaded {
+        mission,
+        name: Arc::clone(&source.name),
+        digest,
+        notes,
+    })
 }
 
-/// A document read the careful way: what is right of it, and what is wrong.
+/// A document: what is right of it, and what is wrong.
 pub(super) struct Document<'s, T> {
     pub tree: Tree<'s>,
     pub checked: Checked,
@@ -209,18 +221,33 @@ pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
     let (mut tree, refusals) = Tree::parse(text).map_err(|refusal| stop(Problem::refusal(refusal), None))?;
     let root = tree.root();
     if tree.is_null(root) {
-        return Err(stop(Problem::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP), None));
+        return Err(stop(
+            Problem::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP),
+            None,
+        ));
     }
     if tree.kind(root) != Kind::Map {
-        let found = if tree.kind(root) == Kind::List { "a list" } else { "a single value" };
+        let found = if tree.kind(root) == Kind::List {
+            "a list"
+        } else {
+            "a single value"
+        };
         let message = format!("{} is a map of keys; this file is {found}", table.name);
-        return Err(stop(Problem::error(Code::NotAMap, Place::Span(tree.span(root)), message).help(EMPTY_HELP), None));
+        return Err(stop(
+            Problem::error(Code::NotAMap, Place::Span(tree.span(root)), message).help(EMPTY_HELP),
+            None,
+        ));
     }
     let mut checked = check::check(&mut tree, table);
-    refusals.into_iter().for_each(|refusal| checked.problems.push(Problem::refusal(refusal)));
+    refusals
+        .into_iter()
+        .for_each(|refusal| checked.problems.push(Problem::refusal(refusal)));
     let value = T::deserialize(tree.deserializer()).map_err(|error| {
         let message = format!("the file passed the check of its keys but could not be read: {error}");
-        stop(Problem::error(Code::Internal, Place::File, message).help("please report this with the file"), None)
+        stop(
+            Problem::error(Code::Internal, Place::File, message).help("please report this with the file"),
+            None,
+        )
     })?;
     Ok(Document { tree, checked, value })
 }
@@ -233,7 +260,10 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
     let names = validate::Names::new(mission, &checked.incomplete);
     let defined = |key: &str, below: &HashSet<Box<str>>| -> HashSet<String> {
         let own = names_under(tree, key);
-        own.into_iter().map(|name| tree.text(name).to_owned()).chain(below.iter().map(|name| name.to_string())).collect()
+        own.into_iter()
+            .map(|name| tree.text(name).to_owned())
+            .chain(below.iter().map(|name| name.to_string()))
+            .collect()
     };
     let channels = defined("channels", &layers.channels());
     let mut rubrics = defined("rubrics", &layers.rubrics());
@@ -241,13 +271,18 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
     for (referent, node) in &checked.references {
         let name = tree.text(*node);
         let place = || Place::Span(tree.span(*node));
-        let problem = match referent {
-            Referent::Agent => names.check_agent(name, place),
-            Referent::Task => names.check_task(name, mission, place),
-            Referent::Channel => unknown(name, &channels, Code::UnknownChannel, "channel", place()),
-            Referent::Rubric => unknown(name, &rubrics, Code::UnknownRubric, "rubric", place()),
-        };
-        problem.filter(|_| !checked.incomplete.contains(referent)).into_iter().for_each(|problem| problems.push(problem));
+        match referent {
+            Referent::Agent => names.check_agent(name, place, &mut problems),
+            Referent::Task => names.check_task(name, mission, place, &mut problems),
+            _ if checked.incomplete.contains(referent) => {}
+            Referent::Channel if !channels.contains(name) => {
+                problems.push_with(|| unknown(name, &channels, Code::UnknownChannel, "channel", place()));
+            }
+            Referent::Rubric if !rubrics.contains(name) => {
+                problems.push_with(|| unknown(name, &rubrics, Code::UnknownRubric, "rubric", place()));
+            }
+            Referent::Channel | Referent::Rubric => {}
+        }
     }
     problems
 }
@@ -260,19 +295,35 @@ pub(super) fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
     }
 }
 
-fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: Place) -> Option<Problem> {
-    if known.contains(name) {
-        return None;
-    }
+fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: Place) -> Problem {
     let mut sorted: Vec<&str> = known.iter().map(String::as_str).collect();
     sorted.sort_unstable();
     let problem = Problem::error(code, place, format!("there is no {what} {}", quoted(name)));
-    Some(problem.help(suggestion(name, sorted, &format!("known {what}s"))))
+    problem.help(suggestion(name, sorted, &format!("known {what}s")))
+}
+
+/// Reads and validates one mission: all of `quorum validate` but the printing. The report may hold only notes; see
+/// [`Report::has_errors`].
+#[must_use]
+pub fn validate_path(path: &Path, layers: &Layers) -> Report {
+    match Source::read(path).and_then(|source| load(&source, layers)) {
+        Ok(loaded) => loaded.notes,
+        Err(report) => report,
+    }
 }
 
 /// What the mission asks for and this version does not do: notes for `validate`, but errors for `run`.
 #[must_use]
 pub fn later_keys(loaded: &Loaded) -> Vec<Diagnostic> {
-    let later = loaded.notes.diagnostics.iter().filter(|note| note.code == Code::NotBuiltYet);
-    later.map(|note| Diagnostic { severity: Severity::Error, ..note.clone() }).collect()
+    let later = loaded
+        .notes
+        .diagnostics
+        .iter()
+        .filter(|note| note.code == Code::NotBuiltYet);
+    later
+        .map(|note| Diagnostic {
+            severity: Severity::Error,
+            ..note.clone()
+        })
+        .collect()
 }

@@ -15,7 +15,7 @@ use super::document::{Kind, NodeId, Refusal, Tree};
 use super::scalar::Fault;
 
 /// How many problems are kept with their details; the rest are only counted.
-const KEPT: usize = 200;
+const KEPT: usize = 100;
 
 /// A path to a value in the document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,6 +76,8 @@ pub(super) struct Problem {
     pub label: Option<String>,
     pub help: Option<String>,
     pub related: Option<(Place, String)>,
+    /// The problem follows from another one if the value here was found to be wrong.
+    pub unless: Option<Path>,
 }
 
 impl Problem {
@@ -88,17 +90,23 @@ impl Problem {
             label: None,
             help: None,
             related: None,
+            unless: None,
         }
     }
 
     pub fn fault(place: Place, fault: Fault) -> Self {
-        Self { help: fault.help, ..Self::error(fault.code, place, fault.message) }
+        Self {
+            help: fault.help,
+            ..Self::error(fault.code, place, fault.message)
+        }
     }
 
     pub fn refusal(refusal: Refusal) -> Self {
         Self {
             help: refusal.help.map(str::to_owned),
-            related: refusal.related.map(|(span, label)| (Place::Span(span), label.to_owned())),
+            related: refusal
+                .related
+                .map(|(span, label)| (Place::Span(span), label.to_owned())),
             ..Self::error(refusal.code, Place::Span(refusal.span), refusal.message)
         }
     }
@@ -115,6 +123,11 @@ impl Problem {
 
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    pub fn unless_wrong(mut self, path: Path) -> Self {
+        self.unless = Some(path);
         self
     }
 
@@ -142,14 +155,23 @@ impl Problems {
         }
     }
 
-    /// Whether the file cannot be used.
-    pub fn has_errors(&self) -> bool {
-        self.dropped_error || self.kept.iter().any(|problem| problem.severity == Severity::Error)
+    /// An error that takes some work to describe, which is spared if it would only be counted.
+    pub fn push_with(&mut self, describe: impl FnOnce() -> Problem) {
+        if self.kept.len() < KEPT {
+            self.kept.push(describe());
+        } else {
+            self.dropped += 1;
+            self.dropped_error = true;
+        }
     }
 
-    /// Whether nothing at all was found.
-    pub fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.dropped == 0
+    /// Whether the file cannot be used.
+    pub fn has_errors(&self) -> bool {
+        self.dropped_error
+            || self
+                .kept
+                .iter()
+                .any(|problem| problem.severity == Severity::Error)
     }
 
     pub fn append(&mut self, other: Self) {
@@ -160,18 +182,23 @@ impl Problems {
 
     /// The diagnostics in the order of the file, and how many more there are.
     pub fn locate(self, file: &Arc<str>, source: &str, tree: Option<&Tree<'_>>) -> (Vec<Diagnostic>, usize) {
-        let mut locator = Locator { tree, lists: HashMap::new() };
+        let mut locator = Locator {
+            tree,
+            lists: HashMap::new(),
+        };
         let mut located: Vec<_> = self
             .kept
             .into_iter()
-            .filter_map(|problem| Some((locator.locate(&problem.place)?, problem)))
+            .filter_map(|problem| Some((locator.locate_problem(&problem)?, problem)))
             .collect();
         located.sort_by_key(|(range, problem)| (problem.severity, range.as_ref().map(|range| range.start)));
-        let hidden = located
+        let secrets = located
             .iter()
-            .filter(|(_, problem)| problem.code == Code::SecretInFile)
-            .filter_map(|(range, _)| range.clone())
-            .collect();
+            .filter(|(_, problem)| problem.code == Code::SecretInFile);
+        let mut hidden: Vec<_> = secrets.filter_map(|(range, _)| range.clone()).collect();
+        if tree.is_none() {
+            hidden.extend(possible_secrets(source));
+        }
         let lines = Lines::new(source, hidden);
         let diagnostics = located
             .into_iter()
@@ -182,14 +209,23 @@ impl Problems {
                 file: Arc::clone(file),
                 spot: range.map(|range| lines.spot(range)),
                 label: problem.label,
-                related: problem.related.and_then(|(place, label)| {
-                    Some((lines.spot(locator.locate(&place)??), label))
-                }),
+                related: problem
+                    .related
+                    .and_then(|(place, label)| Some((lines.spot(locator.locate(&place)??), label))),
                 help: problem.help,
             })
             .collect();
         (diagnostics, self.dropped)
     }
+}
+
+/// What may be a secret in a text that could not be read: whatever follows `apiKey` on its line.
+fn possible_secrets(source: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    const KEY: &str = "apiKey";
+    source.match_indices(KEY).map(|(at, _)| {
+        let from = at + KEY.len();
+        from..source[from..].find('\n').map_or(source.len(), |end| from + end)
+    })
 }
 
 /// Finds places in a document.
@@ -200,6 +236,14 @@ struct Locator<'t, 's> {
 }
 
 impl Locator<'_, '_> {
+    /// The bytes of a problem; `None` if it only follows from another one.
+    fn locate_problem(&mut self, problem: &Problem) -> Option<Option<Range<usize>>> {
+        if let Some(cause) = &problem.unless {
+            self.follow(cause, false)?;
+        }
+        self.locate(&problem.place)
+    }
+
     /// The bytes of a place; `Some(None)` is the file as a whole. `None`: the place was pruned, so what is wrong there
     /// has been said already.
     fn locate(&mut self, place: &Place) -> Option<Option<Range<usize>>> {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::scalar::{Filled, RubricLevel, Scalar};
 
@@ -144,7 +144,9 @@ where
 }
 
 /// The value, or its type's default.
-pub(super) fn or_default<'de, D: Deserializer<'de>, T: Scalar + Default>(deserializer: D) -> Result<T, D::Error> {
+pub(super) fn or_default<'de, D: Deserializer<'de>, T: Scalar + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     Ok(option(deserializer)?.unwrap_or_default())
 }
 
@@ -186,7 +188,11 @@ where
     D: Deserializer<'de>,
 {
     let map: Named<Single<S>> = or_empty(deserializer)?;
-    Ok(map.0.into_iter().map(|(name, Single(text))| (name.into(), text.into())).collect())
+    Ok(map
+        .0
+        .into_iter()
+        .map(|(name, Single(text))| (name.into(), text.into()))
+        .collect())
 }
 
 /// A rubric: texts by level, in the order of the file.

@@ -2,7 +2,7 @@
 //!
 //! Every single value is read from its text, never from what YAML thinks it is: a title `1.0` stays "1.0", a weight
 //! `0.30` stays an exact decimal, `no` is not a country turned into `false`. The rules of a value are in its one
-//! [`Scalar`] implementation, which both ways of reading a file use, so they cannot disagree.
+//! [`Scalar`] implementation, which the check of the document and the reading of the structs share.
 
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -39,7 +39,11 @@ pub(super) struct Fault {
 
 impl Fault {
     pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: None }
+        Self {
+            code,
+            message: message.into(),
+            help: None,
+        }
     }
 
     pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
@@ -104,9 +108,15 @@ impl Scalar for Name {
         } else if text.trim() != text {
             format!("the name {} begins or ends with white space", quoted(text))
         } else if text.chars().any(char::is_control) {
-            format!("the name {} contains a line break or another control character", quoted(text))
+            format!(
+                "the name {} contains a line break or another control character",
+                quoted(text)
+            )
         } else if length > Self::LIMIT {
-            format!("this name has {length} characters, at most {} are allowed", Self::LIMIT)
+            format!(
+                "this name has {length} characters, at most {} are allowed",
+                Self::LIMIT
+            )
         } else {
             return Ok(Self(text.to_owned()));
         };
@@ -136,8 +146,11 @@ impl Scalar for InnerPath {
         if stays_inside {
             Ok(Self(path))
         } else {
-            Err(Fault::new(Code::PathEscapes, format!("the path {} leads out of the workspace", quoted(&path)))
-                .with_help("write a path relative to the workspace, such as src/core.rs"))
+            Err(Fault::new(
+                Code::PathEscapes,
+                format!("the path {} leads out of the workspace", quoted(&path)),
+            )
+            .with_help("write a path relative to the workspace, such as src/core.rs"))
         }
     }
 }
@@ -177,7 +190,11 @@ impl Scalar for bool {
 /// A whole number in plain digits: no sign, no leading zero (which some readers take as octal).
 fn digits<N: FromStr + Scalar>(text: &str) -> Result<N, Fault> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    if plain { text.parse().map_err(|_| Fault::expected::<N>(text)) } else { Err(Fault::expected::<N>(text)) }
+    if plain {
+        text.parse().map_err(|_| Fault::expected::<N>(text))
+    } else {
+        Err(Fault::expected::<N>(text))
+    }
 }
 
 impl Scalar for u32 {
@@ -206,7 +223,10 @@ impl Scalar for NonZeroU32 {
 
 /// A whole number within `range`.
 pub(super) fn number_in<T: Scalar>(text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, Fault> {
-    u32::parse(text).ok().filter(|number| range.contains(number)).ok_or_else(|| Fault::expected::<T>(text))
+    u32::parse(text)
+        .ok()
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| Fault::expected::<T>(text))
 }
 
 /// A key of a dimension's rubric.
@@ -346,7 +366,10 @@ impl Scalar for Bar {
     const EXPECTS: &'static str = Points::EXPECTS;
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        Points::parse(text).map(|points| Self { points, origin: BarOrigin::Mission })
+        Points::parse(text).map(|points| Self {
+            points,
+            origin: BarOrigin::Mission,
+        })
     }
 }
 
@@ -357,8 +380,11 @@ impl Scalar for VersionReq {
         // People write `quorum >=0.2` as they would say it.
         let range = text.trim().strip_prefix("quorum").unwrap_or(text).trim();
         Self::parse(range).map_err(|error| {
-            Fault::new(Code::BadValue, format!("{} is not a range of versions: {error}", quoted(text)))
-                .with_help("write for example \">=0.1.0\" or \"0.1\"")
+            Fault::new(
+                Code::BadValue,
+                format!("{} is not a range of versions: {error}", quoted(text)),
+            )
+            .with_help("write for example \">=0.1.0\" or \"0.1\"")
         })
     }
 }
@@ -383,8 +409,11 @@ pub(super) use words;
 
 /// The fault of a text that is none of `words`.
 pub(super) fn unknown_word(text: &str, expects: &str, words: &'static [&'static str]) -> Fault {
-    Fault::new(Code::UnknownWord, format!("{} is not {expects}", quoted(text)))
-        .with_help(suggestion(text, words.iter().copied(), "one of"))
+    Fault::new(Code::UnknownWord, format!("{} is not {expects}", quoted(text))).with_help(suggestion(
+        text,
+        words.iter().copied(),
+        "one of",
+    ))
 }
 
 #[cfg(test)]
@@ -398,7 +427,18 @@ mod tests {
     #[test]
     fn numbers_are_plain_and_exact() {
         assert_eq!(u32::parse("0"), Ok(0));
-        for bad in ["", "-1", "+1", "012", "1.5", "1e3", "0x10", "4294967296", "1_000", "٣"] {
+        for bad in [
+            "",
+            "-1",
+            "+1",
+            "012",
+            "1.5",
+            "1e3",
+            "0x10",
+            "4294967296",
+            "1_000",
+            "٣",
+        ] {
             assert_eq!(code::<u32>(bad), Some(Code::BadValue), "{bad}");
         }
         assert_eq!(code::<NonZeroU32>("0"), Some(Code::BadValue));

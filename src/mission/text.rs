@@ -2,7 +2,11 @@
 
 /// `text` without anything a terminal would act on, cut after `limit` characters.
 pub(super) fn printable(text: &str, limit: usize) -> String {
-    let mut shown: String = text.chars().take(limit).map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
+    let mut shown: String = text
+        .chars()
+        .take(limit)
+        .map(|c| if is_unsafe(c) { ' ' } else { c })
+        .collect();
     if text.chars().nth(limit).is_some() {
         shown.push_str("...");
     }
@@ -13,6 +17,15 @@ pub(super) fn printable(text: &str, limit: usize) -> String {
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The greatest position not after `at` where a character begins.
+pub(super) fn char_start(text: &str, at: usize) -> usize {
+    // A character has at most four bytes, so the search is short; position 0 always qualifies.
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or_default()
 }
 
 /// A text of the file inside a sentence: quoted, printable, at most 60 characters.
@@ -26,7 +39,7 @@ pub(super) fn ascii(text: &str) -> String {
 }
 
 /// How many names a suggestion is searched in; beyond that a list is too long to be compared with every typing error.
-const CANDIDATES: usize = 20_000;
+const CANDIDATES: usize = 5_000;
 
 /// The name among `known` that `text` was probably meant to be.
 pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -37,7 +50,11 @@ pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
     let similarity = |name: &str| {
         let name = name.to_lowercase();
         let bare = |text: &str| text.replace(['_', '-', ' '], "");
-        if bare(&name) == bare(&wanted) { 1.0 } else { strsim::jaro_winkler(&wanted, &name) }
+        if bare(&name) == bare(&wanted) {
+            1.0
+        } else {
+            strsim::jaro_winkler(&wanted, &name)
+        }
     };
     known
         .into_iter()
@@ -63,7 +80,11 @@ where
         return format!("{otherwise}: none");
     }
     let rest = known.count() - shown.len();
-    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let more = if rest > 0 {
+        format!(" and {rest} more")
+    } else {
+        String::new()
+    };
     format!("{otherwise}: {}{more}", shown.join(", "))
 }
 
@@ -87,7 +108,10 @@ mod tests {
 
     #[test]
     fn without_a_close_one_the_known_are_listed() {
-        assert_eq!(suggestion("zebra", ["b", "c"], "known agents"), "known agents: b, c");
+        assert_eq!(
+            suggestion("zebra", ["b", "c"], "known agents"),
+            "known agents: b, c"
+        );
         assert_eq!(suggestion("zebra", [], "known agents"), "known agents: none");
     }
 

@@ -1,4 +1,4 @@
-//! Serde over the tree: the careful way reads the same structs as the fast way.
+//! Serde over the tree: how the checked and pruned document becomes structs.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
@@ -12,7 +12,10 @@ pub(in crate::mission) type Error = serde::de::value::Error;
 impl<'s> Tree<'s> {
     /// A deserializer of the whole document without what was pruned.
     pub fn deserializer(&self) -> NodeDeserializer<'_, 's> {
-        NodeDeserializer { tree: self, node: self.root() }
+        NodeDeserializer {
+            tree: self,
+            node: self.root(),
+        }
     }
 }
 
@@ -24,7 +27,10 @@ pub(in crate::mission) struct NodeDeserializer<'t, 's> {
 
 impl<'t, 's> NodeDeserializer<'t, 's> {
     fn at(&self, node: NodeId) -> Self {
-        Self { tree: self.tree, node }
+        Self {
+            tree: self.tree,
+            node,
+        }
     }
 
     fn text(&self) -> StrDeserializer<'t, Error> {
@@ -42,14 +48,21 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, '_> {
                 value: None,
                 of: &self,
             }),
-            Kind::List => visitor.visit_seq(Items { remaining: self.tree.items(self.node), of: &self }),
+            Kind::List => visitor.visit_seq(Items {
+                remaining: self.tree.items(self.node),
+                of: &self,
+            }),
             Kind::Plain | Kind::Quoted if self.tree.is_null(self.node) => visitor.visit_unit(),
             Kind::Plain | Kind::Quoted => self.text().deserialize_any(visitor),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.tree.is_null(self.node) { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.tree.is_null(self.node) {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -75,7 +88,10 @@ impl<'de, I: Iterator<Item = NodeId>> SeqAccess<'de> for Items<'_, '_, '_, I> {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        self.remaining.next().map(|node| seed.deserialize(self.of.at(node))).transpose()
+        self.remaining
+            .next()
+            .map(|node| seed.deserialize(self.of.at(node)))
+            .transpose()
     }
 }
 
@@ -89,13 +105,18 @@ impl<'de, I: Iterator<Item = Entry>> MapAccess<'de> for Entries<'_, '_, '_, I> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        let Some(entry) = self.remaining.next() else { return Ok(None) };
+        let Some(entry) = self.remaining.next() else {
+            return Ok(None);
+        };
         self.value = Some(entry.value);
         seed.deserialize(self.of.at(entry.key).text()).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        let value = self.value.take().ok_or_else(|| serde::de::Error::custom("a value without its key"))?;
+        let value = self
+            .value
+            .take()
+            .ok_or_else(|| serde::de::Error::custom("a value without its key"))?;
         seed.deserialize(self.of.at(value))
     }
 }

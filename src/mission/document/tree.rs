@@ -10,7 +10,7 @@ use std::ops::Range;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span};
 
 use crate::mission::codes::Code;
-use crate::mission::text::quoted;
+use crate::mission::text::{char_start, quoted};
 
 /// Values one file may hold. A task has about ten, so this is far beyond 100,000 tasks.
 const MAX_NODES: usize = 6_000_000;
@@ -118,7 +118,11 @@ impl<'s> Tree<'s> {
     pub fn text(&self, id: NodeId) -> &str {
         let node = self.node(id);
         let range = node.text_at as usize..(node.text_at + node.text_len) as usize;
-        if node.owned { &self.buffer[range] } else { &self.source[range] }
+        if node.owned {
+            &self.buffer[range]
+        } else {
+            &self.source[range]
+        }
     }
 
     /// Whether a value says nothing: `key:`, `key: ~`, `key: null`.
@@ -154,13 +158,19 @@ impl<'s> Tree<'s> {
 
     /// The entries of a map that are not pruned.
     pub fn entries(&self, map: NodeId) -> impl Iterator<Item = Entry> + '_ {
-        self.all_entries(map).filter(|entry| !self.is_pruned(entry.key) && !self.is_pruned(entry.value))
+        self.all_entries(map)
+            .filter(|entry| !self.is_pruned(entry.key) && !self.is_pruned(entry.value))
     }
 
     /// The entries of a map, with pruned ones.
     pub fn all_entries(&self, map: NodeId) -> impl Iterator<Item = Entry> + '_ {
         let mut children = self.children(map);
-        std::iter::from_fn(move || Some(Entry { key: children.next()?, value: children.next()? }))
+        std::iter::from_fn(move || {
+            Some(Entry {
+                key: children.next()?,
+                value: children.next()?,
+            })
+        })
     }
 
     /// The entry with this key, even if it is pruned.
@@ -179,7 +189,10 @@ impl<'s> Tree<'s> {
     fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let node = self.node(parent);
         let is_container = matches!(node.kind, Kind::Map | Kind::List);
-        let (mut next, end) = (NodeId(parent.0 + 1), NodeId(if is_container { node.end } else { 0 }));
+        let (mut next, end) = (
+            NodeId(parent.0 + 1),
+            NodeId(if is_container { node.end } else { 0 }),
+        );
         std::iter::from_fn(move || {
             let child = (next < end).then_some(next)?;
             next = self.after(child);
@@ -202,7 +215,11 @@ struct Builder<'s> {
 impl<'s> Builder<'s> {
     fn new(source: &'s str) -> Self {
         Self {
-            tree: Tree { source, nodes: Vec::new(), buffer: String::new() },
+            tree: Tree {
+                source,
+                nodes: Vec::new(),
+                buffer: String::new(),
+            },
             open: Vec::new(),
             anchors: HashMap::new(),
             copied: 0,
@@ -216,11 +233,19 @@ impl<'s> Builder<'s> {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err(refuse(Code::SeveralDocuments, "a second document begins here", span));
+                    return Err(refuse(
+                        Code::SeveralDocuments,
+                        "a second document begins here",
+                        span,
+                    ));
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let kind = if *style == ScalarStyle::Plain { Kind::Plain } else { Kind::Quoted };
+                let kind = if *style == ScalarStyle::Plain {
+                    Kind::Plain
+                } else {
+                    Kind::Quoted
+                };
                 let id = self.push(kind, span, tag.is_some())?;
                 self.set_text(id, text);
                 self.anchor(*anchor, id);
@@ -241,7 +266,11 @@ impl<'s> Builder<'s> {
             return Err(refuse(Code::TooLarge, message, span));
         }
         if tagged {
-            self.refusals.push(refuse(Code::UnsupportedYaml, "a mission has no use for YAML tags", span.clone()));
+            self.refusals.push(refuse(
+                Code::UnsupportedYaml,
+                "a mission has no use for YAML tags",
+                span.clone(),
+            ));
         }
         let index = offset(index);
         self.tree.nodes.push(Node {
@@ -261,7 +290,11 @@ impl<'s> Builder<'s> {
     fn set_text(&mut self, id: NodeId, text: &str) {
         let span = self.tree.span(id);
         let written = self.tree.source.get(span.clone()).unwrap_or_default();
-        let inside = written.len().checked_sub(1).and_then(|end| written.get(1..end)).unwrap_or_default();
+        let inside = written
+            .len()
+            .checked_sub(1)
+            .and_then(|end| written.get(1..end))
+            .unwrap_or_default();
         let (owned, at) = if written == text {
             (false, span.start)
         } else if inside == text {
@@ -287,7 +320,9 @@ impl<'s> Builder<'s> {
     }
 
     fn finish(&mut self) -> Result<(), Refusal> {
-        let Some((id, anchor)) = self.open.pop() else { return Ok(()) };
+        let Some((id, anchor)) = self.open.pop() else {
+            return Ok(());
+        };
         self.close(id);
         if self.tree.kind(id) == Kind::Map {
             self.check_keys(id);
@@ -306,7 +341,11 @@ impl<'s> Builder<'s> {
     fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), Refusal> {
         // Anchors are known once their node is complete, so an alias inside its own anchor finds nothing.
         let Some(target) = self.anchors.get(&anchor).copied() else {
-            return Err(refuse(Code::AliasBomb, "this alias lies inside the value it stands for", span));
+            return Err(refuse(
+                Code::AliasBomb,
+                "this alias lies inside the value it stands for",
+                span,
+            ));
         };
         self.copy(target, span)
     }
@@ -338,7 +377,11 @@ impl<'s> Builder<'s> {
                 wrong.push((key, refuse(Code::UnsupportedYaml, "a key must be a text", span)));
             } else if let Some(first) = seen.insert(self.tree.text(key), key) {
                 let name = quoted(self.tree.text(key));
-                let mut refusal = refuse(Code::DuplicateKey, format!("the key {name} stands here twice"), span);
+                let mut refusal = refuse(
+                    Code::DuplicateKey,
+                    format!("the key {name} stands here twice"),
+                    span,
+                );
                 refusal.related = Some((self.tree.span(first), "first here"));
                 wrong.push((key, refusal));
             }
@@ -351,10 +394,11 @@ impl<'s> Builder<'s> {
 
     /// Puts the entries of `<<: *base` behind the map's own, which win.
     fn merge(&mut self, map: NodeId) -> Result<(), Refusal> {
-        let is_merge = |entry: &Entry| {
-            self.tree.kind(entry.key) == Kind::Plain && self.tree.text(entry.key) == "<<"
+        let is_merge =
+            |entry: &Entry| self.tree.kind(entry.key) == Kind::Plain && self.tree.text(entry.key) == "<<";
+        let Some(merge) = self.tree.entries(map).find(is_merge) else {
+            return Ok(());
         };
-        let Some(merge) = self.tree.entries(map).find(is_merge) else { return Ok(()) };
         let bases: Vec<NodeId> = match self.tree.kind(merge.value) {
             Kind::List => self.tree.items(merge.value).collect(),
             _ => vec![merge.value],
@@ -362,11 +406,18 @@ impl<'s> Builder<'s> {
         self.tree.prune(merge.key);
         if let Some(wrong) = bases.iter().find(|base| self.tree.kind(**base) != Kind::Map) {
             let span = self.tree.span(*wrong);
-            self.refusals.push(refuse(Code::UnsupportedYaml, "only a map can be merged with `<<`", span));
+            self.refusals.push(refuse(
+                Code::UnsupportedYaml,
+                "only a map can be merged with `<<`",
+                span,
+            ));
             return Ok(());
         }
-        let mut taken: HashSet<String> =
-            self.tree.all_entries(map).map(|entry| self.tree.text(entry.key).to_owned()).collect();
+        let mut taken: HashSet<String> = self
+            .tree
+            .all_entries(map)
+            .map(|entry| self.tree.text(entry.key).to_owned())
+            .collect();
         for base in bases {
             let entries: Vec<Entry> = self.tree.entries(base).collect();
             for entry in entries {
@@ -392,24 +443,37 @@ fn bytes(span: &Span) -> Range<usize> {
 }
 
 fn refuse(code: Code, message: impl Into<String>, span: Range<usize>) -> Refusal {
-    Refusal { code, message: message.into(), span, help: None, related: None }
+    Refusal {
+        code,
+        message: message.into(),
+        span,
+        help: None,
+        related: None,
+    }
 }
 
 fn syntax_error(source: &str, error: &ScanError) -> Refusal {
     let at = error.marker().byte_offset().unwrap_or_default().min(source.len());
     let (code, message) = match error.kind() {
-        ErrorKind::RecursionLimitExceeded => {
-            (Code::TooDeep, format!("maps and lists are nested more than {MAX_DEPTH} deep here"))
-        }
+        ErrorKind::RecursionLimitExceeded => (
+            Code::TooDeep,
+            format!("maps and lists are nested more than {MAX_DEPTH} deep here"),
+        ),
         ErrorKind::UnknownAnchor => (Code::Syntax, "this alias names no anchor".to_owned()),
-        _ => (Code::Syntax, format!("this is neither YAML nor JSON: {}", error.info())),
+        _ => (
+            Code::Syntax,
+            format!("this is neither YAML nor JSON: {}", error.info()),
+        ),
     };
-    Refusal { help: syntax_help(source, at), ..refuse(code, message, at..at + 1) }
+    Refusal {
+        help: syntax_help(source, at),
+        ..refuse(code, message, at..at + 1)
+    }
 }
 
 /// What is usually wrong at such a place.
 fn syntax_help(source: &str, at: usize) -> Option<&'static str> {
-    let at = source.floor_char_boundary(at);
+    let at = char_start(source, at);
     let line_start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = source[line_start..].lines().next().unwrap_or_default();
     let indentation = &line[..line.len() - line.trim_start().len()];
@@ -438,7 +502,10 @@ mod tests {
         match tree.kind(id) {
             Kind::Map => {
                 let entry = |e: Entry| format!("{}:{}", tree.text(e.key), show(tree, e.value));
-                format!("{{{}}}", tree.entries(id).map(entry).collect::<Vec<_>>().join(","))
+                format!(
+                    "{{{}}}",
+                    tree.entries(id).map(entry).collect::<Vec<_>>().join(",")
+                )
             }
             Kind::List => {
                 let items: Vec<_> = tree.items(id).map(|item| show(tree, item)).collect();
@@ -456,18 +523,32 @@ mod tests {
 
     #[test]
     fn yaml_and_json_give_the_same_tree() {
-        assert_eq!(shown("a: [1, 'x', \"y\\n\"]\nb: {c: }\n"), "{a:[1,x,y\n],b:{c:~}}");
-        assert_eq!(shown(r#"{"a": [1, "\u00e9\/\ud83d\ude00"], "b": null}"#), "{a:[1,é/😀],b:~}");
+        assert_eq!(
+            shown("a: [1, 'x', \"y\\n\"]\nb: {c: }\n"),
+            "{a:[1,x,y\n],b:{c:~}}"
+        );
+        assert_eq!(
+            shown(r#"{"a": [1, "\u00e9\/\ud83d\ude00"], "b": null}"#),
+            "{a:[1,é/😀],b:~}"
+        );
         assert_eq!(shown("a: |\n  x\n  y\nb: >-\n  x\n  y\n"), "{a:x\ny\n,b:x y}");
         assert_eq!(shown("a: 'it''s'\nb: ''\nc: \"\""), "{a:it's,b:,c:}");
     }
 
     #[test]
     fn aliases_and_merges_are_copied() {
-        assert_eq!(shown("a: &x {k: 1}\nb: *x\nc: [*x, *x]\n"), "{a:{k:1},b:{k:1},c:[{k:1},{k:1}]}");
-        assert_eq!(shown("a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}\n"), "{a:{k:1,l:2},b:{k:3,l:2}}");
-        assert_eq!(shown("a: &x {k: 1}\nb: &y {l: 2}\nc:\n  <<: [*x, *y]\n  m: 3\n"),
-            "{a:{k:1},b:{l:2},c:{m:3,k:1,l:2}}");
+        assert_eq!(
+            shown("a: &x {k: 1}\nb: *x\nc: [*x, *x]\n"),
+            "{a:{k:1},b:{k:1},c:[{k:1},{k:1}]}"
+        );
+        assert_eq!(
+            shown("a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}\n"),
+            "{a:{k:1,l:2},b:{k:3,l:2}}"
+        );
+        assert_eq!(
+            shown("a: &x {k: 1}\nb: &y {l: 2}\nc:\n  <<: [*x, *y]\n  m: 3\n"),
+            "{a:{k:1},b:{l:2},c:{m:3,k:1,l:2}}"
+        );
     }
 
     #[test]

@@ -23,6 +23,7 @@ word_list!(Isolation: "a kind of isolation",
     "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);
 word_list!(Independence: "a kind of independence",
     "identity" => Identity, "model" => Model, "family" => Family);
+word_list!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);
 word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "enforce" => Enforce);
 word_list!(DependencyFailure: "what can be tried when a dependency failed",
     "artifacts" => Artifacts, "partial" => Partial, "resolve" => Resolve, "skip" => Skip);
@@ -91,7 +92,10 @@ static CRITERION: Table = Table {
         key("weight", one::<Positive>()).required(),
         key("grade", one::<Grade>()),
         key("required", FLAG),
-        key("levels", Shape::Named(&one_shape::<crate::mission::scalar::RubricLevel>(), &FILLED)),
+        key(
+            "levels",
+            Shape::Named(&one_shape::<crate::mission::scalar::RubricLevel>(), &FILLED),
+        ),
     ],
 };
 
@@ -189,13 +193,22 @@ pub(super) static MIDDLEWARE: Table = Table {
     ],
 };
 
-static APPROVER_COMMAND: Table = Table { name: "an approver", keys: &[key("command", FILLED).required()] };
+static APPROVER_COMMAND: Table = Table {
+    name: "an approver",
+    keys: &[key("command", FILLED).required()],
+};
 
 /// Approvers are people, agents or commands; a person's name is any text.
 const APPROVERS: Shape = Shape::NonEmptyList(&Shape::Either(&[Shape::Map(&APPROVER_COMMAND), FILLED]));
 
-pub(super) static APPROVAL: Table =
-    Table { name: "an approval", keys: &[key("approvers", APPROVERS), key("timeout", SPAN), key("message", TEXT)] };
+pub(super) static APPROVAL: Table = Table {
+    name: "an approval",
+    keys: &[
+        key("approvers", APPROVERS),
+        key("timeout", SPAN),
+        key("message", TEXT),
+    ],
+};
 
 pub(super) static APPROVAL_GATE: Table = Table {
     name: "an approval gate",
@@ -225,7 +238,10 @@ pub(super) static VERIFICATION: Table = Table {
 
 pub(super) const ACCEPTANCE: Shape = Shape::NonEmptyList(&FILLED);
 
-static AGENT_DECOMPOSER: Table = Table { name: "a decomposer", keys: &[key("agent", AGENT).required()] };
+static AGENT_DECOMPOSER: Table = Table {
+    name: "a decomposer",
+    keys: &[key("agent", AGENT).required()],
+};
 
 pub(super) const DECOMPOSER: Shape =
     Shape::Either(&[Shape::Map(&AGENT_DECOMPOSER), one::<IdentityDecomposer>()]);
@@ -235,7 +251,10 @@ pub(super) static FINISH_GATE: Table = Table {
     keys: &[
         key("requiredTests", TEXTS),
         key("testCommand", FILLED),
-        key("failToPass", Shape::Either(&[Shape::NonEmptyList(&FILLED), FILLED])),
+        key(
+            "failToPass",
+            Shape::Either(&[Shape::NonEmptyList(&FILLED), FILLED]),
+        ),
         key("requireFileChanges", FLAG),
         key("requireCompilation", FLAG),
         key("compileCommand", FILLED),

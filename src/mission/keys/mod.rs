@@ -1,6 +1,6 @@
 //! The one table of keys: what may stand where in a mission file, what it may hold, and whether it is built.
 //!
-//! The careful way of reading a file checks the document against it, and the JSON Schema is to be printed from it.
+//! Documents are checked against it, and the JSON Schema is to be printed from it.
 //! A key marked [`Built::Later`] is checked like any other; `validate` notes it and `run` refuses it.
 
 mod later;
@@ -45,9 +45,15 @@ pub(super) enum Built {
     /// It does.
     Yes,
     /// Not yet. `off` is the value that asks for nothing; `area` is the work that will build it.
-    Later { area: &'static str, off: Option<&'static str> },
+    Later {
+        area: &'static str,
+        off: Option<&'static str>,
+    },
     /// For these words only.
-    Words { words: &'static [&'static str], area: &'static str },
+    Words {
+        words: &'static [&'static str],
+        area: &'static str,
+    },
 }
 
 /// What a key holds.
@@ -96,7 +102,11 @@ fn check<T: Scalar>(text: &str) -> Result<(), Fault> {
 }
 
 const fn one_shape<T: Scalar>() -> OneShape {
-    OneShape { expects: T::EXPECTS, check: check::<T>, refers_to: None }
+    OneShape {
+        expects: T::EXPECTS,
+        check: check::<T>,
+        refers_to: None,
+    }
 }
 
 /// One value of type `T`.
@@ -106,29 +116,49 @@ const fn one<T: Scalar>() -> Shape {
 
 /// The name of something.
 const fn reference(to: Referent) -> Shape {
-    Shape::One(OneShape { refers_to: Some(to), ..one_shape::<super::scalar::Filled>() })
+    Shape::One(OneShape {
+        refers_to: Some(to),
+        ..one_shape::<super::scalar::Filled>()
+    })
 }
 
 /// An optional key that is built.
 const fn key(name: &'static str, shape: Shape) -> Key {
-    Key { name, shape, required: false, built: Built::Yes }
+    Key {
+        name,
+        shape,
+        required: false,
+        built: Built::Yes,
+    }
 }
 
 impl Key {
     const fn required(self) -> Self {
-        Self { required: true, ..self }
+        Self {
+            required: true,
+            ..self
+        }
     }
 
     const fn later(self, area: &'static str) -> Self {
-        Self { built: Built::Later { area, off: None }, ..self }
+        Self {
+            built: Built::Later { area, off: None },
+            ..self
+        }
     }
 
     /// Not built; `off` asks for nothing.
     const fn later_unless(self, area: &'static str, off: &'static str) -> Self {
-        Self { built: Built::Later { area, off: Some(off) }, ..self }
+        Self {
+            built: Built::Later { area, off: Some(off) },
+            ..self
+        }
     }
 
     const fn only(self, words: &'static [&'static str], area: &'static str) -> Self {
-        Self { built: Built::Words { words, area }, ..self }
+        Self {
+            built: Built::Words { words, area },
+            ..self
+        }
     }
 }

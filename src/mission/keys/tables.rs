@@ -6,19 +6,17 @@ use rust_decimal::Decimal;
 use semver::VersionReq;
 
 use super::later::{
-    ACCEPTANCE, APPROVAL, APPROVAL_GATE, BUDGET, CHANNEL, CHECKPOINT, DECOMPOSER, DELAY, FINISH_GATE,
-    MIDDLEWARE, Autonomy, Clarification, DependencyFailure, Independence, Isolation, PRICE, RED_TEAM, RUBRIC, SLA,
-    STAGES, Stakes, VERIFICATION, VISION, AgentMiddleware,
+    ACCEPTANCE, APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHANNEL, CHECKPOINT,
+    Clarification, DECOMPOSER, DELAY, DependencyFailure, FINISH_GATE, Independence, Isolation, MIDDLEWARE,
+    PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VERIFICATION, VISION,
 };
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
-    Adapter, Consensus, ExpectationType, GateFailure, Input, OnExhausted, PanelMode, Review, Seats, TaskType, Url,
+    Adapter, Consensus, ExpectationType, GateFailure, Input, OnExhausted, Review, Seats, TaskType, Url,
 };
-use crate::mission::scalar::{
-    Deadline, Filled, InnerPath, Name, Positive, RubricLevel, Temperature,
-};
+use crate::mission::scalar::{Deadline, Filled, InnerPath, Name, Positive, RubricLevel, Temperature};
 
 const TITLE: OneShape = one_shape::<Name>();
 const TEXT: Shape = one::<String>();
@@ -80,15 +78,16 @@ pub(in crate::mission) static MISSION: Table = Table {
 };
 
 /// A `quorum.yaml`.
-pub(in crate::mission) static CONFIG: Table =
-    Table { name: "a quorum.yaml", keys: &[AGENTS, CHANNELS, RUBRICS, SETTINGS_KEY] };
+pub(in crate::mission) static CONFIG: Table = Table {
+    name: "a quorum.yaml",
+    keys: &[AGENTS, CHANNELS, RUBRICS, SETTINGS_KEY],
+};
 
 const ONE_AGENT: Shape = Shape::Map(&AGENT);
 const ONE_CHANNEL: Shape = Shape::Map(&CHANNEL);
 const ONE_RUBRIC: Shape = Shape::Map(&RUBRIC);
 const AGENTS: Key = key("agents", Shape::Named(&TITLE, &ONE_AGENT));
-const CHANNELS: Key =
-    key("channels", Shape::Named(&TITLE, &ONE_CHANNEL)).later("notifications");
+const CHANNELS: Key = key("channels", Shape::Named(&TITLE, &ONE_CHANNEL)).later("notifications");
 const RUBRICS: Key = key("rubrics", Shape::Named(&TITLE, &ONE_RUBRIC)).later("verification");
 const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS));
 
@@ -170,7 +169,16 @@ static TASK: Table = Table {
         key("assignTo", AGENT_NAME),
         key("description", TEXT),
         key("type", one::<TaskType>()).only(
-            &["implement", "test", "refactor", "research", "document", "review", "deploy", "other"],
+            &[
+                "implement",
+                "test",
+                "refactor",
+                "research",
+                "document",
+                "review",
+                "deploy",
+                "other",
+            ],
             "verification",
         ),
         key("dependsOn", TASK_TITLES),
@@ -178,7 +186,8 @@ static TASK: Table = Table {
         key("tags", TEXTS),
         key("exclusive", FLAG),
         key("sideEffects", FLAG).later_unless("side effects", "false"),
-        key("requiresApproval", Shape::Either(&[Shape::Map(&APPROVAL), FLAG])).later_unless("approvals", "false"),
+        key("requiresApproval", Shape::Either(&[Shape::Map(&APPROVAL), FLAG]))
+            .later_unless("approvals", "false"),
         key("requiresToolCalls", FLAG).later_unless("tool calls", "false"),
         key("targetFiles", PATHS),
         PROTECT,

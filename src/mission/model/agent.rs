@@ -8,9 +8,9 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::domain::Millis;
+use crate::mission::codes::Code;
 use crate::mission::environment::{Secret, Template};
 use crate::mission::read::{self, Single};
-use crate::mission::codes::Code;
 use crate::mission::scalar::{Fault, Filled, Scalar, Temperature, words};
 use crate::mission::text::quoted;
 
@@ -173,15 +173,26 @@ impl Scalar for Url {
     const EXPECTS: &'static str = "an http or https URL";
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-        let host = rest.unwrap_or_default().split(['/', '?', '#']).next().unwrap_or_default();
+        let rest = text
+            .strip_prefix("https://")
+            .or_else(|| text.strip_prefix("http://"));
+        let host = rest
+            .unwrap_or_default()
+            .split(['/', '?', '#'])
+            .next()
+            .unwrap_or_default();
         if host.contains('@') {
-            return Err(Fault::new(Code::SecretInFile, "this URL carries a user name or password")
-                .with_help("write the URL without it and put the secret into `apiKey: ${NAME}`"));
+            return Err(
+                Fault::new(Code::SecretInFile, "this URL carries a user name or password")
+                    .with_help("write the URL without it and put the secret into `apiKey: ${NAME}`"),
+            );
         }
         if host.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err(Fault::new(Code::BadValue, format!("{} is not {}", quoted(text), Self::EXPECTS))
-                .with_help("write for example https://api.openai.com/v1"));
+            return Err(Fault::new(
+                Code::BadValue,
+                format!("{} is not {}", quoted(text), Self::EXPECTS),
+            )
+            .with_help("write for example https://api.openai.com/v1"));
         }
         Ok(Self(text.to_owned()))
     }

@@ -115,7 +115,9 @@ impl Settings {
             concurrency: self.concurrency.or(below.concurrency),
             evaluate: self.evaluate.or(below.evaluate),
             eval_threshold: self.eval_threshold.or(below.eval_threshold),
-            fail_open_on_unparsed_eval: self.fail_open_on_unparsed_eval.or(below.fail_open_on_unparsed_eval),
+            fail_open_on_unparsed_eval: self
+                .fail_open_on_unparsed_eval
+                .or(below.fail_open_on_unparsed_eval),
             max_attempts: self.max_attempts.or(below.max_attempts),
             max_fix_attempts: self.max_fix_attempts.or(below.max_fix_attempts),
             max_retries: self.max_retries.or(below.max_retries),

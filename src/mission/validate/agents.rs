@@ -4,22 +4,27 @@ use std::collections::HashMap;
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
+use crate::mission::keys::Referent;
 use crate::mission::model::{Adapter, Agent, CommandLine};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::read::Named;
 
 pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Problems) {
-    if agents.0.is_empty() {
+    if agents.0.is_empty() && !names.incomplete.contains(&Referent::Agent) {
         problems.push(
-            Problem::error(Code::NoAgents, Place::Value(Path::of("agents")), "the mission has no agents")
-                .help("add for example `agents: {worker: {run: [\"my-agent\"]}}`"),
+            Problem::error(
+                Code::NoAgents,
+                Place::Value(Path::of("agents")),
+                "the mission has no agents",
+            )
+            .help("add for example `agents: {worker: {run: [\"my-agent\"]}}`"),
         );
     }
     validate_each(agents, problems);
     for (name, agent) in &agents.0 {
         if let Some(manager) = &agent.reports_to {
             let place = || Place::Value(path(name).key("reportsTo"));
-            names.check_agent(manager, place).into_iter().for_each(|problem| problems.push(problem));
+            names.check_agent(manager, place, problems);
         }
     }
     reporting_circles(agents, problems);
@@ -35,7 +40,8 @@ pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Problems) {
                     let message = format!("the agent {} has no `model`", quoted(name));
                     let place = Place::Value(path(name).key("model"));
                     problems.push(
-                        Problem::error(Code::IncompleteAgent, place, message).help("add for example `model: gpt-5`"),
+                        Problem::error(Code::IncompleteAgent, place, message)
+                            .help("add for example `model: gpt-5`"),
                     );
                 }
                 foreign(name, agent, problems);
@@ -53,19 +59,31 @@ fn command(name: &str, agent: &Agent, problems: &mut Problems) {
     let place = || Place::Value(path(name).key("run"));
     match &agent.run {
         None => problems.push(
-            Problem::error(Code::IncompleteAgent, place(), format!("the agent {} has no `run`", quoted(name)))
-                .help("add `run: [\"program\", \"argument\"]`, or an `adapter`"),
+            Problem::error(
+                Code::IncompleteAgent,
+                place(),
+                format!("the agent {} has no `run`", quoted(name)),
+            )
+            .help("add `run: [\"program\", \"argument\"]`, or an `adapter`"),
         ),
         Some(CommandLine::Argv(argv)) if argv.first().is_none_or(|program| program.trim().is_empty()) => {
             problems.push(
-                Problem::error(Code::EmptyValue, place(), format!("the agent {} runs nothing", quoted(name)))
-                    .help("name the program first: `run: [\"program\", \"argument\"]`"),
+                Problem::error(
+                    Code::EmptyValue,
+                    place(),
+                    format!("the agent {} runs nothing", quoted(name)),
+                )
+                .help("name the program first: `run: [\"program\", \"argument\"]`"),
             );
         }
         Some(CommandLine::Shell(script)) if script.trim().is_empty() => {
             problems.push(
-                Problem::error(Code::EmptyValue, place(), format!("the agent {} runs nothing", quoted(name)))
-                    .help("write a command, such as `run: \"my-agent --fast\"`"),
+                Problem::error(
+                    Code::EmptyValue,
+                    place(),
+                    format!("the agent {} runs nothing", quoted(name)),
+                )
+                .help("write a command, such as `run: \"my-agent --fast\"`"),
             );
         }
         Some(_) => {}
@@ -76,16 +94,25 @@ fn command(name: &str, agent: &Agent, problems: &mut Problems) {
 fn foreign(name: &str, agent: &Agent, problems: &mut Problems) {
     if agent.run.is_some() {
         let place = Place::Key(path(name).key("run"));
-        let message = format!("`run` does not apply to the agent {}: its adapter is not `command`", quoted(name));
+        let message = format!(
+            "`run` does not apply to the agent {}: its adapter is not `command`",
+            quoted(name)
+        );
         problems.push(
-            Problem::error(Code::KeyDoesNotApply, place, message).help("remove `run`, or write `adapter: command`"),
+            Problem::error(Code::KeyDoesNotApply, place, message)
+                .help("remove `run`, or write `adapter: command`"),
         );
     }
 }
 
 /// Reports each circle of `reportsTo` once, where it begins in the file.
 fn reporting_circles(agents: &Named<Agent>, problems: &mut Problems) {
-    let index: HashMap<&str, usize> = agents.0.iter().enumerate().map(|(at, (name, _))| (&**name, at)).collect();
+    let index: HashMap<&str, usize> = agents
+        .0
+        .iter()
+        .enumerate()
+        .map(|(at, (name, _))| (&**name, at))
+        .collect();
     let manager = |at: usize| index.get(agents.0[at].1.reports_to.as_deref()?).copied();
     // The walk that first came by, so that every agent is walked over once.
     let mut walked_by = vec![usize::MAX; agents.0.len()];
@@ -119,7 +146,10 @@ fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Problems) {
         format!("the agent {} reports to itself", quoted(name(circle[0])))
     } else {
         let shown: Vec<_> = circle.iter().take(10).map(|at| quoted(name(*at))).collect();
-        format!("these agents report to each other in a circle: {}", shown.join(" -> "))
+        format!(
+            "these agents report to each other in a circle: {}",
+            shown.join(" -> ")
+        )
     };
     problems.push(Problem::error(Code::ReportingCycle, place, message).help("remove one `reportsTo`"));
 }

@@ -18,7 +18,9 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
     let graph = Graph::new(mission, names);
     let mut stuck = graph.stuck(&vec![true; graph.nodes]);
     for _ in 0..CIRCLES {
-        let Some(circle) = graph.circle_in(&stuck) else { return };
+        let Some(circle) = graph.circle_in(&stuck) else {
+            return;
+        };
         for node in &circle {
             stuck[*node] = false;
         }
@@ -47,26 +49,47 @@ impl Graph {
             }
         };
         let known = |titles: &[Box<str>]| -> Vec<usize> {
-            titles.iter().filter_map(|title| names.tasks.get(&**title).copied()).collect()
+            titles
+                .iter()
+                .filter_map(|title| names.tasks.get(&**title).copied())
+                .collect()
         };
         for (index, task) in mission.tasks.iter().enumerate() {
-            known(&task.depends_on).into_iter().for_each(|needed| edge(index, needed));
+            known(&task.depends_on)
+                .into_iter()
+                .for_each(|needed| edge(index, needed));
         }
         for (index, gate) in mission.gates.iter().enumerate() {
             let node = mission.tasks.len() + index;
-            known(&gate.after_tasks).into_iter().for_each(|needed| edge(node, needed));
-            known(&gate.blocks_tasks).into_iter().for_each(|blocked| edge(blocked, node));
+            known(&gate.after_tasks)
+                .into_iter()
+                .for_each(|needed| edge(node, needed));
+            known(&gate.blocks_tasks)
+                .into_iter()
+                .for_each(|blocked| edge(blocked, node));
         }
         let turned: Vec<(u32, u32)> = pairs.iter().map(|(from, to)| (*to, *from)).collect();
-        Self { nodes, needs: Edges::new(nodes, &pairs), needed_by: Edges::new(nodes, &turned) }
+        Self {
+            nodes,
+            needs: Edges::new(nodes, &pairs),
+            needed_by: Edges::new(nodes, &turned),
+        }
     }
 
     /// The nodes of `among` that could never start because they wait, directly or not, for a circle within it.
     fn stuck(&self, among: &[bool]) -> Vec<bool> {
-        let open = |node: usize| self.needs.of(node).iter().filter(|needed| among[**needed as usize]).count();
+        let open = |node: usize| {
+            self.needs
+                .of(node)
+                .iter()
+                .filter(|needed| among[**needed as usize])
+                .count()
+        };
         let mut waits: Vec<usize> = (0..self.nodes).map(open).collect();
         let mut stuck = among.to_vec();
-        let mut ready: Vec<usize> = (0..self.nodes).filter(|node| among[*node] && waits[*node] == 0).collect();
+        let mut ready: Vec<usize> = (0..self.nodes)
+            .filter(|node| among[*node] && waits[*node] == 0)
+            .collect();
         while let Some(node) = ready.pop() {
             stuck[node] = false;
             for dependent in self.needed_by.of(node) {
@@ -88,10 +111,19 @@ impl Graph {
         while order[at] == usize::MAX {
             order[at] = walk.len();
             walk.push(at);
-            at = self.needs.of(at).iter().map(|needed| *needed as usize).find(|needed| stuck[*needed])?;
+            at = self
+                .needs
+                .of(at)
+                .iter()
+                .map(|needed| *needed as usize)
+                .find(|needed| stuck[*needed])?;
         }
         let mut circle = walk.split_off(order[at]);
-        let first = circle.iter().enumerate().min_by_key(|(_, node)| **node).map_or(0, |(place, _)| place);
+        let first = circle
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, node)| **node)
+            .map_or(0, |(place, _)| place);
         circle.rotate_left(first);
         Some(circle)
     }
@@ -108,15 +140,31 @@ fn describe(mission: &Mission, graph: &Graph, circle: Vec<usize>) -> Problem {
     let next = circle.get(1).copied().unwrap_or(first);
     let needed = mission.tasks.get(next).map(|task| &*task.title);
     let path = Path::of("tasks").item(first).key("dependsOn");
-    let item = mission.tasks[first].depends_on.iter().position(|title| Some(&**title) == needed);
+    let item = mission.tasks[first]
+        .depends_on
+        .iter()
+        .position(|title| Some(&**title) == needed);
     let place = match item {
         Some(item) => Place::Value(path.item(item)),
-        None => Place::Value(Path::of("qualityGates").item(next.saturating_sub(tasks)).key("blocksTasks")),
+        None => Place::Value(
+            Path::of("qualityGates")
+                .item(next.saturating_sub(tasks))
+                .key("blocksTasks"),
+        ),
     };
-    debug_assert!(graph.needs.of(first).contains(&u32::try_from(next).unwrap_or(u32::MAX)));
+    debug_assert!(
+        graph
+            .needs
+            .of(first)
+            .contains(&u32::try_from(next).unwrap_or(u32::MAX))
+    );
     if circle.len() == 1 {
-        return Problem::error(Code::Cycle, place, format!("the task {} depends on itself", name(first)))
-            .help("remove it from its own `dependsOn`");
+        return Problem::error(
+            Code::Cycle,
+            place,
+            format!("the task {} depends on itself", name(first)),
+        )
+        .help("remove it from its own `dependsOn`");
     }
     let mut shown: Vec<String> = circle.iter().take(SHOWN).map(|node| name(*node)).collect();
     if circle.len() > SHOWN {

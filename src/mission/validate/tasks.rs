@@ -5,19 +5,31 @@ use std::collections::HashSet;
 use super::{Names, repeated};
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
+use crate::mission::keys::Referent;
 use crate::mission::model::{Check, Expectation, LlmReview, Mission, Reviewers, Task, TaskType};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
 
 pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
-    if mission.tasks.is_empty() {
+    if mission.tasks.is_empty() && !names.incomplete.contains(&Referent::Task) {
         problems.push(
-            Problem::error(Code::NoTasks, Place::Value(Path::of("tasks")), "the mission has no tasks")
-                .help("add for example `tasks: [{title: Write the module}]`"),
+            Problem::error(
+                Code::NoTasks,
+                Place::Value(Path::of("tasks")),
+                "the mission has no tasks",
+            )
+            .help("add for example `tasks: [{title: Write the module}]`"),
         );
     }
     for (index, task) in mission.tasks.iter().enumerate() {
-        Checker { index, task, mission, names, problems }.check();
+        Checker {
+            index,
+            task,
+            mission,
+            names,
+            problems,
+        }
+        .check();
     }
 }
 
@@ -48,14 +60,20 @@ impl Checker<'_, '_> {
 
     fn title(&mut self) {
         let title = &*self.task.title;
-        let Some(first) = self.names.tasks.get(title).filter(|first| **first != self.index) else { return };
+        let Some(first) = self.names.tasks.get(title).filter(|first| **first != self.index) else {
+            return;
+        };
         let place = Place::Value(self.path("title"));
         let first = Place::Value(Path::of("tasks").item(*first).key("title"));
         self.problems.push(
-            Problem::error(Code::DuplicateTitle, place, format!("two tasks are called {}", quoted(title)))
-                .label("again here")
-                .help("give one of them another title")
-                .related(first, "first here"),
+            Problem::error(
+                Code::DuplicateTitle,
+                place,
+                format!("two tasks are called {}", quoted(title)),
+            )
+            .label("again here")
+            .help("give one of them another title")
+            .related(first, "first here"),
         );
     }
 
@@ -63,8 +81,7 @@ impl Checker<'_, '_> {
         let path = |key| Place::Value(Path::of("tasks").item(self.index).key(key));
         match self.task.assign_to.as_deref() {
             Some(name) => {
-                let problem = self.names.check_agent(name, || path("assignTo"));
-                problem.into_iter().for_each(|problem| self.problems.push(problem));
+                self.names.check_agent(name, || path("assignTo"), self.problems);
             }
             None if self.mission.sole_agent().is_none() && !self.mission.agents.0.is_empty() => {
                 let message = format!("the task {} has no `assignTo`", quoted(&self.task.title));
@@ -76,22 +93,25 @@ impl Checker<'_, '_> {
             None => {}
         }
         if let Some(name) = self.task.delegated_by.as_deref() {
-            let problem = self.names.check_agent(name, || path("delegatedBy"));
-            problem.into_iter().for_each(|problem| self.problems.push(problem));
+            self.names
+                .check_agent(name, || path("delegatedBy"), self.problems);
         }
     }
 
     fn dependencies(&mut self) {
         let path = |item| Place::Value(Path::of("tasks").item(self.index).key("dependsOn").item(item));
         for (item, title) in self.task.depends_on.iter().enumerate() {
-            let problem = self.names.check_task(title, self.mission, || path(item));
-            problem.into_iter().for_each(|problem| self.problems.push(problem));
+            self.names
+                .check_task(title, self.mission, || path(item), self.problems);
         }
         repeated(&self.task.depends_on, "dependsOn", path, self.problems);
     }
 
     fn deployment(&mut self) {
-        let message = format!("the task {} is a deployment and may be run again", quoted(&self.task.title));
+        let message = format!(
+            "the task {} is a deployment and may be run again",
+            quoted(&self.task.title)
+        );
         // `sideEffects` is not a field yet; where it is set, its place is pruned and this warning with it.
         let place = Place::Value(self.path("sideEffects"));
         self.problems.push(
@@ -110,10 +130,14 @@ impl Checker<'_, '_> {
                 Expectation::Review(review) => {
                     panels += 1;
                     if panels == 2 {
-                        let message = format!("the task {} has more than one llm_review", quoted(&self.task.title));
+                        let message = format!(
+                            "the task {} has more than one llm_review",
+                            quoted(&self.task.title)
+                        );
                         let help = "keep one and give it several `dimensions`, each with a name and a weight";
                         let place = Place::Value(path.clone());
-                        self.problems.push(Problem::error(Code::SeveralPanels, place, message).help(help));
+                        self.problems
+                            .push(Problem::error(Code::SeveralPanels, place, message).help(help));
                     }
                     self.panel(review, &path);
                 }
@@ -122,12 +146,21 @@ impl Checker<'_, '_> {
     }
 
     fn check_bounds(&mut self, check: &Check, path: Path) {
-        if let Check::Metric { min: Some(min), max: Some(max), name, .. } = check
+        if let Check::Metric {
+            min: Some(min),
+            max: Some(max),
+            name,
+            ..
+        } = check
             && min > max
         {
-            let message = format!("the metric {} can never pass: its `min` {min} is above its `max` {max}", quoted(name));
+            let message = format!(
+                "the metric {} can never pass: its `min` {min} is above its `max` {max}",
+                quoted(name)
+            );
             self.problems.push(
-                Problem::error(Code::BadValue, Place::Value(path.key("min")), message).help("swap the two numbers"),
+                Problem::error(Code::BadValue, Place::Value(path.key("min")), message)
+                    .help("swap the two numbers"),
             );
         }
     }
@@ -138,7 +171,8 @@ impl Checker<'_, '_> {
             if !seen.insert(&*dimension.name) {
                 let place = Place::Value(path.clone().key("dimensions").item(index).key("name"));
                 let message = format!("two dimensions are called {}", quoted(&dimension.name));
-                self.problems.push(Problem::error(Code::Repeated, place, message).help("rename one of them"));
+                self.problems
+                    .push(Problem::error(Code::Repeated, place, message).help("rename one of them"));
             }
         }
         if let Some(Reviewers::Named(names)) = &review.reviewers {
@@ -150,9 +184,8 @@ impl Checker<'_, '_> {
         let author = self.mission.assignee(self.task);
         for (index, name) in names.iter().enumerate() {
             let place = || Place::Value(path.clone().key("reviewers").item(index));
-            if let Some(problem) = self.names.check_agent(name, place) {
-                self.problems.push(problem);
-            } else if author == Some(&**name) {
+            self.names.check_agent(name, place, self.problems);
+            if author == Some(&**name) {
                 let message = format!("the agent {} cannot review its own work", quoted(name));
                 self.problems.push(
                     Problem::error(Code::OwnReviewer, place(), message)
