@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use serde_json::{Value, json};
 
 use super::codes::Code;
@@ -134,7 +134,7 @@ impl<'s> Lines<'s> {
 impl Excerpt {
     /// Characters kept before the mark, of the mark itself, and after it. The renderer cuts further to the width of
     /// a terminal; this is about lines that are no lines at all.
-    const KEPT: (usize, usize, usize) = (300, 80, 80);
+    const KEPT: (usize, usize, usize) = (300, 80, 300);
 
     fn cut(line: &str, mark: Range<usize>) -> Self {
         let (before, marked, after) = (&line[..mark.start], &line[mark.clone()], &line[mark.end..]);
@@ -237,16 +237,12 @@ impl Diagnostic {
                             .char_column(spot.column),
                     );
                 }
-                for (place, kind, label) in self.marks(spot) {
-                    let (line, mark) = place.excerpt.fitted(style.ascii);
-                    let annotation = kind.span(mark).label(label.map(fit));
-                    let mut snippet = Snippet::source(line)
-                        .line_start(place.line)
-                        .annotation(annotation);
-                    if !spot.excerpt.is_cut {
-                        snippet = snippet.path(file.clone());
-                    }
-                    group = group.element(snippet);
+                for snippet in self.snippets(spot, style.ascii) {
+                    group = group.element(if spot.excerpt.is_cut {
+                        snippet
+                    } else {
+                        snippet.path(file.clone())
+                    });
                 }
                 group
             }
@@ -255,14 +251,31 @@ impl Diagnostic {
         renderer(style).render(&[group])
     }
 
-    /// Places to show: the main one and the related one, in the order of the file.
-    fn marks<'a>(&'a self, spot: &'a Spot) -> Vec<(&'a Spot, AnnotationKind, Option<&'a str>)> {
+    /// The lines to show, in the order of the file: that of the problem and that of the related place, which may be
+    /// the same.
+    fn snippets(&self, spot: &Spot, ascii_only: bool) -> Vec<Snippet<'static, Annotation<'static>>> {
+        let fit = |text: &str| if ascii_only { ascii(text) } else { text.to_owned() };
         let mut marks = vec![(spot, AnnotationKind::Primary, self.label.as_deref())];
         if let Some((other, label)) = &self.related {
             marks.push((other, AnnotationKind::Context, Some(label.as_str())));
         }
         marks.sort_by_key(|(place, _, _)| (place.line, place.column));
-        marks
+        let mut lines: Vec<(String, usize, Vec<Annotation<'static>>)> = Vec::new();
+        for (place, kind, label) in marks {
+            let (text, mark) = place.excerpt.fitted(ascii_only);
+            let annotation = kind.span(mark).label(label.map(fit));
+            match lines
+                .last_mut()
+                .filter(|(line, number, _)| (line, *number) == (&text, place.line))
+            {
+                Some((_, _, annotations)) => annotations.push(annotation),
+                None => lines.push((text, place.line, vec![annotation])),
+            }
+        }
+        let snippet = |(text, number, annotations): (String, usize, Vec<_>)| {
+            Snippet::source(text).line_start(number).annotations(annotations)
+        };
+        lines.into_iter().map(snippet).collect()
     }
 
     fn with_help<'a>(&self, group: Group<'a>, fit: impl Fn(&str) -> String) -> Group<'a> {

@@ -218,13 +218,14 @@ pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
         let (diagnostics, more) = problems.locate(name, text, tree);
         Report { diagnostics, more }
     };
-    let (mut tree, refusals) = Tree::parse(text).map_err(|refusal| stop(Problem::refusal(refusal), None))?;
+    let empty = || Problem::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP);
+    let (mut tree, refusals) = Tree::parse(text).map_err(|refusal| match refusal.code {
+        Code::Empty => stop(empty(), None),
+        _ => stop(Problem::refusal(refusal), None),
+    })?;
     let root = tree.root();
     if tree.is_null(root) {
-        return Err(stop(
-            Problem::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP),
-            None,
-        ));
+        return Err(stop(empty(), None));
     }
     if tree.kind(root) != Kind::Map {
         let found = if tree.kind(root) == Kind::List {

@@ -47,20 +47,20 @@ pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
     if wanted.chars().count() > 200 {
         return None;
     }
+    // Jaro-Winkler decides what is close at all; together with the number of edits it finds the closest.
     let similarity = |name: &str| {
         let name = name.to_lowercase();
         let bare = |text: &str| text.replace(['_', '-', ' '], "");
         if bare(&name) == bare(&wanted) {
-            1.0
-        } else {
-            strsim::jaro_winkler(&wanted, &name)
+            return Some(2.0);
         }
+        let likeness = Some(strsim::jaro_winkler(&wanted, &name)).filter(|likeness| *likeness > 0.8)?;
+        Some(likeness + strsim::normalized_damerau_levenshtein(&wanted, &name))
     };
     known
         .into_iter()
         .take(CANDIDATES)
-        .map(|name| (similarity(name), name))
-        .filter(|(similarity, _)| *similarity > 0.8)
+        .filter_map(|name| Some((similarity(name)?, name)))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }
@@ -101,9 +101,15 @@ mod tests {
             ("asignTo", Some("assignTo")),
             ("max-attempts", Some("maxAttempts")),
             ("zebra", None),
+            ("dpendsOn", Some("dependsOn")),
         ] {
             assert_eq!(closest(wrong, known), right, "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_closest_of_several_wins() {
+        assert_eq!(closest("taks", ["stakes", "tasks", "tags"]), Some("tasks"));
     }
 
     #[test]

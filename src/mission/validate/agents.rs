@@ -64,7 +64,8 @@ fn command(name: &str, agent: &Agent, problems: &mut Problems) {
                 place(),
                 format!("the agent {} has no `run`", quoted(name)),
             )
-            .help("add `run: [\"program\", \"argument\"]`, or an `adapter`"),
+            .help("add `run: [\"program\", \"argument\"]`, or an `adapter`")
+            .unless_wrong(path(name).key("adapter")),
         ),
         Some(CommandLine::Argv(argv)) if argv.first().is_none_or(|program| program.trim().is_empty()) => {
             problems.push(
