@@ -13,6 +13,7 @@ use super::model::ExpectationType;
 use super::problem::{Place, Problem, Problems, first_line};
 use super::scalar::{Scalar, unknown_word};
 use super::text::{quoted, suggestion};
+use super::together;
 
 /// What the check found out.
 #[derive(Debug, Default)]
@@ -35,7 +36,10 @@ pub(super) fn check(tree: &mut Tree<'_>, table: &'static Table) -> Checked {
     };
     let root = checker.tree.root();
     checker.map(root, table);
-    let Checker { found, pruned, .. } = checker;
+    let Checker {
+        mut found, pruned, ..
+    } = checker;
+    found.problems.append(together::check(tree));
     pruned.into_iter().for_each(|node| tree.prune(node));
     found
 }
@@ -226,15 +230,30 @@ impl Checker<'_, '_> {
         true
     }
 
+    /// Checks a value within the list or map that `key` holds.
+    fn entry_value(&mut self, node: NodeId, key: &'static str, shape: &'static Shape) -> bool {
+        if takes(shape, self.tree.kind(node)) {
+            return self.value(node, key, shape);
+        }
+        let help = match shape {
+            Shape::Map(_) => "write its keys below each other, each as `key: value`",
+            _ => "write one plain value",
+        };
+        self.wrong_type(node, &format!("an entry of `{key}`"), shape, help)
+    }
+
     fn wrong_kind(&mut self, node: NodeId, key: &str, shape: &Shape) -> bool {
+        self.wrong_type(node, &format!("`{key}`"), shape, example(key, shape))
+    }
+
+    fn wrong_type(&mut self, node: NodeId, what: &str, shape: &Shape, help: impl Into<String>) -> bool {
         let found = match self.tree.kind(node) {
             Kind::Map => "a map".to_owned(),
             Kind::List => "a list".to_owned(),
-            Kind::Plain | Kind::Quoted if self.tree.is_null(node) => "nothing".to_owned(),
             Kind::Plain | Kind::Quoted => quoted(self.tree.text(node)),
         };
-        let message = format!("`{key}` takes {}, not {found}", expects(shape));
-        self.error(node, Code::WrongType, message, example(key, shape));
+        let message = format!("{what} takes {}, not {found}", expects(shape));
+        self.error(node, Code::WrongType, message, help);
         false
     }
 
@@ -251,7 +270,7 @@ impl Checker<'_, '_> {
                 );
                 false
             } else {
-                self.value(item, key, shape)
+                self.entry_value(item, key, shape)
             };
             // A map with something wrong in it is still a task, a gate, an agent; a single value is nothing.
             if !fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(item) != Kind::Map) {
@@ -284,7 +303,7 @@ impl Checker<'_, '_> {
                 );
                 false
             } else {
-                self.value(entry.value, key, shape)
+                self.entry_value(entry.value, key, shape)
             };
             if !fits_name
                 || (!fits && (!matches!(shape, Shape::Map(_)) || self.tree.kind(entry.value) != Kind::Map))
@@ -404,6 +423,7 @@ fn example(key: &str, shape: &Shape) -> String {
             format!("write one entry per line below `{key}:`, each beginning with `- `")
         }
         Shape::Map(_) | Shape::Named(..) => format!("write `{key}:` and below it, indented, `name: value`"),
-        Shape::One(_) | Shape::Either(_) | Shape::Anything => format!("write `{key}: value`"),
+        Shape::Either([first, ..]) => example(key, first),
+        Shape::One(_) | Shape::Either([]) | Shape::Anything => format!("write `{key}: value`"),
     }
 }

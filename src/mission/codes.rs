@@ -98,7 +98,7 @@ codes! {
     /// Managers in a circle.
     ReportingCycle = "Q0307": "The `reportsTo` of these agents form a circle, so none of them is at the top.",
     /// No tasks.
-    NoTasks = "Q0401": "A mission needs at least one task.",
+    NoTasks = "Q0401": "A mission needs at least one task. Tasks are entries of the list `tasks`, each with a `title`.",
     /// Two tasks with one title.
     DuplicateTitle = "Q0402": "Two tasks have the same title. Titles are how tasks refer to each other and must be unique within a mission.",
     /// No such task.

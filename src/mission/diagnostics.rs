@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use serde_json::{Value, json};
 
 use super::codes::Code;
-use super::text::{ascii, printable};
+use super::text::{ascii, char_start, printable};
 
 /// How many diagnostics are shown; the rest are counted.
 const SHOWN: usize = 20;
@@ -59,6 +59,8 @@ struct Excerpt {
     line: String,
     /// Byte range of the marked text within `line`.
     mark: (usize, usize),
+    /// Whether the beginning of the line is missing, so that columns cannot be counted in it.
+    is_cut: bool,
 }
 
 /// Where the lines of a text begin, so that many places are found without reading the text again for each.
@@ -109,18 +111,14 @@ impl<'s> Lines<'s> {
 
     /// The place of the bytes `range`; a range beyond the end, or inside a character, is moved to fit.
     pub(super) fn spot(&self, range: Range<usize>) -> Spot {
-        let start = self.source.floor_char_boundary(range.start);
+        let start = char_start(self.source, range.start);
         let line = self.starts.partition_point(|line_start| *line_start <= start);
         // `starts` begins with 0, so at least one start is not after `start`.
         let line_start = self.starts[line - 1];
         let line_end = self.source[start..]
             .find(['\n', '\r'])
             .map_or(self.source.len(), |at| start + at);
-        let end = self
-            .source
-            .floor_char_boundary(range.end)
-            .min(line_end)
-            .max(start);
+        let end = char_start(self.source, range.end).min(line_end).max(start);
         Spot {
             line,
             column: self.source[line_start..start].chars().count() + 1,
@@ -134,8 +132,9 @@ impl<'s> Lines<'s> {
 }
 
 impl Excerpt {
-    /// Characters kept before the mark, of the mark itself, and after it.
-    const KEPT: (usize, usize, usize) = (60, 80, 40);
+    /// Characters kept before the mark, of the mark itself, and after it. The renderer cuts further to the width of
+    /// a terminal; this is about lines that are no lines at all.
+    const KEPT: (usize, usize, usize) = (300, 80, 300);
 
     fn cut(line: &str, mark: Range<usize>) -> Self {
         let (before, marked, after) = (&line[..mark.start], &line[mark.clone()], &line[mark.end..]);
@@ -155,6 +154,7 @@ impl Excerpt {
         Self {
             line: text,
             mark: (from, to),
+            is_cut: skipped > 0,
         }
     }
 }
@@ -229,18 +229,20 @@ impl Diagnostic {
         let group = match &self.spot {
             None => title.element(Origin::path(file)),
             Some(spot) => {
-                let origin = Origin::path(file.clone())
-                    .line(spot.line)
-                    .char_column(spot.column);
-                let mut group = title.element(origin);
-                for (place, kind, label) in self.marks(spot) {
-                    let (line, mark) = place.excerpt.fitted(style.ascii);
-                    let annotation = kind.span(mark).label(label.map(fit));
+                let mut group = Group::with_title(title);
+                if spot.excerpt.is_cut {
                     group = group.element(
-                        Snippet::source(line)
-                            .line_start(place.line)
-                            .annotation(annotation),
+                        Origin::path(file.clone())
+                            .line(spot.line)
+                            .char_column(spot.column),
                     );
+                }
+                for snippet in self.snippets(spot, style.ascii) {
+                    group = group.element(if spot.excerpt.is_cut {
+                        snippet
+                    } else {
+                        snippet.path(file.clone())
+                    });
                 }
                 group
             }
@@ -249,14 +251,31 @@ impl Diagnostic {
         renderer(style).render(&[group])
     }
 
-    /// Places to show: the main one and the related one, in the order of the file.
-    fn marks<'a>(&'a self, spot: &'a Spot) -> Vec<(&'a Spot, AnnotationKind, Option<&'a str>)> {
+    /// The lines to show, in the order of the file: that of the problem and that of the related place, which may be
+    /// the same.
+    fn snippets(&self, spot: &Spot, ascii_only: bool) -> Vec<Snippet<'static, Annotation<'static>>> {
+        let fit = |text: &str| if ascii_only { ascii(text) } else { text.to_owned() };
         let mut marks = vec![(spot, AnnotationKind::Primary, self.label.as_deref())];
         if let Some((other, label)) = &self.related {
             marks.push((other, AnnotationKind::Context, Some(label.as_str())));
         }
         marks.sort_by_key(|(place, _, _)| (place.line, place.column));
-        marks
+        let mut lines: Vec<(String, usize, Vec<Annotation<'static>>)> = Vec::new();
+        for (place, kind, label) in marks {
+            let (text, mark) = place.excerpt.fitted(ascii_only);
+            let annotation = kind.span(mark).label(label.map(fit));
+            match lines
+                .last_mut()
+                .filter(|(line, number, _)| (line, *number) == (&text, place.line))
+            {
+                Some((_, _, annotations)) => annotations.push(annotation),
+                None => lines.push((text, place.line, vec![annotation])),
+            }
+        }
+        let snippet = |(text, number, annotations): (String, usize, Vec<_>)| {
+            Snippet::source(text).line_start(number).annotations(annotations)
+        };
+        lines.into_iter().map(snippet).collect()
     }
 
     fn with_help<'a>(&self, group: Group<'a>, fit: impl Fn(&str) -> String) -> Group<'a> {

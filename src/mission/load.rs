@@ -14,7 +14,6 @@ use super::codes::Code;
 use super::config::Layers;
 use super::diagnostics::{Diagnostic, Severity, Style, render_all};
 use super::document::{Kind, NodeId, Tree};
-use super::fast;
 use super::keys::{self, Referent, Table};
 use super::model::Mission;
 use super::problem::{Place, Problem, Problems};
@@ -173,21 +172,6 @@ impl From<Diagnostic> for Report {
 /// Everything that is wrong with the file.
 pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     let text = source.text()?;
-    if let Some(mission) = fast::read(text).map(|mission| layers.under(mission))
-        && validate::validate(&mission, &HashSet::new()).is_empty()
-    {
-        return Ok(Loaded {
-            mission,
-            name: Arc::clone(&source.name),
-            digest: Digest::of(&source.bytes),
-            notes: Report::default(),
-        });
-    }
-    load_carefully(source, text, layers)
-}
-
-/// The careful way alone. It decides what is right; [`load`] only gets there sooner.
-pub(super) fn load_carefully(source: &Source, text: &str, layers: &Layers) -> Result<Loaded, Report> {
     let Document {
         tree,
         mut checked,
@@ -212,7 +196,7 @@ pub(super) fn load_carefully(source: &Source, text: &str, layers: &Layers) -> Re
     })
 }
 
-/// A document read the careful way: what is right of it, and what is wrong.
+/// A document: what is right of it, and what is wrong.
 pub(super) struct Document<'s, T> {
     pub tree: Tree<'s>,
     pub checked: Checked,
@@ -234,13 +218,14 @@ pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
         let (diagnostics, more) = problems.locate(name, text, tree);
         Report { diagnostics, more }
     };
-    let (mut tree, refusals) = Tree::parse(text).map_err(|refusal| stop(Problem::refusal(refusal), None))?;
+    let empty = || Problem::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP);
+    let (mut tree, refusals) = Tree::parse(text).map_err(|refusal| match refusal.code {
+        Code::Empty => stop(empty(), None),
+        _ => stop(Problem::refusal(refusal), None),
+    })?;
     let root = tree.root();
     if tree.is_null(root) {
-        return Err(stop(
-            Problem::error(Code::Empty, Place::File, "the file holds nothing").help(EMPTY_HELP),
-            None,
-        ));
+        return Err(stop(empty(), None));
     }
     if tree.kind(root) != Kind::Map {
         let found = if tree.kind(root) == Kind::List {
@@ -287,16 +272,18 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
     for (referent, node) in &checked.references {
         let name = tree.text(*node);
         let place = || Place::Span(tree.span(*node));
-        let problem = match referent {
-            Referent::Agent => names.check_agent(name, place),
-            Referent::Task => names.check_task(name, mission, place),
-            Referent::Channel => unknown(name, &channels, Code::UnknownChannel, "channel", place()),
-            Referent::Rubric => unknown(name, &rubrics, Code::UnknownRubric, "rubric", place()),
-        };
-        problem
-            .filter(|_| !checked.incomplete.contains(referent))
-            .into_iter()
-            .for_each(|problem| problems.push(problem));
+        match referent {
+            Referent::Agent => names.check_agent(name, place, &mut problems),
+            Referent::Task => names.check_task(name, mission, place, &mut problems),
+            _ if checked.incomplete.contains(referent) => {}
+            Referent::Channel if !channels.contains(name) => {
+                problems.push_with(|| unknown(name, &channels, Code::UnknownChannel, "channel", place()));
+            }
+            Referent::Rubric if !rubrics.contains(name) => {
+                problems.push_with(|| unknown(name, &rubrics, Code::UnknownRubric, "rubric", place()));
+            }
+            Referent::Channel | Referent::Rubric => {}
+        }
     }
     problems
 }
@@ -309,14 +296,21 @@ pub(super) fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
     }
 }
 
-fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: Place) -> Option<Problem> {
-    if known.contains(name) {
-        return None;
-    }
+fn unknown(name: &str, known: &HashSet<String>, code: Code, what: &str, place: Place) -> Problem {
     let mut sorted: Vec<&str> = known.iter().map(String::as_str).collect();
     sorted.sort_unstable();
     let problem = Problem::error(code, place, format!("there is no {what} {}", quoted(name)));
-    Some(problem.help(suggestion(name, sorted, &format!("known {what}s"))))
+    problem.help(suggestion(name, sorted, &format!("known {what}s")))
+}
+
+/// Reads and validates one mission: all of `quorum validate` but the printing. The report may hold only notes; see
+/// [`Report::has_errors`].
+#[must_use]
+pub fn validate_path(path: &Path, layers: &Layers) -> Report {
+    match Source::read(path).and_then(|source| load(&source, layers)) {
+        Ok(loaded) => loaded.notes,
+        Err(report) => report,
+    }
 }
 
 /// What the mission asks for and this version does not do: notes for `validate`, but errors for `run`.

@@ -1,8 +1,17 @@
 //! The mission document: loading, validation, diagnostics with source spans, and the plan made from it.
 //!
-//! Everything that can be wrong with a file is found here, before any agent starts. [`load()`] reads a file the fast way
-//! (straight into structs); if that fails for whatever reason the careful way reads it again into a tree with places,
-//! checks it against the one table of keys, and collects everything that is wrong. [`compile()`] makes the plan.
+//! Everything that can be wrong with a file is found here, before any agent starts. The way of a file:
+//!
+//! 1. `document`: the text becomes a flat tree whose every value knows its place;
+//! 2. `check`: the tree is checked against the one table in `keys`, and what is wrong is pruned;
+//! 3. `model`: serde reads the rest into structs;
+//! 4. `validate`: the structs are checked for what no table can say (names, circles, what belongs together);
+//! 5. `problem`, `diagnostics`: what was found is located and drawn, or
+//! 6. [`compile()`]: the mission becomes the plan that the engine works on.
+//!
+//! There is one way for right and wrong files alike, so both are always judged by the same rules. Going straight from
+//! the text into the structs was measured as well: it is slower, because a general reader does more per value, and an
+//! unknown key costs it unbounded memory.
 
 mod check;
 mod codes;
@@ -12,7 +21,6 @@ mod defaults;
 mod diagnostics;
 mod document;
 mod environment;
-mod fast;
 mod keys;
 mod load;
 pub mod model;
@@ -20,7 +28,10 @@ mod plan;
 mod problem;
 mod read;
 mod scalar;
+#[cfg(test)]
+mod tests;
 mod text;
+mod together;
 mod validate;
 
 pub use codes::{Code, UnknownCode};
@@ -28,8 +39,8 @@ pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config};
 pub use defaults::default_dimensions;
 pub use diagnostics::{Diagnostic, Severity, Spot, Style};
-pub use environment::{UnsetVariable, expand, variables_of};
-pub use load::{Loaded, Report, Source, later_keys, load};
+pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
+pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
     AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
     TaskPlan,

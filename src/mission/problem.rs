@@ -15,7 +15,7 @@ use super::document::{Kind, NodeId, Refusal, Tree};
 use super::scalar::Fault;
 
 /// How many problems are kept with their details; the rest are only counted.
-const KEPT: usize = 200;
+const KEPT: usize = 100;
 
 /// A path to a value in the document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,6 +76,8 @@ pub(super) struct Problem {
     pub label: Option<String>,
     pub help: Option<String>,
     pub related: Option<(Place, String)>,
+    /// The problem follows from another one if the value here was found to be wrong.
+    pub unless: Option<Path>,
 }
 
 impl Problem {
@@ -88,6 +90,7 @@ impl Problem {
             label: None,
             help: None,
             related: None,
+            unless: None,
         }
     }
 
@@ -123,6 +126,11 @@ impl Problem {
         self
     }
 
+    pub fn unless_wrong(mut self, path: Path) -> Self {
+        self.unless = Some(path);
+        self
+    }
+
     pub fn related(mut self, place: Place, label: impl Into<String>) -> Self {
         self.related = Some((place, label.into()));
         self
@@ -147,6 +155,16 @@ impl Problems {
         }
     }
 
+    /// An error that takes some work to describe, which is spared if it would only be counted.
+    pub fn push_with(&mut self, describe: impl FnOnce() -> Problem) {
+        if self.kept.len() < KEPT {
+            self.kept.push(describe());
+        } else {
+            self.dropped += 1;
+            self.dropped_error = true;
+        }
+    }
+
     /// Whether the file cannot be used.
     pub fn has_errors(&self) -> bool {
         self.dropped_error
@@ -154,11 +172,6 @@ impl Problems {
                 .kept
                 .iter()
                 .any(|problem| problem.severity == Severity::Error)
-    }
-
-    /// Whether nothing at all was found.
-    pub fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.dropped == 0
     }
 
     pub fn append(&mut self, other: Self) {
@@ -176,14 +189,16 @@ impl Problems {
         let mut located: Vec<_> = self
             .kept
             .into_iter()
-            .filter_map(|problem| Some((locator.locate(&problem.place)?, problem)))
+            .filter_map(|problem| Some((locator.locate_problem(&problem)?, problem)))
             .collect();
         located.sort_by_key(|(range, problem)| (problem.severity, range.as_ref().map(|range| range.start)));
-        let hidden = located
+        let secrets = located
             .iter()
-            .filter(|(_, problem)| problem.code == Code::SecretInFile)
-            .filter_map(|(range, _)| range.clone())
-            .collect();
+            .filter(|(_, problem)| problem.code == Code::SecretInFile);
+        let mut hidden: Vec<_> = secrets.filter_map(|(range, _)| range.clone()).collect();
+        if tree.is_none() {
+            hidden.extend(possible_secrets(source));
+        }
         let lines = Lines::new(source, hidden);
         let diagnostics = located
             .into_iter()
@@ -204,6 +219,15 @@ impl Problems {
     }
 }
 
+/// What may be a secret in a text that could not be read: whatever follows `apiKey` on its line.
+fn possible_secrets(source: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    const KEY: &str = "apiKey";
+    source.match_indices(KEY).map(|(at, _)| {
+        let from = at + KEY.len();
+        from..source[from..].find('\n').map_or(source.len(), |end| from + end)
+    })
+}
+
 /// Finds places in a document.
 struct Locator<'t, 's> {
     tree: Option<&'t Tree<'s>>,
@@ -212,6 +236,14 @@ struct Locator<'t, 's> {
 }
 
 impl Locator<'_, '_> {
+    /// The bytes of a problem; `None` if it only follows from another one.
+    fn locate_problem(&mut self, problem: &Problem) -> Option<Option<Range<usize>>> {
+        if let Some(cause) = &problem.unless {
+            self.follow(cause, false)?;
+        }
+        self.locate(&problem.place)
+    }
+
     /// The bytes of a place; `Some(None)` is the file as a whole. `None`: the place was pruned, so what is wrong there
     /// has been said already.
     fn locate(&mut self, place: &Place) -> Option<Option<Range<usize>>> {

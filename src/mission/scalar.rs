@@ -2,7 +2,7 @@
 //!
 //! Every single value is read from its text, never from what YAML thinks it is: a title `1.0` stays "1.0", a weight
 //! `0.30` stays an exact decimal, `no` is not a country turned into `false`. The rules of a value are in its one
-//! [`Scalar`] implementation, which both ways of reading a file use, so they cannot disagree.
+//! [`Scalar`] implementation, which the check of the document and the reading of the structs share.
 
 use std::num::NonZeroU32;
 use std::str::FromStr;

@@ -19,6 +19,15 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// The greatest position not after `at` where a character begins.
+pub(super) fn char_start(text: &str, at: usize) -> usize {
+    // A character has at most four bytes, so the search is short; position 0 always qualifies.
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or_default()
+}
+
 /// A text of the file inside a sentence: quoted, printable, at most 60 characters.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", printable(text, 60))
@@ -30,7 +39,7 @@ pub(super) fn ascii(text: &str) -> String {
 }
 
 /// How many names a suggestion is searched in; beyond that a list is too long to be compared with every typing error.
-const CANDIDATES: usize = 20_000;
+const CANDIDATES: usize = 5_000;
 
 /// The name among `known` that `text` was probably meant to be.
 pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -38,20 +47,20 @@ pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
     if wanted.chars().count() > 200 {
         return None;
     }
+    // Jaro-Winkler decides what is close at all; together with the number of edits it finds the closest.
     let similarity = |name: &str| {
         let name = name.to_lowercase();
         let bare = |text: &str| text.replace(['_', '-', ' '], "");
         if bare(&name) == bare(&wanted) {
-            1.0
-        } else {
-            strsim::jaro_winkler(&wanted, &name)
+            return Some(2.0);
         }
+        let likeness = Some(strsim::jaro_winkler(&wanted, &name)).filter(|likeness| *likeness > 0.8)?;
+        Some(likeness + strsim::normalized_damerau_levenshtein(&wanted, &name))
     };
     known
         .into_iter()
         .take(CANDIDATES)
-        .map(|name| (similarity(name), name))
-        .filter(|(similarity, _)| *similarity > 0.8)
+        .filter_map(|name| Some((similarity(name)?, name)))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }
@@ -92,9 +101,15 @@ mod tests {
             ("asignTo", Some("assignTo")),
             ("max-attempts", Some("maxAttempts")),
             ("zebra", None),
+            ("dpendsOn", Some("dependsOn")),
         ] {
             assert_eq!(closest(wrong, known), right, "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_closest_of_several_wins() {
+        assert_eq!(closest("taks", ["stakes", "tasks", "tags"]), Some("tasks"));
     }
 
     #[test]

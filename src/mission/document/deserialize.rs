@@ -1,4 +1,4 @@
-//! Serde over the tree: the careful way reads the same structs as the fast way.
+//! Serde over the tree: how the checked and pruned document becomes structs.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};

@@ -1,4 +1,4 @@
-//! The document as a tree with places: what the careful way of reading a file works on.
+//! The document as a tree with places.
 
 mod deserialize;
 mod tree;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span};
 
 use crate::mission::codes::Code;
-use crate::mission::text::quoted;
+use crate::mission::text::{char_start, quoted};
 
 /// Values one file may hold. A task has about ten, so this is far beyond 100,000 tasks.
 const MAX_NODES: usize = 6_000_000;
@@ -266,11 +266,15 @@ impl<'s> Builder<'s> {
             return Err(refuse(Code::TooLarge, message, span));
         }
         if tagged {
-            self.refusals.push(refuse(
+            let refusal = refuse(
                 Code::UnsupportedYaml,
                 "a mission has no use for YAML tags",
                 span.clone(),
-            ));
+            );
+            self.refusals.push(Refusal {
+                help: Some("remove the word that begins with `!`"),
+                ..refusal
+            });
         }
         let index = offset(index);
         self.tree.nodes.push(Node {
@@ -383,6 +387,7 @@ impl<'s> Builder<'s> {
                     span,
                 );
                 refusal.related = Some((self.tree.span(first), "first here"));
+                refusal.help = Some("remove or rename one of them");
                 wrong.push((key, refusal));
             }
         }
@@ -465,24 +470,29 @@ fn syntax_error(source: &str, error: &ScanError) -> Refusal {
             format!("this is neither YAML nor JSON: {}", error.info()),
         ),
     };
+    let help = if code == Code::Syntax {
+        syntax_help(source, at)
+    } else {
+        "is this file really a mission?"
+    };
     Refusal {
-        help: syntax_help(source, at),
+        help: Some(help),
         ..refuse(code, message, at..at + 1)
     }
 }
 
 /// What is usually wrong at such a place.
-fn syntax_help(source: &str, at: usize) -> Option<&'static str> {
-    let at = source.floor_char_boundary(at);
+fn syntax_help(source: &str, at: usize) -> &'static str {
+    let at = char_start(source, at);
     let line_start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = source[line_start..].lines().next().unwrap_or_default();
     let indentation = &line[..line.len() - line.trim_start().len()];
     if indentation.contains('\t') {
-        Some("indent with spaces: YAML does not allow tabs there")
+        "indent with spaces: YAML does not allow tabs there"
     } else if line.matches(": ").count() > 1 && !line.trim_start().starts_with(['{', '[', '"']) {
-        Some("put a text that contains `: ` into quotes")
+        "put a text that contains `: ` into quotes"
     } else {
-        Some("look for a missing quote, bracket or colon, or a wrong indentation, here or on the line above")
+        "look for a missing quote, bracket or colon, or a wrong indentation, here or on the line above"
     }
 }
 

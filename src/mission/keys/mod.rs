@@ -1,6 +1,6 @@
 //! The one table of keys: what may stand where in a mission file, what it may hold, and whether it is built.
 //!
-//! The careful way of reading a file checks the document against it, and the JSON Schema is to be printed from it.
+//! Documents are checked against it, and the JSON Schema is to be printed from it.
 //! A key marked [`Built::Later`] is checked like any other; `validate` notes it and `run` refuses it.
 
 mod later;

@@ -8,14 +8,13 @@ use semver::VersionReq;
 use super::later::{
     ACCEPTANCE, APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHANNEL, CHECKPOINT,
     Clarification, DECOMPOSER, DELAY, DependencyFailure, FINISH_GATE, Independence, Isolation, MIDDLEWARE,
-    PRICE, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VERIFICATION, VISION,
+    PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VERIFICATION, VISION,
 };
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
-    Adapter, Consensus, ExpectationType, GateFailure, Input, OnExhausted, PanelMode, Review, Seats, TaskType,
-    Url,
+    Adapter, Consensus, ExpectationType, GateFailure, Input, OnExhausted, Review, Seats, TaskType, Url,
 };
 use crate::mission::scalar::{Deadline, Filled, InnerPath, Name, Positive, RubricLevel, Temperature};
 

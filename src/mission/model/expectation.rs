@@ -124,14 +124,6 @@ impl<'de> Visitor<'de> for ReviewersVisitor {
         f.write_str("a number of reviewers, or a list of agents")
     }
 
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Reviewers, E> {
-        self.visit_str(&number.to_string())
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Reviewers, E> {
-        self.visit_str(&number.to_string())
-    }
-
     fn visit_str<E: Error>(self, text: &str) -> Result<Reviewers, E> {
         let Seats(seats) = Seats::parse(text).map_err(|fault| E::custom(fault.message))?;
         Ok(Reviewers::Seats(seats))
@@ -158,15 +150,6 @@ pub(in crate::mission) enum ExpectationType {
 
 words!(ExpectationType: "a type of expectation",
     "test" => Test, "script" => Script, "file_exists" => FileExists, "metric" => Metric, "llm_review" => LlmReview);
-
-/// `panel:`; an adaptive panel is not built yet and refused before it gets here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mission) enum PanelMode {
-    Parallel,
-    Adaptive,
-}
-
-words!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);
 
 /// An entry of `expectations` as it stands in the file: the keys of all types together.
 #[derive(Debug, Default, Deserialize)]
@@ -204,8 +187,6 @@ struct Written {
     consensus: Option<Consensus>,
     #[serde(deserialize_with = "read::option")]
     verify_prior_feedback: Option<bool>,
-    #[serde(deserialize_with = "read::option")]
-    panel: Option<PanelMode>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -224,7 +205,7 @@ struct WrittenDimension {
 /// The default time a check's command may take (section 6).
 const CHECK_TIMEOUT: Millis = Millis::from_secs(600);
 
-/// An entry that is not what its type needs. The check with places has said so before, in better words.
+/// An entry that is not what its type needs. The check with places has said so before, in better words, and has pruned it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Incomplete(&'static str);
@@ -234,9 +215,6 @@ impl TryFrom<Written> for Expectation {
 
     fn try_from(written: Written) -> Result<Self, Incomplete> {
         let kind = written.kind.ok_or(Incomplete("an expectation needs a type"))?;
-        if written.has_foreign_keys(kind) {
-            return Err(Incomplete("an expectation has a key of another type"));
-        }
         let check = match kind {
             ExpectationType::LlmReview => return written.review(),
             ExpectationType::Test => written.command(CommandCheck::Test),
@@ -251,29 +229,6 @@ impl TryFrom<Written> for Expectation {
 }
 
 impl Written {
-    /// Whether keys are set that belong to another type of expectation.
-    fn has_foreign_keys(&self, kind: ExpectationType) -> bool {
-        use ExpectationType::{FileExists, LlmReview, Metric, Script, Test};
-        let command = matches!(kind, Test | Script);
-        (self.command.is_some() && !command && kind != Metric)
-            || (self.timeout.is_some() && !command && kind != Metric)
-            || (self.cwd.is_some() && !command)
-            || ((!self.paths.is_empty() || self.min_bytes.is_some() || self.contains.is_some())
-                && kind != FileExists)
-            || ((self.name.is_some() || self.min.is_some() || self.max.is_some()) && kind != Metric)
-            || (self.asks_reviewers() && kind != LlmReview)
-    }
-
-    fn asks_reviewers(&self) -> bool {
-        self.criteria.is_some()
-            || !self.dimensions.is_empty()
-            || self.threshold.is_some()
-            || self.reviewers.is_some()
-            || self.consensus.is_some()
-            || self.verify_prior_feedback.is_some()
-            || self.panel.is_some()
-    }
-
     fn command(self, kind: CommandCheck) -> Option<Check> {
         let timeout = self.timeout.unwrap_or(CHECK_TIMEOUT);
         Some(Check::Command {
@@ -286,12 +241,12 @@ impl Written {
 
     fn file_exists(self) -> Option<Check> {
         let paths: Vec<String> = self.paths.into_iter().map(String::from).collect();
-        let check = Check::FileExists {
+        let declared = !paths.is_empty();
+        declared.then_some(Check::FileExists {
             min_bytes: self.min_bytes,
             contains: self.contains,
             paths,
-        };
-        matches!(&check, Check::FileExists { paths, .. } if !paths.is_empty()).then_some(check)
+        })
     }
 
     fn metric(self) -> Option<Check> {

@@ -16,4 +16,4 @@ pub use task::Task;
 pub use words::{Consensus, OnExhausted, Review, TaskType};
 
 pub(super) use agent::Url;
-pub(super) use expectation::{ExpectationType, PanelMode, Seats};
+pub(super) use expectation::{ExpectationType, Seats};

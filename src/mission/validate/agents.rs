@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
+use crate::mission::keys::Referent;
 use crate::mission::model::{Adapter, Agent, CommandLine};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::read::Named;
 
 pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Problems) {
-    if agents.0.is_empty() {
+    if agents.0.is_empty() && !names.incomplete.contains(&Referent::Agent) {
         problems.push(
             Problem::error(
                 Code::NoAgents,
@@ -23,10 +24,7 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
     for (name, agent) in &agents.0 {
         if let Some(manager) = &agent.reports_to {
             let place = || Place::Value(path(name).key("reportsTo"));
-            names
-                .check_agent(manager, place)
-                .into_iter()
-                .for_each(|problem| problems.push(problem));
+            names.check_agent(manager, place, problems);
         }
     }
     reporting_circles(agents, problems);
@@ -66,7 +64,8 @@ fn command(name: &str, agent: &Agent, problems: &mut Problems) {
                 place(),
                 format!("the agent {} has no `run`", quoted(name)),
             )
-            .help("add `run: [\"program\", \"argument\"]`, or an `adapter`"),
+            .help("add `run: [\"program\", \"argument\"]`, or an `adapter`")
+            .unless_wrong(path(name).key("adapter")),
         ),
         Some(CommandLine::Argv(argv)) if argv.first().is_none_or(|program| program.trim().is_empty()) => {
             problems.push(

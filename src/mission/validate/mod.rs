@@ -1,7 +1,6 @@
 //! What a mission must be beyond having the right keys: names that exist, no circles, nothing said twice.
 //!
-//! Works on the structs, so that it is the same whichever way they were read. It is linear in tasks and edges and
-//! collects everything it finds.
+//! Works on the structs, is linear in tasks and edges, and collects everything it finds.
 
 mod agents;
 mod order;
@@ -11,14 +10,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::codes::Code;
 use super::keys::Referent;
-use super::model::{Agent, Config, Gate, Mission};
+use super::model::{Config, Gate, Mission};
 use super::problem::{Path, Place, Problem, Problems};
 use super::text::{quoted, suggestion};
 
 /// The names of a mission's parts, with the index of the first that bears each.
 pub(super) struct Names<'m> {
     pub tasks: HashMap<&'m str, usize>,
-    pub agents: HashMap<&'m str, &'m Agent>,
+    pub agents: HashSet<&'m str>,
     /// Kinds of which some names are unknown because their part of the file was wrong.
     incomplete: &'m HashSet<Referent>,
 }
@@ -34,12 +33,7 @@ impl<'m> Names<'m> {
         {
             tasks.entry(&*task.title).or_insert(index);
         }
-        let agents = mission
-            .agents
-            .0
-            .iter()
-            .map(|(name, agent)| (&**name, agent))
-            .collect();
+        let agents = mission.agents.0.iter().map(|(name, _)| &**name).collect();
         Self {
             tasks,
             agents,
@@ -47,43 +41,48 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// A problem if no agent has this name.
-    pub fn check_agent(&self, name: &str, place: impl FnOnce() -> Place) -> Option<Problem> {
-        if self.agents.contains_key(name) || self.incomplete.contains(&Referent::Agent) {
-            return None;
+    /// Reports a name that no agent has.
+    pub fn check_agent(&self, name: &str, place: impl FnOnce() -> Place, problems: &mut Problems) {
+        if self.agents.contains(name) || self.incomplete.contains(&Referent::Agent) {
+            return;
         }
-        // The map's order is not stable; what people read must be.
-        let mut known: Vec<&str> = self.agents.keys().copied().collect();
-        known.sort_unstable();
-        let problem = Problem::error(
-            Code::UnknownAgent,
-            place(),
-            format!("there is no agent {}", quoted(name)),
-        );
-        Some(problem.help(suggestion(name, known, "known agents")))
+        problems.push_with(|| {
+            // The set's order is not stable; what people read must be.
+            let mut known: Vec<&str> = self.agents.iter().copied().collect();
+            known.sort_unstable();
+            Problem::error(
+                Code::UnknownAgent,
+                place(),
+                format!("there is no agent {}", quoted(name)),
+            )
+            .help(suggestion(name, known, "known agents"))
+        });
     }
 
-    /// A problem if no task has this title.
+    /// Reports a title that no task has.
     pub fn check_task(
         &self,
         title: &str,
         mission: &Mission,
         place: impl FnOnce() -> Place,
-    ) -> Option<Problem> {
+        problems: &mut Problems,
+    ) {
         if self.tasks.contains_key(title) || self.incomplete.contains(&Referent::Task) {
-            return None;
+            return;
         }
-        let titles = mission
-            .tasks
-            .iter()
-            .map(|task| &*task.title)
-            .filter(|title| !title.is_empty());
-        let problem = Problem::error(
-            Code::UnknownTask,
-            place(),
-            format!("there is no task {}", quoted(title)),
-        );
-        Some(problem.help(suggestion(title, titles, "known tasks")))
+        problems.push_with(|| {
+            let titles = mission
+                .tasks
+                .iter()
+                .map(|task| &*task.title)
+                .filter(|title| !title.is_empty());
+            Problem::error(
+                Code::UnknownTask,
+                place(),
+                format!("there is no task {}", quoted(title)),
+            )
+            .help(suggestion(title, titles, "known tasks"))
+        });
     }
 }
 
@@ -110,10 +109,11 @@ pub(super) fn validate_config(config: &Config) -> Problems {
 }
 
 fn version(mission: &Mission, problems: &mut Problems) {
+    let part = |text: &str| text.parse().unwrap_or_default();
     let this = semver::Version::new(
-        number(env!("CARGO_PKG_VERSION_MAJOR")),
-        number(env!("CARGO_PKG_VERSION_MINOR")),
-        number(env!("CARGO_PKG_VERSION_PATCH")),
+        part(env!("CARGO_PKG_VERSION_MAJOR")),
+        part(env!("CARGO_PKG_VERSION_MINOR")),
+        part(env!("CARGO_PKG_VERSION_PATCH")),
     );
     if let Some(range) = mission.requires.as_ref().filter(|range| !range.matches(&this)) {
         let place = Place::Value(Path::of("requires"));
@@ -123,11 +123,6 @@ fn version(mission: &Mission, problems: &mut Problems) {
                 .help("install a fitting version of quorum, or change the range"),
         );
     }
-}
-
-/// A part of the package's version, which cargo guarantees to be digits.
-fn number(text: &str) -> u64 {
-    text.parse().unwrap_or_default()
 }
 
 fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
@@ -148,10 +143,7 @@ fn validate_gate(index: usize, gate: &Gate, mission: &Mission, names: &Names<'_>
         }
         for (item, title) in titles.iter().enumerate() {
             let place = || Place::Value(at(key).item(item));
-            names
-                .check_task(title, mission, place)
-                .into_iter()
-                .for_each(|problem| problems.push(problem));
+            names.check_task(title, mission, place, problems);
         }
         repeated(titles, key, |item| Place::Value(at(key).item(item)), problems);
     }

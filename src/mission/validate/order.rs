@@ -24,7 +24,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
         for node in &circle {
             stuck[*node] = false;
         }
-        problems.push(describe(mission, &graph, circle));
+        problems.push(describe(mission, &circle));
         stuck = graph.stuck(&stuck);
     }
 }
@@ -129,7 +129,7 @@ impl Graph {
     }
 }
 
-fn describe(mission: &Mission, graph: &Graph, circle: Vec<usize>) -> Problem {
+fn describe(mission: &Mission, circle: &[usize]) -> Problem {
     let tasks = mission.tasks.len();
     let name = |node: usize| match mission.tasks.get(node) {
         Some(task) => quoted(&task.title),
@@ -139,25 +139,18 @@ fn describe(mission: &Mission, graph: &Graph, circle: Vec<usize>) -> Problem {
     let first = circle[0];
     let next = circle.get(1).copied().unwrap_or(first);
     let needed = mission.tasks.get(next).map(|task| &*task.title);
-    let path = Path::of("tasks").item(first).key("dependsOn");
-    let item = mission.tasks[first]
-        .depends_on
-        .iter()
-        .position(|title| Some(&**title) == needed);
-    let place = match item {
-        Some(item) => Place::Value(path.item(item)),
-        None => Place::Value(
-            Path::of("qualityGates")
-                .item(next.saturating_sub(tasks))
-                .key("blocksTasks"),
-        ),
+    let place = match needed {
+        Some(title) => {
+            let item = position(&mission.tasks[first].depends_on, title);
+            Path::of("tasks").item(first).key("dependsOn").item(item)
+        }
+        None => {
+            let gate = next - tasks;
+            let item = position(&mission.gates[gate].blocks_tasks, &mission.tasks[first].title);
+            Path::of("qualityGates").item(gate).key("blocksTasks").item(item)
+        }
     };
-    debug_assert!(
-        graph
-            .needs
-            .of(first)
-            .contains(&u32::try_from(next).unwrap_or(u32::MAX))
-    );
+    let place = Place::Value(place);
     if circle.len() == 1 {
         return Problem::error(
             Code::Cycle,
@@ -175,4 +168,12 @@ fn describe(mission: &Mission, graph: &Graph, circle: Vec<usize>) -> Problem {
     Problem::error(Code::Cycle, place, message)
         .label("one of the arrows is here")
         .help("`a -> b` means a needs b; remove one of the arrows")
+}
+
+/// Where a list names this title; it does, because the circle goes through it.
+fn position(titles: &[Box<str>], title: &str) -> usize {
+    titles
+        .iter()
+        .position(|other| &**other == title)
+        .unwrap_or_default()
 }

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use super::{Names, repeated};
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
+use crate::mission::keys::Referent;
 use crate::mission::model::{Check, Expectation, LlmReview, Mission, Reviewers, Task, TaskType};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
 
 pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
-    if mission.tasks.is_empty() {
+    if mission.tasks.is_empty() && !names.incomplete.contains(&Referent::Task) {
         problems.push(
             Problem::error(
                 Code::NoTasks,
@@ -80,10 +81,7 @@ impl Checker<'_, '_> {
         let path = |key| Place::Value(Path::of("tasks").item(self.index).key(key));
         match self.task.assign_to.as_deref() {
             Some(name) => {
-                let problem = self.names.check_agent(name, || path("assignTo"));
-                problem
-                    .into_iter()
-                    .for_each(|problem| self.problems.push(problem));
+                self.names.check_agent(name, || path("assignTo"), self.problems);
             }
             None if self.mission.sole_agent().is_none() && !self.mission.agents.0.is_empty() => {
                 let message = format!("the task {} has no `assignTo`", quoted(&self.task.title));
@@ -95,20 +93,16 @@ impl Checker<'_, '_> {
             None => {}
         }
         if let Some(name) = self.task.delegated_by.as_deref() {
-            let problem = self.names.check_agent(name, || path("delegatedBy"));
-            problem
-                .into_iter()
-                .for_each(|problem| self.problems.push(problem));
+            self.names
+                .check_agent(name, || path("delegatedBy"), self.problems);
         }
     }
 
     fn dependencies(&mut self) {
         let path = |item| Place::Value(Path::of("tasks").item(self.index).key("dependsOn").item(item));
         for (item, title) in self.task.depends_on.iter().enumerate() {
-            let problem = self.names.check_task(title, self.mission, || path(item));
-            problem
-                .into_iter()
-                .for_each(|problem| self.problems.push(problem));
+            self.names
+                .check_task(title, self.mission, || path(item), self.problems);
         }
         repeated(&self.task.depends_on, "dependsOn", path, self.problems);
     }
@@ -190,9 +184,8 @@ impl Checker<'_, '_> {
         let author = self.mission.assignee(self.task);
         for (index, name) in names.iter().enumerate() {
             let place = || Place::Value(path.clone().key("reviewers").item(index));
-            if let Some(problem) = self.names.check_agent(name, place) {
-                self.problems.push(problem);
-            } else if author == Some(&**name) {
+            self.names.check_agent(name, place, self.problems);
+            if author == Some(&**name) {
                 let message = format!("the agent {} cannot review its own work", quoted(name));
                 self.problems.push(
                     Problem::error(Code::OwnReviewer, place(), message)

@@ -1,0 +1,352 @@
+//! Every diagnostic, made to appear; and the fixtures of bad missions as people see them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+/// A mission of one agent and one task, with more lines at the top level.
+fn minimal(more: &str) -> String {
+    format!("name: m\nagents: {{a: {{run: [x]}}}}\ntasks: [{{title: t}}]\n{more}")
+}
+
+/// A minimal task with one expectation.
+fn expectation(text: &str) -> String {
+    with_tasks(&format!(
+        "  - {{title: t, assignTo: a, expectations: [{text}]}}\n"
+    ))
+}
+
+/// One agent described by `text`.
+fn agent(text: &str) -> String {
+    format!("name: m\nagents: {{a: {{{text}}}}}\ntasks: [{{title: t}}]\n")
+}
+
+/// Texts with exactly the codes they must be told, at least one for every code that a text can have.
+fn cases() -> Vec<(String, Vec<&'static str>)> {
+    let many_levels = "[".repeat(100);
+    let documents = [
+        ("", vec!["Q0106"]),
+        ("# nothing\n", vec!["Q0106"]),
+        ("~\n", vec!["Q0106"]),
+        ("- name: m\n", vec!["Q0107"]),
+        ("just text\n", vec!["Q0107"]),
+        ("name: m\n---\nname: n\n", vec!["Q0108"]),
+        ("name: [m\n", vec!["Q0109"]),
+        ("name: m\n\tagents: {}\n", vec!["Q0109"]),
+        (&many_levels, vec!["Q0113"]),
+        ("a: &a [*a]\n", vec!["Q0111"]),
+    ];
+    let tops = [
+        ("name: again\n", vec!["Q0110"]),
+        ("x-a: !tag 1\n", vec!["Q0112"]),
+        ("nmae: m\n", vec!["Q0201"]),
+        ("settings: {concurency: 3}\n", vec!["Q0201"]),
+        ("settings: []\n", vec!["Q0203"]),
+        ("description: [a]\n", vec!["Q0203"]),
+        ("settings: {concurrency: 0}\n", vec!["Q0204"]),
+        ("settings: {concurrency: many}\n", vec!["Q0204"]),
+        ("settings: {taskTimeout: 10 parsecs}\n", vec!["Q0204"]),
+        ("settings: {evalThreshold: 7}\n", vec!["Q0204"]),
+        ("settings: {evaluate: no}\n", vec!["Q0204"]),
+        ("settings: {consensus: mode}\n", vec!["Q0205"]),
+        ("qualityThreshold: 0.5\n", vec!["Q0204"]),
+        ("requires: newest\n", vec!["Q0204"]),
+        ("requires: '>=9.0.0'\n", vec!["Q0208"]),
+        ("deadline: 2h\n", vec!["Q0210"]),
+        ("deadline: soon\n", vec!["Q0204"]),
+        ("onExhausted: degrade\n", vec!["Q0210"]),
+        ("settings: {orchestrator: nobody}\n", vec!["Q0302", "Q0210"]),
+        ("settings: {defaultChannels: [ops]}\n", vec!["Q0503", "Q0210"]),
+        (
+            "settings: {middleware: {agent: [policy_gate, policy_gate]}}\n",
+            vec!["Q0209", "Q0210"],
+        ),
+        ("stages: [{name: s}]\n", vec!["Q0202", "Q0210"]),
+        (
+            "rubrics: {r: {criteria: [{name: c, weight: 0.5}]}}\n",
+            vec!["Q0204", "Q0210"],
+        ),
+        (
+            "rubrics: {r: {criteria: [{name: c, weight: 0.5}, {name: c, weight: 0.5}]}}\n",
+            vec!["Q0209", "Q0210"],
+        ),
+        (
+            "rubrics: {r: {criteria: [{name: c, weight: 1}], \
+             examples: [{artifact: a, verdict: pass, rationale: r, grades: {d: 1}}]}}\n",
+            vec!["Q0205", "Q0210"],
+        ),
+        (
+            "qualityGates: [{name: g, afterTasks: [t], blocksTasks: []}]\n",
+            vec!["Q0502"],
+        ),
+        ("qualityGates: [{name: g, blocksTasks: [t]}]\n", vec!["Q0502"]),
+        (
+            "qualityGates: [{name: g, afterTasks: [x], blocksTasks: [t]}]\n",
+            vec!["Q0403"],
+        ),
+        (
+            "qualityGates: [{afterTasks: [t], blocksTasks: [t]}]\n",
+            vec!["Q0202", "Q0404"],
+        ),
+        (
+            "qualityGates: [{name: g, afterTasks: [t, t], blocksTasks: [t]}]\n",
+            vec!["Q0209", "Q0404"],
+        ),
+    ];
+    let agents = [
+        ("reportsTo: b, run: [x]", vec!["Q0302"]),
+        ("reportsTo: a, run: [x]", vec!["Q0307"]),
+        ("role: judge", vec!["Q0303"]),
+        ("adapter: openai", vec!["Q0303"]),
+        ("adapter: openai, model: m, run: [x]", vec!["Q0206"]),
+        ("adapter: openia, model: m", vec!["Q0205"]),
+        ("adapter: echo", vec!["Q0210"]),
+        ("run: []", vec!["Q0207"]),
+        ("run: ['']", vec!["Q0207"]),
+        ("run: ''", vec!["Q0207"]),
+        ("adapter: openai, model: m, apiKey: sk-12345", vec!["Q0304"]),
+        (
+            "adapter: openai, model: m, baseUrl: 'https://u:p@h/v1'",
+            vec!["Q0304"],
+        ),
+        ("adapter: openai, model: m, baseUrl: 'ftp://h'", vec!["Q0204"]),
+        ("adapter: openai, model: m, temperature: 3", vec!["Q0204"]),
+        ("run: [x], env: {A: '${1}'}", vec!["Q0305"]),
+        ("run: [x], env: {A: }", vec!["Q0207"]),
+    ];
+    let tasks = [
+        ("  []\n", vec!["Q0401"]),
+        ("  - {assignTo: a}\n", vec!["Q0202"]),
+        ("  - {title: , assignTo: a}\n", vec!["Q0202"]),
+        ("  - {title: '', assignTo: a}\n", vec!["Q0406"]),
+        ("  - {title: t}\n", vec!["Q0405"]),
+        ("  - {title: t, assignTo: c}\n", vec!["Q0302"]),
+        (
+            "  - {title: t, assignTo: a}\n  - {title: t, assignTo: b}\n",
+            vec!["Q0402"],
+        ),
+        ("  - {title: t, assignTo: a, dependsOn: [u]}\n", vec!["Q0403"]),
+        ("  - {title: t, assignTo: a, dependsOn: [t]}\n", vec!["Q0404"]),
+        ("  - {title: t, assignTo: a, dependsOn: u}\n", vec!["Q0203"]),
+        ("  - {title: t, assignTo: a, dependsOn: [~]}\n", vec!["Q0207"]),
+        ("  - {title: t, assignTo: a, priority: 0}\n", vec!["Q0204"]),
+        ("  - {title: t, assignTo: a, type: deploy}\n", vec!["Q0411"]),
+        (
+            "  - {title: t, assignTo: a, type: deploy, sideEffects: false}\n",
+            vec![],
+        ),
+        ("  - {title: t, assignTo: a, sideEffects: true}\n", vec!["Q0210"]),
+        (
+            "  - {title: t, assignTo: a, targetFiles: [/etc/passwd]}\n",
+            vec!["Q0407"],
+        ),
+        (
+            "  - {title: t, assignTo: a, verification: {rubric: none}}\n",
+            vec!["Q0504", "Q0210"],
+        ),
+        (
+            "  - {title: t, assignTo: a, verification: {rubric: default-task}}\n",
+            vec!["Q0210"],
+        ),
+        (
+            "  - {title: t, assignTo: a, type: verification, onPass: x}\n",
+            vec!["Q0202", "Q0202", "Q0403", "Q0210", "Q0210"],
+        ),
+        ("  - {title: t, assignTo: a, onPass: t}\n", vec!["Q0206", "Q0210"]),
+        ("  - t\n", vec!["Q0203"]),
+    ];
+    let expectations = [
+        ("{command: x}", vec!["Q0202"]),
+        ("{type: tset, command: x}", vec!["Q0205"]),
+        ("{type: test}", vec!["Q0202"]),
+        ("{type: test, command: ''}", vec!["Q0207"]),
+        ("{type: test, command: x, paths: [y]}", vec!["Q0206"]),
+        ("{type: script, command: x, cwd: ../..}", vec!["Q0407"]),
+        ("{type: file_exists}", vec!["Q0202"]),
+        ("{type: file_exists, paths: []}", vec!["Q0207"]),
+        ("{type: metric, name: n, command: x}", vec!["Q0409"]),
+        (
+            "{type: metric, name: n, command: x, min: 2, max: 1}",
+            vec!["Q0204"],
+        ),
+        ("{type: llm_review}", vec!["Q0409"]),
+        ("{type: llm_review, dimensions: []}", vec!["Q0409"]),
+        ("{type: llm_review, criteria: c, panel: adaptive}", vec!["Q0210"]),
+        ("{type: llm_review, criteria: c, threshold: 10}", vec!["Q0204"]),
+        ("{type: llm_review, criteria: c, reviewers: 0}", vec!["Q0204"]),
+        ("{type: llm_review, criteria: c, reviewers: []}", vec!["Q0207"]),
+        ("{type: llm_review, criteria: c, reviewers: [a]}", vec!["Q0410"]),
+        ("{type: llm_review, criteria: c, reviewers: [c]}", vec!["Q0302"]),
+        (
+            "{type: llm_review, criteria: c}, {type: llm_review, criteria: d}",
+            vec!["Q0408"],
+        ),
+        ("{type: llm_review, dimensions: [{name: d}]}", vec!["Q0202"]),
+        (
+            "{type: llm_review, dimensions: [{name: d, weight: 0}]}",
+            vec!["Q0204"],
+        ),
+        (
+            "{type: llm_review, dimensions: [{name: d, weight: 1}, {name: d, weight: 1}]}",
+            vec!["Q0209"],
+        ),
+        (
+            "{type: llm_review, dimensions: [{name: d, weight: 1, rubric: {6: x}}]}",
+            vec!["Q0204"],
+        ),
+    ];
+    let mut cases: Vec<(String, Vec<&'static str>)> = vec![
+        ("name: m\ntasks: [{title: t}]\n".to_owned(), vec!["Q0301"]),
+        (
+            "name: m\nagents: {a: }\ntasks: [{title: t}]\n".to_owned(),
+            vec!["Q0207"],
+        ),
+        (
+            with_tasks("  - {title: t, assignTo: a, dependsOn: [u]}\n  - {title: u, assignTo: a}\n")
+                + "qualityGates:\n  - {name: g, afterTasks: [t], blocksTasks: [u]}\n"
+                + "  - {name: g, afterTasks: [u], blocksTasks: [t]}\n",
+            vec!["Q0404", "Q0501"],
+        ),
+    ];
+    cases.extend(documents.map(|(text, codes)| (text.to_owned(), codes)));
+    cases.extend(tops.map(|(text, codes)| (minimal(text), codes)));
+    cases.extend(agents.map(|(text, codes)| (agent(text), codes)));
+    cases.extend(tasks.map(|(text, codes)| (with_tasks(text), codes)));
+    cases.extend(expectations.map(|(text, codes)| (expectation(text), codes)));
+    cases
+}
+
+#[test]
+fn every_mistake_has_its_code_and_no_other() {
+    let mut wrong = Vec::new();
+    for (text, expected) in cases() {
+        let found = codes(&text);
+        if found != expected {
+            wrong.push(format!("{text}\n  expected {expected:?}, found {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn every_code_of_a_text_has_a_case() {
+    let covered: BTreeSet<_> = cases().into_iter().flat_map(|(_, codes)| codes).collect();
+    // These belong to files, configuration files and runs; Q0001 is a bug by definition.
+    let elsewhere = [
+        "Q0001", "Q0101", "Q0102", "Q0103", "Q0104", "Q0105", "Q0211", "Q0306",
+    ];
+    let missing: Vec<_> = Code::ALL
+        .iter()
+        .map(|code| code.as_str())
+        .filter(|code| !covered.contains(code) && !elsewhere.contains(code))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn code_of(source: Result<Source, Report>) -> &'static str {
+    let report = source
+        .and_then(|source| load(&source, &Layers::default()))
+        .unwrap_err();
+    report.diagnostics[0].code.as_str()
+}
+
+#[test]
+fn files_that_are_no_text_are_refused() {
+    assert_eq!(code_of(Source::read(Path::new("no/such/file.yaml"))), "Q0101");
+    assert_eq!(code_of(Source::read(Path::new("src"))), "Q0102");
+    assert_eq!(code_of(Source::read(Path::new("Cargo.toml/x"))), "Q0103");
+    assert_eq!(
+        code_of(Ok(Source::new("m", vec![b' '; 64 * 1024 * 1024 + 1]))),
+        "Q0104"
+    );
+    assert_eq!(code_of(Ok(Source::new("m", b"name: \xff\n".to_vec()))), "Q0105");
+    assert_eq!(code_of(Ok(Source::new("m", "n\0a\0m\0e\0"))), "Q0109");
+}
+
+#[test]
+fn configuration_files_hold_only_what_missions_share() {
+    let load = |text: &str| load_config(&Source::new("quorum.yaml", text), ConfigLayer::User);
+    let report = load("tasks: []\nbogus: 1\nagents: {a: {}}\n").unwrap_err();
+    let codes: Vec<_> = report
+        .diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.code.as_str())
+        .collect();
+    assert_eq!(codes, ["Q0211", "Q0201", "Q0303"]);
+    assert!(load("agents: {a: {run: x}}\n").is_ok());
+}
+
+#[test]
+fn unset_variables_are_errors_of_a_run_only() {
+    let loaded = load_text(&agent("run: [x], env: {A: '${NOT_SET}', B: '${SET}'}")).unwrap();
+    let unset = unset_variables(&loaded, |name| (name == "SET").then(String::new));
+    assert_eq!(unset.len(), 1);
+    assert!(unset[0].message.contains("NOT_SET") && unset[0].code == Code::UnsetVariable);
+}
+
+#[test]
+fn what_is_not_built_stops_a_run() {
+    let loaded = load_text(&minimal("deadline: 2h\n")).unwrap();
+    let later = later_keys(&loaded);
+    assert_eq!(later.len(), 1);
+    assert_eq!(later[0].severity, Severity::Error);
+    assert!(later_keys(&load_text(&minimal("")).unwrap()).is_empty());
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    for text in [
+        agent("adapter: openai, model: m, apiKey: sk-geheim, bogus: 1"),
+        "name: m\nagents: {a: {apiKey: \"sk-geheim}}\n".to_owned(),
+        agent("adapter: openai, model: m, baseUrl: 'https://u:sk-geheim@h', bogus: 1"),
+    ] {
+        let report = load_text(&text).unwrap_err();
+        let shown = report.render(Style::default()) + &report.to_json().to_string();
+        assert!(!shown.contains("geheim"), "{shown}");
+    }
+}
+
+#[test]
+fn mistakes_do_not_multiply() {
+    // A wrong title must not make every reference to it wrong; a wrong list of tasks no references at all.
+    let text = with_tasks("  - {title: [t], assignTo: a}\n  - {title: u, assignTo: a, dependsOn: [t]}\n");
+    assert_eq!(codes(&text), ["Q0203"]);
+    assert_eq!(
+        codes("name: m\nagents: 7\ntasks: [{title: t, assignTo: a}]\n"),
+        ["Q0203"]
+    );
+}
+
+#[test]
+fn more_mistakes_than_anyone_reads_are_counted() {
+    let tasks: String = (0..3_000)
+        .map(|i| format!("  - {{title: t{i}, assignTo: zz}}\n"))
+        .collect();
+    let report = load_text(&with_tasks(&tasks)).unwrap_err();
+    assert!(report.render(Style::default()).ends_with("... and 2980 more\n"));
+}
+
+/// Every file in `fixtures/bad` is refused, and what people see is as recorded in `fixtures/bad/expected`.
+#[test]
+fn bad_fixtures_read_as_recorded() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/bad");
+    let mut files: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.retain(|path| path.is_file());
+    files.sort();
+    assert!(files.len() >= 12);
+    for path in files {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let report = load(&Source::new(name, fs::read(&path).unwrap()), &Layers::default()).unwrap_err();
+        let text = report.render(Style::default());
+        insta::with_settings!({
+            snapshot_path => "../../../fixtures/bad/expected",
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+        }, { insta::assert_snapshot!(path.file_stem().unwrap().to_str().unwrap(), text) });
+    }
+}

@@ -1,0 +1,149 @@
+//! Keys that only make sense together, among those that nothing acts on yet.
+//!
+//! What belongs together among the built keys is validated on the structs; these have none, so the tree is looked at.
+
+use rust_decimal::Decimal;
+
+use super::codes::Code;
+use super::document::{NodeId, Tree};
+use super::problem::{Place, Problem, Problems, first_line};
+use super::scalar::Scalar;
+use super::text::{quoted, suggestion};
+
+/// The three ways out of a verification task (semantics, section 10).
+const WAYS_OUT: [&str; 3] = ["onPass", "onFail", "onRefer"];
+
+/// Reports what does not fit together anywhere in a mission.
+pub(super) fn check(tree: &Tree<'_>) -> Problems {
+    let mut problems = Problems::default();
+    let root = tree.root();
+    for task in items(tree, root, "tasks") {
+        ways_out(tree, task, &mut problems);
+        stages(tree, task, &mut problems);
+        named_once(tree, items(tree, task, "middleware"), "middleware", &mut problems);
+    }
+    stages(tree, root, &mut problems);
+    if let Some(rubrics) = tree.get(root, "rubrics") {
+        for entry in tree.entries(rubrics) {
+            rubric(tree, entry.key, entry.value, &mut problems);
+        }
+    }
+    if let Some(chains) = tree
+        .get(root, "settings")
+        .and_then(|settings| tree.get(settings, "middleware"))
+    {
+        for key in ["agent", "coordination"] {
+            named_once(tree, items(tree, chains, key), key, &mut problems);
+        }
+    }
+    problems
+}
+
+fn items<'t>(tree: &'t Tree<'_>, map: NodeId, key: &str) -> Box<dyn Iterator<Item = NodeId> + 't> {
+    match tree.get(map, key) {
+        Some(list) => Box::new(tree.items(list)),
+        None => Box::new(std::iter::empty()),
+    }
+}
+
+fn at(tree: &Tree<'_>, node: NodeId) -> Place {
+    Place::Span(first_line(tree, node))
+}
+
+/// A verification task has all three ways out, any other task none.
+fn ways_out(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
+    let is_verification = tree
+        .get(task, "type")
+        .is_some_and(|kind| tree.text(kind) == "verification");
+    for way in WAYS_OUT {
+        match tree.get(task, way) {
+            None if is_verification => problems.push(
+                Problem::error(
+                    Code::MissingKey,
+                    at(tree, task),
+                    format!("a verification task needs `{way}`"),
+                )
+                .help(format!("add `{way}: title of the task to go on with`")),
+            ),
+            Some(node) if !is_verification => problems.push(
+                Problem::error(
+                    Code::KeyDoesNotApply,
+                    at(tree, node),
+                    format!("`{way}` does not apply to this task"),
+                )
+                .help("only a task of `type: verification` has ways out"),
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// A stage is judged by an agent or by a command.
+fn stages(tree: &Tree<'_>, map: NodeId, problems: &mut Problems) {
+    for stage in items(tree, map, "stages") {
+        if tree.get(stage, "agent").is_some() == tree.get(stage, "command").is_some() {
+            problems.push(
+                Problem::error(
+                    Code::MissingKey,
+                    at(tree, stage),
+                    "a stage needs either `agent` or `command`",
+                )
+                .help("say who judges it, one of the two"),
+            );
+        }
+    }
+}
+
+/// Weights of a rubric sum to 1, its criteria have different names, its examples grade only them.
+fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Problems) {
+    let criteria: Vec<NodeId> = items(tree, rubric, "criteria").collect();
+    let name_of = |criterion: &NodeId| tree.get(*criterion, "name");
+    let names: Vec<&str> = criteria
+        .iter()
+        .filter_map(name_of)
+        .map(|name| tree.text(name))
+        .collect();
+    named_once(tree, criteria.iter().filter_map(name_of), "criteria", problems);
+
+    let weight = |criterion: &NodeId| Decimal::parse(tree.text(tree.get(*criterion, "weight")?)).ok();
+    let weights: Option<Vec<Decimal>> = criteria.iter().map(weight).collect();
+    let sum: Decimal = weights.iter().flatten().copied().sum();
+    if weights.is_some() && !criteria.is_empty() && (sum - Decimal::ONE).abs() > Decimal::new(1, 6) {
+        let message = format!(
+            "the weights of the rubric {} sum to {sum}, not to 1",
+            quoted(tree.text(name))
+        );
+        problems.push(
+            Problem::error(Code::BadValue, at(tree, name), message)
+                .help("change the weights so that they sum to 1"),
+        );
+    }
+    for grades in items(tree, rubric, "examples").filter_map(|example| tree.get(example, "grades")) {
+        for grade in tree
+            .entries(grades)
+            .filter(|grade| !names.contains(&tree.text(grade.key)))
+        {
+            let text = tree.text(grade.key);
+            let message = format!("the rubric has no criterion {}", quoted(text));
+            problems.push(
+                Problem::error(Code::UnknownWord, at(tree, grade.key), message).help(suggestion(
+                    text,
+                    names.iter().copied(),
+                    "known criteria",
+                )),
+            );
+        }
+    }
+}
+
+fn named_once(tree: &Tree<'_>, nodes: impl Iterator<Item = NodeId>, list: &str, problems: &mut Problems) {
+    let mut seen = Vec::new();
+    for node in nodes {
+        let text = tree.text(node);
+        if seen.contains(&text) {
+            let message = format!("`{list}` names {} twice", quoted(text));
+            problems.push(Problem::error(Code::Repeated, at(tree, node), message).help("remove one of them"));
+        }
+        seen.push(text);
+    }
+}
