@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::codes::Code;
 use super::diagnostics::Severity;
 use super::document::{Entry, Kind, NodeId, Tree};
-use super::keys::{Built, EXPECTATION_TYPES, Key, OneShape, Referent, Shape, Table};
+use super::keys::{self, Built, EXPECTATION_TYPES, Key, OneShape, Referent, Shape, Table};
 use super::model::ExpectationType;
 use super::problem::{Place, Problem, Problems, first_line};
 use super::scalar::{Scalar, unknown_word};
@@ -77,7 +77,9 @@ impl Checker<'_, '_> {
                 self.pruned.push(entry.key);
                 if !name.starts_with("x-") {
                     is_right = false;
-                    self.unknown_key(entry.key, table);
+                    self.found
+                        .problems
+                        .push_with(|| unknown_key(tree, entry.key, table));
                 }
             }
         }
@@ -110,34 +112,6 @@ impl Checker<'_, '_> {
                 .push(Problem::error(Code::MissingKey, place, message).help(help));
         }
         is_there
-    }
-
-    fn unknown_key(&mut self, key: NodeId, table: &'static Table) {
-        let tree = self.tree;
-        let name = tree.text(key);
-        if table.name == super::keys::CONFIG.name && super::keys::MISSION.key(name).is_some() {
-            let help = "a quorum.yaml holds agents, channels, rubrics and settings";
-            return self.error(
-                key,
-                Code::NotInConfig,
-                format!("`{name}` belongs into a mission file"),
-                help,
-            );
-        }
-        let belongs_to = EXPECTATION_TYPES
-            .iter()
-            .find(|(_, other)| other.key(name).is_some());
-        let is_expectation = EXPECTATION_TYPES
-            .iter()
-            .any(|(_, other)| std::ptr::eq(*other, table));
-        if let Some((_, other)) = belongs_to.filter(|_| is_expectation) {
-            let message = format!("`{name}` does not apply to {}", table.name);
-            let help = format!("it belongs to {}", other.name);
-            return self.error(key, Code::KeyDoesNotApply, message, help);
-        }
-        let message = format!("{} has no key {}", table.name, quoted(name));
-        let help = suggestion(name, table.keys.iter().map(|key| key.name), "known keys");
-        self.error(key, Code::UnknownKey, message, help);
     }
 
     fn entry(&mut self, entry: Entry, key: &'static Key) -> bool {
@@ -378,6 +352,32 @@ impl Checker<'_, '_> {
             .get(map, key)
             .is_some_and(|list| self.tree.items(list).next().is_some())
     }
+}
+
+/// A key that does not exist at its place: it may belong elsewhere, or be misspelt.
+fn unknown_key(tree: &Tree<'_>, key: NodeId, table: &'static Table) -> Problem {
+    let name = tree.text(key);
+    let error = |code, message: String| Problem::error(code, Place::Span(first_line(tree, key)), message);
+    if std::ptr::eq(table, &keys::CONFIG) && keys::MISSION.key(name).is_some() {
+        return error(Code::NotInConfig, format!("`{name}` belongs into a mission file"))
+            .help("a quorum.yaml holds agents, channels, rubrics and settings");
+    }
+    let is_expectation = EXPECTATION_TYPES
+        .iter()
+        .any(|(_, other)| std::ptr::eq(*other, table));
+    let owner = EXPECTATION_TYPES
+        .iter()
+        .find(|(_, other)| other.key(name).is_some());
+    if let Some((_, owner)) = owner.filter(|_| is_expectation) {
+        let message = format!("`{name}` does not apply to {}", table.name);
+        return error(Code::KeyDoesNotApply, message).help(format!("it belongs to {}", owner.name));
+    }
+    let help = suggestion(name, table.keys.iter().map(|key| key.name), "known keys");
+    error(
+        Code::UnknownKey,
+        format!("{} has no key {}", table.name, quoted(name)),
+    )
+    .help(help)
 }
 
 /// Whether a shape takes values of this kind.

@@ -1,7 +1,7 @@
 //! The document as written: what serde reads from a mission file.
 //!
 //! The structs have a field for every key whose behaviour is built. Keys that are known but not built yet are checked
-//! against the table in [`super::keys`] and stop a run before it starts, so nothing here would ever read them.
+//! against the table in `keys` and stop a run before it starts, so nothing here would ever read them.
 
 mod agent;
 mod expectation;

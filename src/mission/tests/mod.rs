@@ -4,6 +4,7 @@ mod accepted;
 mod plan;
 mod random;
 mod refused;
+mod table;
 
 use super::*;
 
