@@ -11,8 +11,8 @@ use crate::mission::model::Consensus;
 /// How far from the median a score may lie before it is an outlier: 1.5 on the scale 1 to 5.
 const TOLERANCE: u8 = 30;
 
-/// Decimals of the weighted mean. Far below anything a reviewer can say, and enough to undo the last digit of a
-/// division such as 200/3 before the result meets a bar.
+/// Decimals of the weighted mean. Far finer than anything a reviewer can say, and coarse enough to undo the last digit
+/// of divisions such as 408/7, which would leave a mean of exactly 60 at 59.999…9 and below its bar.
 const PRECISION: u32 = 12;
 
 /// What one seat said.
@@ -307,21 +307,35 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_thirds_meets_a_bar_it_equals() {
-        let dimensions = [dimension("a", "1"), dimension("b", "1"), dimension("c", "1")];
-        let seat = |a, b, c| SeatScores {
-            scores: vec![
-                score("a", Points::whole(a), ""),
-                score("b", Points::whole(b), ""),
-                score("c", Points::whole(c), ""),
-            ],
-        };
-        // Each dimension's mean is 58.333…, 58.333…, 63.333…: together exactly 60.
-        let seats = [seat(58, 58, 63), seat(58, 58, 63), seat(59, 59, 64)];
-        assert_eq!(
-            merge(&seats, &dimensions, Consensus::Mean).points,
-            Some(Points::whole(60))
-        );
+    fn means_that_do_not_come_out_even_still_meet_a_bar_they_equal() {
+        // Seven seats whose points add up to these sums: no dimension's mean is a finite decimal, but
+        // (408 × .35 + 424 × .30 + 429 × .20 + 428 × .15) / 7 is exactly 60.
+        let sums = [
+            ("a", "0.35", 408),
+            ("b", "0.30", 424),
+            ("c", "0.20", 429),
+            ("d", "0.15", 428),
+        ];
+        let seats: Vec<_> = (0..7)
+            .map(|seat| SeatScores {
+                scores: sums
+                    .iter()
+                    .map(|(name, _, sum)| score(name, share_of(*sum, seat), ""))
+                    .collect(),
+            })
+            .collect();
+        let dimensions: Vec<_> = sums
+            .iter()
+            .map(|(name, weight, _)| dimension(name, weight))
+            .collect();
+        let merged = merge(&seats, &dimensions, Consensus::Mean);
+        assert_eq!(merged.points, Some(Points::whole(60)));
+    }
+
+    /// What `seat` of seven gives so that together they give `sum` points.
+    fn share_of(sum: u16, seat: u16) -> Points {
+        let points = sum / 7 + u16::from(sum % 7 > seat);
+        Points::new(points.into()).unwrap()
     }
 
     #[test]

@@ -258,6 +258,13 @@ async fn errors_are_classed_and_told_without_secrets() {
 }
 
 #[tokio::test]
+async fn a_page_instead_of_a_reply_is_called_that() {
+    let answer = ResponseTemplate::new(200).set_body_string("<html>");
+    let error = answered(answer, &request()).await.unwrap_err();
+    assert_eq!(error.message, "the answer of 127.0.0.1 is not a chat completion");
+}
+
+#[tokio::test]
 async fn a_long_message_is_cut() {
     let body = json!({"error": {"message": "é".repeat(5000)}});
     let error = answered(ResponseTemplate::new(500).set_body_json(body), &request())
