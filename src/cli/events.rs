@@ -39,8 +39,8 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
         }
         std::thread::sleep(POLL);
         // A reader that met the end has seen what may be half a line: begin again behind the last whole one.
-        let (offset, seq) = (reader.offset(), reader.next_seq());
-        reader = Reader::open_at(&run.journal(), offset, seq).map_err(Failure::internal)?;
+        let end = reader.end();
+        reader = Reader::open_at(&run.journal(), end).map_err(Failure::internal)?;
     }
 }
 

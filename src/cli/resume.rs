@@ -47,8 +47,8 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     make_workspace(&state.plan.rules.workspace)?;
 
     let io = |error| Failure::internal(format!("cannot write {}: {error}", run.journal().display()));
-    let file = FsLog::open(&run.journal(), recovered.offset).map_err(io)?;
-    let journal = Journal::new(file, &run.journal(), recovered.offset, recovered.next_seq);
+    let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
+    let journal = Journal::new(file, &run.journal(), recovered.end);
     let input = Input::Resume {
         options: Box::new(options),
         keeper: keeper_ref(&keeper),

@@ -10,7 +10,7 @@ use crate::engine::{FORMAT, Input, KeeperRef, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source, later_keys};
 use crate::runtime::{layers_of, recover, unfinished_runs};
-use crate::store::{FsLog, Journal, Lock, LockError, RunFolder, StateFolder, replace_file};
+use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
 
 use super::args::{Run, RunFlags};
 use super::failure::Failure;
@@ -51,7 +51,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     replace_file(&run.mission(), &source.bytes).map_err(io)?;
     let file = FsLog::open(&run.journal(), 0).map_err(io)?;
     crate::store::sync_parent(&run.journal()).map_err(io)?;
-    let journal = Journal::new(file, &run.journal(), 0, 1);
+    let journal = Journal::new(file, &run.journal(), JournalEnd::START);
     let started = RunStarted {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -164,8 +164,8 @@ fn cancel(run: &RunFolder) -> Result<(), Failure> {
     end_old_keeper(&recovered.keeper)?;
     let mut state = recovered.state;
     let io = |error| Failure::internal(format!("cannot write {}: {error}", run.journal().display()));
-    let file = FsLog::open(&run.journal(), recovered.offset).map_err(io)?;
-    let mut journal = Journal::new(file, &run.journal(), recovered.offset, recovered.next_seq);
+    let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
+    let mut journal = Journal::new(file, &run.journal(), recovered.end);
     let inputs = [
         Input::Cancel {
             reason: "cancelled by `quorum run --fresh`".to_owned(),

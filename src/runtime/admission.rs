@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::domain::RunId;
 use crate::mission::Plan;
-use crate::store::{RunFolder, StateFolder};
+use crate::store::{RunFolder, Snapshot, StateFolder};
 
 use super::recover::{RecoverError, recover};
 
@@ -37,30 +37,30 @@ pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinish
     let mut titles: Option<HashSet<&str>> = None;
     let mut found = Vec::new();
     for run in runs {
-        let state = match recover(&run, |_, _| {}) {
-            Ok(recovered) => recovered.state,
-            // A crash between making the folder and the first record: nothing ever ran.
-            Err(RecoverError::NeverStarted { .. }) => continue,
-            Err(error) => return Err(error),
+        let active = match active_titles(&run)? {
+            Some(active) => active,
+            None => continue,
         };
-        if !state.is_unfinished() {
-            continue;
-        }
-        let titles =
-            titles.get_or_insert_with(|| plan.tasks.iter().map(|task| task.title.as_ref()).collect());
-        let open = state
-            .plan
-            .tasks
-            .iter()
-            .zip(&state.tasks)
-            .filter(|(_, task)| !task.status.is_terminal());
-        let title = open
-            .map(|(plan, _)| plan.title.as_ref())
-            .find(|title| titles.contains(title));
-        found.extend(title.map(|title| Unfinished {
-            run: run.clone(),
-            title: title.to_owned(),
-        }));
+        let titles = titles.get_or_insert_with(|| plan.tasks.iter().map(|task| task.title.as_ref()).collect());
+        let title = active.into_iter().find(|title| titles.contains(title.as_str()));
+        found.extend(title.map(|title| Unfinished { run: run.clone(), title }));
     }
     Ok(found)
+}
+
+/// The titles of a run's tasks that are not terminal; `None` if it is finished or never began. A snapshot that fits the
+/// journal spares the folding.
+fn active_titles(run: &RunFolder) -> Result<Option<Vec<String>>, RecoverError> {
+    if let Some(snapshot) = Snapshot::read(run) {
+        let active = snapshot.rows.into_iter().filter(|(_, status, ..)| !status.is_terminal());
+        return Ok(snapshot.unfinished.then(|| active.map(|(title, ..)| title).collect()));
+    }
+    let state = match recover(run, |_, _| {}) {
+        Ok(recovered) => recovered.state,
+        // A crash between making the folder and the first record: nothing ever ran.
+        Err(RecoverError::NeverStarted { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let open = state.plan.tasks.iter().zip(&state.tasks).filter(|(_, task)| !task.status.is_terminal());
+    Ok(state.is_unfinished().then(|| open.map(|(plan, _)| plan.title.to_string()).collect()))
 }

@@ -14,6 +14,7 @@ mod observer;
 mod recover;
 mod session;
 mod signals;
+mod snapshots;
 mod spool;
 mod worker_prompt;
 mod world;

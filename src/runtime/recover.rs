@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::domain::{Digest, OutcomeClass, RunId};
 use crate::engine::{self, Event, FORMAT, KeeperRef, RunStarted, State};
 use crate::mission::{self, ConfigLayer, Layers, Plan, Report, RunOptions, Source, load_config};
-use crate::store::{DamagedJournal, Reader, Record, RunFolder};
+use crate::store::{DamagedJournal, JournalEnd, Reader, Record, RunFolder};
 
 /// A run as its journal tells it.
 #[derive(Debug)]
@@ -19,10 +19,8 @@ pub struct Recovered {
     pub started: RunStarted,
     /// The keeper of the last session.
     pub keeper: KeeperRef,
-    /// Bytes up to the end of the last good record.
-    pub offset: u64,
-    /// The number that the next event gets.
-    pub next_seq: u64,
+    /// The end of the last good record.
+    pub end: JournalEnd,
     /// Length of the torn tail, if there was one.
     pub torn: Option<u64>,
     /// What the last session ended with; `None` if it did not end.
@@ -111,8 +109,7 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         state: State::new(plan),
         keeper: started.keeper.clone(),
         started,
-        offset: 0,
-        next_seq: 1,
+        end: JournalEnd::START,
         torn: None,
         finished: None,
     };
@@ -122,8 +119,7 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         watch(&recovered.state, &current);
         record = reader.next_record()?;
     }
-    recovered.offset = reader.offset();
-    recovered.next_seq = reader.next_seq();
+    recovered.end = reader.end();
     recovered.torn = reader.torn();
     let options = recovered.state.options.clone();
     if options != recovered.started.options {

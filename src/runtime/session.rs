@@ -13,6 +13,7 @@ use crate::store::{FsLog, Journal, JournalError, RunFolder};
 
 use super::observer::Observer;
 use super::signals::Signals;
+use super::snapshots::Snapshots;
 use super::world::{Message, Programs, World};
 
 /// How often a quiet session says that it is alive.
@@ -51,12 +52,6 @@ pub struct Ending {
     pub ended: Ended,
     /// The last state.
     pub state: State,
-    /// Length of the journal.
-    pub offset: u64,
-    /// The number that the next event would get.
-    pub next_seq: u64,
-    /// Who watched.
-    pub observers: Vec<Box<dyn Observer>>,
 }
 
 /// Why a session could not go on. The state that was durable is safe, and the run can be resumed.
@@ -85,6 +80,7 @@ pub enum RunError {
 pub struct Session {
     state: State,
     journal: Journal<FsLog>,
+    snapshots: Snapshots,
     world: World,
     inbox: mpsc::UnboundedReceiver<Message>,
     observers: Vec<Box<dyn Observer>>,
@@ -95,10 +91,12 @@ impl Session {
     #[must_use]
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
+        let snapshots = Snapshots::new(setup.folder.clone(), setup.journal.offset());
         let world = World::new(setup.folder, setup.keeper, setup.programs, sender);
         Self {
             state: setup.state,
             journal: setup.journal,
+            snapshots,
             world,
             inbox,
             observers: setup.observers,
@@ -211,6 +209,7 @@ impl Session {
         } else {
             self.journal.write()?;
         }
+        self.snapshots.after_commit(&self.state, &self.journal);
         for effect in due {
             self.world.perform(&self.state, effect)?;
         }
@@ -232,20 +231,18 @@ impl Session {
 
     async fn end(mut self) -> Result<Ending, RunError> {
         self.world.close().await;
+        let outcome = engine::outcome(&self.state);
+        self.snapshots.at_end(&self.state, &self.journal, outcome.class);
         for observer in &mut self.observers {
             observer.on_end(&self.state);
         }
-        let outcome = engine::outcome(&self.state);
         Ok(Ending {
             ended: Ended {
                 outcome: outcome.class,
                 conditions: outcome.conditions,
                 allowed: outcome.allowed,
             },
-            offset: self.journal.offset(),
-            next_seq: self.journal.next_seq(),
             state: self.state,
-            observers: self.observers,
         })
     }
 }

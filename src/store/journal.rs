@@ -9,6 +9,7 @@ use crate::engine::Event;
 
 use super::log_file::LogFile;
 use super::record::Record;
+use super::snapshot::JournalEnd;
 
 /// Writes the journal of a run. After the first error it is poisoned: what failed is never tried again, since after a
 /// failed sync nobody can say what is on the disk.
@@ -19,6 +20,7 @@ pub struct Journal<F> {
     buffer: Vec<u8>,
     next_seq: u64,
     offset: u64,
+    checksum: crc32fast::Hasher,
     starts_batch: bool,
     unsynced: bool,
     poisoned: bool,
@@ -35,14 +37,15 @@ pub struct JournalError {
 }
 
 impl<F: LogFile> Journal<F> {
-    /// Goes on with a journal of `offset` bytes whose next event has number `next_seq`.
-    pub fn new(file: F, path: &Path, offset: u64, next_seq: u64) -> Self {
+    /// Goes on with a journal that ends like this.
+    pub fn new(file: F, path: &Path, end: JournalEnd) -> Self {
         Self {
             file,
             path: path.to_owned(),
             buffer: Vec::with_capacity(16 * 1024),
-            next_seq,
-            offset,
+            next_seq: end.seq,
+            offset: end.offset,
+            checksum: crc32fast::Hasher::new_with_initial_len(end.checksum, end.offset),
             starts_batch: true,
             unsynced: false,
             poisoned: false,
@@ -82,6 +85,7 @@ impl<F: LogFile> Journal<F> {
             .append(&self.buffer)
             .map_err(|error| self.poison(error))?;
         self.offset += self.buffer.len() as u64;
+        self.checksum.update(&self.buffer);
         self.buffer.clear();
         self.unsynced = true;
         Ok(())
@@ -101,16 +105,22 @@ impl<F: LogFile> Journal<F> {
         Ok(())
     }
 
-    /// Bytes written so far.
+    /// How far it goes: what was written, and the number that the next event gets.
     #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.offset
+    pub fn end(&self) -> JournalEnd {
+        JournalEnd { seq: self.next_seq, offset: self.offset, checksum: self.checksum.clone().finalize() }
     }
 
     /// The number that the next event gets.
     #[must_use]
     pub fn next_seq(&self) -> u64 {
         self.next_seq
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
     }
 
     fn check(&self) -> Result<(), JournalError> {
@@ -171,6 +181,7 @@ pub struct Reader<R = BufReader<File>> {
     line_number: u64,
     offset: u64,
     next_seq: u64,
+    checksum: crc32fast::Hasher,
     torn: Option<u64>,
     done: bool,
 }
@@ -190,19 +201,17 @@ impl Reader {
 }
 
 impl Reader {
-    /// Goes on behind what another reader has read: at its offset, with its next event.
+    /// Goes on behind what another reader has read.
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn open_at(path: &Path, offset: u64, next_seq: u64) -> Result<Self, DamagedJournal> {
+    pub fn open_at(path: &Path, end: JournalEnd) -> Result<Self, DamagedJournal> {
         let mut reader = Self::open(path)?;
-        let sought = reader.input.seek(io::SeekFrom::Start(offset));
-        sought.map_err(|source| DamagedJournal::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-        reader.offset = offset;
-        reader.next_seq = next_seq;
+        let sought = reader.input.seek(io::SeekFrom::Start(end.offset));
+        sought.map_err(|source| DamagedJournal::Io { path: path.to_owned(), source })?;
+        reader.offset = end.offset;
+        reader.next_seq = end.seq;
+        reader.checksum = crc32fast::Hasher::new_with_initial_len(end.checksum, end.offset);
         Ok(reader)
     }
 }
@@ -217,6 +226,7 @@ impl<R: BufRead> Reader<R> {
             line_number: 0,
             offset: 0,
             next_seq: 1,
+            checksum: crc32fast::Hasher::new(),
             torn: None,
             done: false,
         }
@@ -233,6 +243,7 @@ impl<R: BufRead> Reader<R> {
         match self.decode_line() {
             Ok(record) => {
                 self.offset += self.line.len() as u64;
+                self.checksum.update(&self.line);
                 self.next_seq = record.seq + record.events.len() as u64;
                 Ok(Some(record))
             }
@@ -240,16 +251,10 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Bytes up to the end of the last good record.
+    /// The end of the last good record, and the number that the next event gets.
     #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// The number that the next event gets.
-    #[must_use]
-    pub fn next_seq(&self) -> u64 {
-        self.next_seq
+    pub fn end(&self) -> JournalEnd {
+        JournalEnd { seq: self.next_seq, offset: self.offset, checksum: self.checksum.clone().finalize() }
     }
 
     /// Length of the torn tail that was found, if any.
@@ -338,12 +343,12 @@ mod tests {
         while let Some(record) = reader.next_record()? {
             records.push(record);
         }
-        Ok((records, reader.offset(), reader.torn()))
+        Ok((records, reader.end().offset, reader.torn()))
     }
 
     /// Batches of 1 to 3 records each.
     fn journal(log: &mut MemoryLog, batches: &[usize]) -> Result<(), JournalError> {
-        let mut journal = Journal::new(log, Path::new("journal.jsonl"), 0, 1);
+        let mut journal = Journal::new(log, Path::new("journal.jsonl"), JournalEnd::START);
         for (batch, records) in batches.iter().enumerate() {
             for record in 0..*records {
                 let events = [warning(&format!("{batch}.{record}")), warning("beside it")];
@@ -372,7 +377,7 @@ mod tests {
     #[test]
     fn nothing_new_costs_nothing() {
         let mut log = MemoryLog::default();
-        let mut journal = Journal::new(&mut log, Path::new("j"), 0, 1);
+        let mut journal = Journal::new(&mut log, Path::new("j"), JournalEnd::START);
         journal.commit().unwrap();
         journal.push(Timestamp(0), "warn", &[warning("x")]).unwrap();
         journal.commit().unwrap();
@@ -386,7 +391,7 @@ mod tests {
             fail_sync_after: Some(1),
             ..MemoryLog::default()
         };
-        let mut journal = Journal::new(&mut log, Path::new("j"), 0, 1);
+        let mut journal = Journal::new(&mut log, Path::new("j"), JournalEnd::START);
         journal.push(Timestamp(0), "warn", &[warning("x")]).unwrap();
         journal.commit().unwrap();
         journal.push(Timestamp(0), "warn", &[warning("y")]).unwrap();

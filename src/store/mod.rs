@@ -9,6 +9,7 @@ mod layout;
 mod lock;
 mod log_file;
 mod record;
+mod snapshot;
 
 #[cfg(test)]
 mod double;
@@ -19,3 +20,4 @@ pub use layout::{FolderError, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use record::Record;
+pub use snapshot::{JournalEnd, Row, Snapshot};
