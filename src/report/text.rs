@@ -16,7 +16,8 @@ pub(super) fn sanitize(text: &str) -> Cow<'_, str> {
     // but it would glue lines together.
     let one_line = text.replace(['\n', '\r', '\t', '\u{2028}', '\u{2029}'], " ");
     let stripped = anstream::adapter::strip_str(&one_line).to_string();
-    Cow::Owned(stripped.chars().filter(|c| !is_unsafe(*c)).collect())
+    let safe: String = stripped.chars().filter(|c| !is_unsafe(*c)).collect();
+    Cow::Owned(safe.trim().to_owned())
 }
 
 /// Control characters, and the invisible ones that make text read differently from what it is.
