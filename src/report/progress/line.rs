@@ -11,8 +11,8 @@ use crate::domain::{
 use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State};
 use crate::report::events::stop_cause;
 use crate::report::ids::ApprovalId;
-use crate::report::style::{Role, Screen};
-use crate::report::text::{count, fit, sanitize, seconds, width};
+use crate::report::style::{Role, Screen, Symbols};
+use crate::report::text::{against_bar, count, fit, sanitize, seconds, width};
 
 use super::live::Live;
 
@@ -78,20 +78,21 @@ impl Line {
 }
 
 /// Makes lines from events.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lines {
     /// What runs.
     pub live: Live,
     run_id: Option<RunId>,
-    reaches: &'static str,
+    symbols: &'static Symbols,
 }
 
 impl Lines {
     /// For a screen with these symbols.
     pub fn new(screen: &Screen) -> Self {
         Self {
-            reaches: screen.style.symbols().reaches,
-            ..Self::default()
+            live: Live::default(),
+            run_id: None,
+            symbols: screen.style.symbols(),
         }
     }
 
@@ -351,12 +352,8 @@ impl Lines {
 
     /// `78 >= 60`, `40 < 60`.
     fn scored(&self, state: &State, task: TaskId, points: Option<Points>) -> Option<String> {
-        let points = points?;
-        Some(match engine::bar(state, task) {
-            Some(bar) if bar.is_reached_by(points) => format!("{points} {} {}", self.reaches, bar.points),
-            Some(bar) => format!("{points} < {}", bar.points),
-            None => points.to_string(),
-        })
+        let bar = engine::bar(state, task);
+        points.map(|points| against_bar(points, bar, self.symbols))
     }
 }
 
