@@ -1,1 +1,336 @@
-//! x
+//! The block at the end of a session: always printed, also on failure and Ctrl-C.
+//!
+//! What was accepted below the bar stands on a line of its own even when it is nothing, so that its absence cannot be
+//! mistaken for good news.
+
+use std::fmt::Write as _;
+
+use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId};
+use crate::engine::{self, Outcome, State};
+
+use super::ids::ApprovalId;
+use super::json::gate_state;
+use super::style::{Role, Screen};
+use super::text::{against_bar, clock, count, sanitize, width};
+use super::view::{RunView, UsageView};
+
+/// Rows of a list; more are counted.
+const ROWS: usize = 10;
+
+/// The block, with a line feed at its end. `outcome` is what the session ended with: the view's, or `internal` where
+/// the state could not be written any more.
+#[must_use]
+pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen) -> String {
+    let mut page = Page {
+        text: String::new(),
+        screen,
+    };
+    head(&mut page, state, view);
+    tallies(&mut page, state);
+    gates(&mut page, state);
+    scores(&mut page, state);
+    failures(&mut page, state, view);
+    waiting(&mut page, state, view);
+    let warnings = view.warnings.iter().map(|warning| sanitize(warning).into_owned());
+    page.list("warnings:", Role::Warn, warnings.collect(), view.warnings.len());
+    usage(&mut page, &view.usage);
+    exit(&mut page, outcome);
+    if let Some(run) = &view.run_id {
+        next_commands(&mut page, state, run);
+    }
+    page.text
+}
+
+/// Text under construction: every line cut to the screen.
+struct Page<'s> {
+    text: String,
+    screen: &'s Screen,
+}
+
+impl Page<'_> {
+    fn line(&mut self, role: Option<Role>, text: &str) {
+        let cut = self.screen.fit(text, 0);
+        let cut = cut.trim_end();
+        let _ = match role {
+            Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, cut)),
+            None => writeln!(self.text, "{cut}"),
+        };
+    }
+
+    /// A heading and its rows, of which there may be more than are given; nothing where there are none.
+    fn list(&mut self, heading: &str, role: Role, rows: Vec<String>, total: usize) {
+        if total == 0 {
+            return;
+        }
+        self.line(Some(role), heading);
+        let shown = rows.len().min(ROWS);
+        for row in rows.into_iter().take(ROWS) {
+            self.line(None, &format!("  {row}"));
+        }
+        if total > shown {
+            self.line(None, &format!("  and {} more", total - shown));
+        }
+    }
+}
+
+fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
+    let mut text = match &view.run_id {
+        Some(run) => format!("run {run}: {}", sanitize(&state.plan.name)),
+        None => sanitize(&state.plan.name).into_owned(),
+    };
+    if let (Some(began), Some(ended)) = (view.session_started_at, view.finished_at) {
+        let _ = write!(text, ", {}", clock(ended.since(began)));
+    }
+    page.text.push('\n');
+    page.line(Some(Role::Strong), &text);
+    if !state.plan.rules.evaluate {
+        let banner = "NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came";
+        page.line(Some(Role::Warn), banner);
+    }
+}
+
+fn tallies(page: &mut Page<'_>, state: &State) {
+    let counts = &state.counts;
+    page.line(None, &format!("tasks: {}", task_counts(state)));
+    page.line(None, &format!("clean: {}", counts.clean));
+    let below = counts.below_threshold + counts.degraded + counts.unverified;
+    let mut text = format!("accepted below the bar: {below}");
+    if counts.degraded + counts.unverified > 0 {
+        let _ = write!(
+            text,
+            " ({} below the threshold, {} degraded, {} unverified)",
+            counts.below_threshold, counts.degraded, counts.unverified
+        );
+    }
+    page.line((below > 0).then_some(Role::Warn), &text);
+    let unreviewed = counts.unreviewed;
+    page.line(
+        (unreviewed > 0).then_some(Role::Warn),
+        &format!("unreviewed: {unreviewed}"),
+    );
+    if counts.indeterminate > 0 {
+        let text = format!("without a trustworthy verdict: {}", counts.indeterminate);
+        page.line(Some(Role::Warn), &text);
+    }
+}
+
+/// `4 of 8 done, 2 failed, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
+pub(super) fn task_counts(state: &State) -> String {
+    let counts = &state.counts;
+    let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
+    let pending = state.tasks.len().saturating_sub(elsewhere as usize);
+    let mut text = format!("{} of {} done", counts.done, state.tasks.len());
+    for (number, what) in [
+        (counts.failed as usize, "failed"),
+        (counts.running as usize, "running"),
+        (pending, "pending"),
+        (counts.awaiting as usize, "waiting"),
+        (counts.reworked as usize, "reworked"),
+    ] {
+        if number > 0 {
+            let _ = write!(text, ", {number} {what}");
+        }
+    }
+    text
+}
+
+fn gates(page: &mut Page<'_>, state: &State) {
+    if let Some(bar) = state.plan.rules.quality_threshold {
+        let score = match engine::mission_score(state) {
+            Some(points) if points >= bar => {
+                format!("{points} {} {bar}", page.screen.style.symbols().reaches)
+            }
+            Some(points) => format!("{points} < {bar}"),
+            None => format!("none yet, bar {bar}"),
+        };
+        let role = state.threshold_failed.map(|_| Role::Bad);
+        page.line(role, &format!("mission score: {score}"));
+    }
+    if state.gates.is_empty() {
+        return;
+    }
+    let states: Vec<_> = state.gates.iter().map(gate_state).collect();
+    let sums = ["passed", "failed", "overridden", "waiting"].map(|wanted| {
+        let number = states.iter().filter(|state| **state == wanted).count();
+        (number > 0).then(|| format!("{number} {wanted}"))
+    });
+    let sums: Vec<_> = sums.into_iter().flatten().collect();
+    page.line(None, &format!("gates: {}", sums.join(", ")));
+    let failed: Vec<_> = (0..states.len())
+        .filter(|index| states[*index] == "failed")
+        .collect();
+    let row = |index: &usize| {
+        let name = sanitize(&state.plan.gate(GateId::from_index(*index)).name).into_owned();
+        let result = state.gates[*index].result.as_ref();
+        let reason = result
+            .and_then(|result| result.reason.as_deref())
+            .unwrap_or_default();
+        format!("{name}: {}", sanitize(reason))
+    };
+    let rows = failed.iter().take(ROWS).map(row).collect();
+    page.list("failed gates:", Role::Bad, rows, failed.len());
+}
+
+/// Only where scores are: the worst come first.
+fn scores(page: &mut Page<'_>, state: &State) {
+    let mut scored: Vec<(Points, TaskId)> = state
+        .plan
+        .task_ids()
+        .filter_map(|id| Some((state.task(id).points?, id)))
+        .collect();
+    scored.sort_unstable();
+    let rows: Vec<(String, TaskId)> = scored
+        .iter()
+        .take(ROWS)
+        .map(|(points, id)| {
+            let symbols = page.screen.style.symbols();
+            (against_bar(*points, engine::bar(state, *id), symbols), *id)
+        })
+        .collect();
+    let widest = rows.iter().map(|(score, _)| width(score)).max().unwrap_or(0);
+    let row = |(score, id): (String, TaskId)| {
+        let gap = " ".repeat(widest - width(&score));
+        format!("{score}{gap}  {}", sanitize(&state.plan.task(id).title))
+    };
+    let rows = rows.into_iter().map(row).collect();
+    page.list("scores, worst first:", Role::Strong, rows, scored.len());
+}
+
+/// Causes first; what was skipped because of them is only counted.
+fn failures(page: &mut Page<'_>, state: &State, view: &RunView) {
+    let failed = || {
+        state
+            .plan
+            .task_ids()
+            .filter(|id| state.task(*id).status == Status::Failed)
+    };
+    let skipped = failed()
+        .filter(|id| state.task(*id).mode == Some(FailureMode::Cascade))
+        .count();
+    let causes: Vec<TaskId> = failed()
+        .filter(|id| state.task(*id).mode != Some(FailureMode::Cascade))
+        .collect();
+    let row = |id: &TaskId| {
+        let title = sanitize(&state.plan.task(*id).title).into_owned();
+        match view.task(*id).failure.as_deref() {
+            Some(failure) => format!(
+                "{title}: {}: {}",
+                failure.mode.as_str(),
+                sanitize(&failure.message)
+            ),
+            None => title,
+        }
+    };
+    let rows = causes.iter().take(ROWS).map(row).collect();
+    page.list("failed:", Role::Bad, rows, causes.len());
+    if skipped > 0 {
+        let text = format!("skipped because a dependency failed: {skipped}");
+        page.line(Some(Role::Bad), &text);
+    }
+}
+
+fn waiting(page: &mut Page<'_>, state: &State, view: &RunView) {
+    let rows = approvals(state, view, ROWS);
+    page.list(
+        "waiting for a decision:",
+        Role::Warn,
+        rows,
+        state.counts.awaiting as usize,
+    );
+}
+
+/// `<id>  <title>: <reason>: <message>` of the first tasks that wait.
+pub(super) fn approvals(state: &State, view: &RunView, limit: usize) -> Vec<String> {
+    let row = |task: TaskId| {
+        let waiting = view.task(task).waiting.as_deref()?;
+        let id = ApprovalId {
+            run: view.run_id.as_ref()?,
+            task,
+            number: waiting.number,
+        };
+        let title = sanitize(&state.plan.task(task).title).into_owned();
+        Some(format!(
+            "{id}  {title}: {}: {}",
+            waiting.reason.as_str(),
+            sanitize(&waiting.message)
+        ))
+    };
+    state.plan.task_ids().filter_map(row).take(limit).collect()
+}
+
+fn usage(page: &mut Page<'_>, usage: &UsageView) {
+    let mut text = format!("usage: {}", count(usage.requests as usize, "request"));
+    if usage.input_tokens.is_some() || usage.output_tokens.is_some() {
+        let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+        let (read, written) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
+        let _ = write!(text, ", tokens {read} in, {written} out");
+        // A sum over some of the calls must not pass for the whole.
+        if usage.untold > 0 {
+            let _ = write!(text, "; {} did not tell theirs", usage.untold);
+        }
+    }
+    page.line(Some(Role::Dim), &text);
+}
+
+fn exit(page: &mut Page<'_>, outcome: &Outcome) {
+    let class = outcome.class;
+    let mut text = format!("exit {} ({})", class.exit_code(), class.as_str());
+    let names = |classes: &mut dyn Iterator<Item = &OutcomeClass>| {
+        classes.map(|class| class.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let mut others = outcome
+        .conditions
+        .iter()
+        .filter(|other| **other != class && !outcome.allowed.contains(other));
+    let others = names(&mut others);
+    if !others.is_empty() {
+        let _ = write!(text, ", also {others}");
+    }
+    if !outcome.allowed.is_empty() {
+        let _ = write!(text, "; allowed: {}", names(&mut outcome.allowed.iter()));
+    }
+    let role = if class == OutcomeClass::Ok {
+        Role::Good
+    } else {
+        Role::Bad
+    };
+    page.line(Some(role), &text);
+}
+
+/// What can be typed now. A gate that failed stays failed until a person overrides it, so that comes first.
+fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
+    let mut commands = Vec::new();
+    let failed = state.gates.iter().position(engine::GateState::has_failed);
+    if let Some(gate) = failed {
+        let name = &state.plan.gate(GateId::from_index(gate)).name;
+        commands.push(format!(
+            "quorum gate {} --override --reason REASON",
+            shell_word(name)
+        ));
+    }
+    if state.is_unfinished() {
+        commands.push(format!("quorum resume {run}"));
+    }
+    commands.push(format!("quorum status {run}"));
+    for (index, command) in commands.iter().enumerate() {
+        let label = if index == 0 { "next:" } else { "" };
+        // Not cut: a command that is cut is a wrong command.
+        let _ = writeln!(page.text, "{label:<5} {command}");
+    }
+}
+
+/// A name as one word of a shell command. Names with control characters are shown without them: better a command that
+/// finds no gate than one that does something to the terminal.
+fn shell_word(name: &str) -> String {
+    let name = sanitize(name);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        name.into_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+#[path = "summary_tests.rs"]
+mod tests;

@@ -40,6 +40,24 @@ const fn screen(width: Option<usize>, color: bool, unicode: bool) -> Screen {
     }
 }
 
+/// Every line fits the screen, and holds no control characters but our own colours where there are any.
+pub(super) fn assert_fits(text: &str, screen: &Screen) {
+    for line in text.split('\n') {
+        let bare = anstream::adapter::strip_str(line).to_string();
+        assert!(screen.style.color || line == bare, "{line:?}");
+        assert!(
+            !bare.contains(char::is_control) && !bare.contains("[31m"),
+            "{line:?}"
+        );
+        assert!(screen.style.unicode || bare.is_ascii(), "{line:?}");
+        let width = super::text::width(&bare);
+        assert!(
+            screen.width.is_none_or(|columns| width <= columns),
+            "{width}: {line}"
+        );
+    }
+}
+
 /// Builds a plan. Tasks and gates name others by position.
 pub(super) struct Mission {
     pub plan: Plan,

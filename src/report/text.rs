@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::domain::Millis;
+use crate::domain::{Bar, Millis, Points};
+
+use super::style::Symbols;
 
 /// Text that a worker, a reviewer or a mission's author wrote, made fit for one line of a terminal: escape sequences
 /// and characters that move the cursor or turn the reading direction are gone, line ends are blanks.
@@ -16,7 +18,8 @@ pub(super) fn sanitize(text: &str) -> Cow<'_, str> {
     // but it would glue lines together.
     let one_line = text.replace(['\n', '\r', '\t', '\u{2028}', '\u{2029}'], " ");
     let stripped = anstream::adapter::strip_str(&one_line).to_string();
-    Cow::Owned(stripped.chars().filter(|c| !is_unsafe(*c)).collect())
+    let safe: String = stripped.chars().filter(|c| !is_unsafe(*c)).collect();
+    Cow::Owned(safe.trim().to_owned())
 }
 
 /// Control characters, and the invisible ones that make text read differently from what it is.
@@ -64,6 +67,15 @@ pub(super) fn clock(span: Millis) -> String {
     match hours {
         0 => format!("{minutes:02}:{seconds:02}"),
         _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// A score and the bar it was held against: `78 >= 60`, `40 < 60`; the score alone where there is no bar.
+pub(super) fn against_bar(points: Points, bar: Option<Bar>, symbols: &Symbols) -> String {
+    match bar {
+        Some(bar) if bar.is_reached_by(points) => format!("{points} {} {}", symbols.reaches, bar.points),
+        Some(bar) => format!("{points} < {}", bar.points),
+        None => points.to_string(),
     }
 }
 

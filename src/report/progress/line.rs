@@ -1,0 +1,415 @@
+//! The line that an event is worth, if any. One computation for every kind of progress, so that none shows what the
+//! other hides.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use crate::domain::{
+    AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId, Timestamp,
+    Verdict,
+};
+use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State};
+use crate::report::events::stop_cause;
+use crate::report::ids::ApprovalId;
+use crate::report::style::{Role, Screen, Symbols};
+use crate::report::text::{against_bar, count, fit, sanitize, seconds, width};
+
+use super::live::Live;
+
+/// Columns of the verb, as in cargo.
+const VERB_WIDTH: usize = 12;
+
+/// One line of progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// What happened, in capitals.
+    verb: &'static str,
+    role: Role,
+    /// When, counted from the session's start.
+    elapsed: Millis,
+    /// To what: a task's title, a gate's name.
+    subject: String,
+    /// What there is to say of it.
+    detail: String,
+    /// Whether `-q` shows it.
+    pub is_failure: bool,
+}
+
+impl Line {
+    fn new(verb: &'static str, role: Role, subject: &str, detail: impl Into<String>) -> Self {
+        Self {
+            verb,
+            role,
+            elapsed: Millis::default(),
+            subject: sanitize(subject).into_owned(),
+            detail: sanitize(&detail.into()).into_owned(),
+            is_failure: role == Role::Bad,
+        }
+    }
+
+    /// The line for a screen, without a line feed: `      REVIEW [  41.2s] implement-api  3/3 judges  78 >= 60`.
+    pub fn render(&self, screen: &Screen) -> String {
+        let style = screen.style;
+        let verb = format!("{:>VERB_WIDTH$}", self.verb);
+        let time = format!("[{:>7}]", seconds(self.elapsed));
+        let used = width(&verb) + 1 + width(&time) + 1;
+        let gap = if self.detail.is_empty() { "" } else { "  " };
+        let subject = self.fit_subject(screen, used, gap);
+        let detail = screen.fit(&self.detail, used + width(&subject) + gap.len());
+        let line = format!(
+            "{} {} {}{gap}{detail}",
+            style.paint(self.role, verb),
+            style.paint(Role::Dim, time),
+            style.paint(Role::Strong, subject),
+        );
+        line.trim_end().to_owned()
+    }
+
+    /// Where not everything fits, a long title makes room for what is said of it, down to half of the line.
+    fn fit_subject(&self, screen: &Screen, used: usize, gap: &str) -> Cow<'_, str> {
+        let Some(columns) = screen.width else {
+            return Cow::Borrowed(&self.subject);
+        };
+        let room = columns.saturating_sub(used);
+        let beside_detail = room.saturating_sub(gap.len() + width(&self.detail));
+        let kept = beside_detail.max(room / 2);
+        fit(&self.subject, kept, screen.style.symbols().ellipsis)
+    }
+}
+
+/// Makes lines from events.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// What runs.
+    pub live: Live,
+    run_id: Option<RunId>,
+    symbols: &'static Symbols,
+}
+
+impl Lines {
+    /// For a screen with these symbols.
+    pub fn new(screen: &Screen) -> Self {
+        Self {
+            live: Live::default(),
+            run_id: None,
+            symbols: screen.style.symbols(),
+        }
+    }
+
+    /// The lines of one record; `state` is the state after it.
+    pub fn of_record(&mut self, state: &State, at: Timestamp, events: &[Event]) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for event in events {
+            if let Event::RunStarted(started) = event {
+                self.run_id = Some(started.run_id.clone());
+            }
+            self.live.observe(at, event);
+            if let Some(mut line) = self.of_event(state, event) {
+                line.elapsed = self.live.elapsed();
+                lines.push(line);
+            }
+            self.live.forget(event);
+        }
+        lines
+    }
+
+    /// What still runs, for a heartbeat: the tasks that have run longest come first.
+    pub fn heartbeat(&mut self, state: &State, at: Timestamp) -> Option<Line> {
+        const NAMED: usize = 3;
+        self.live.tick(at);
+        let mut running: Vec<_> = self.live.running().collect();
+        if running.is_empty() {
+            return None;
+        }
+        running.sort_by_key(|(id, running)| (running.since, *id));
+        let mut names: Vec<String> = running
+            .iter()
+            .take(NAMED)
+            .map(|(id, running)| {
+                let took = seconds(self.live.since(running));
+                format!(
+                    "{} ({}, {took})",
+                    state.plan.task(*id).title,
+                    super::live::activity(state, *id, running)
+                )
+            })
+            .collect();
+        if running.len() > NAMED {
+            names.push(format!("{} more", running.len() - NAMED));
+        }
+        let mut line = Line::new(
+            "RUNNING",
+            Role::Active,
+            &count(running.len(), "task"),
+            names.join(", "),
+        );
+        line.elapsed = self.live.elapsed();
+        Some(line)
+    }
+
+    /// No catch-all: a new event must decide here whether people see it.
+    fn of_event(&self, state: &State, event: &Event) -> Option<Line> {
+        let title = |task: &TaskId| &*state.plan.task(*task).title;
+        match event {
+            Event::RunStarted(started) => {
+                let tasks = count(state.tasks.len(), "task");
+                let detail = format!(
+                    "{tasks}, {} at a time  {}",
+                    state.plan.rules.concurrency, started.run_id
+                );
+                Some(Line::new("RUN", Role::Active, &state.plan.name, detail))
+            }
+            Event::RunResumed { .. } => {
+                let finished = state.counts.done + state.counts.failed;
+                let detail = format!(
+                    "{finished} of {} finished before",
+                    count(state.tasks.len(), "task")
+                );
+                Some(Line::new("RESUME", Role::Active, &state.plan.name, detail))
+            }
+            Event::Stopping { cause } => {
+                let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
+                Some(Line::new("STOP", Role::Warn, &state.plan.name, detail))
+            }
+            Event::Warning { message } => Some(Line::new("WARN", Role::Warn, message, "")),
+            Event::Transition { .. } => self.of_transition(state, event),
+            Event::AttemptPlanned { task, attempt, kind } => Some(planned(state, *task, *attempt, *kind)),
+            Event::TurnStarted { turn, .. } => {
+                let agent = &state.plan.agent(state.plan.task(turn.task).agent).name;
+                let attempt = match turn.attempt {
+                    1 => String::new(),
+                    n => format!("  attempt {n}"),
+                };
+                let detail = format!("{agent}{attempt}");
+                Some(Line::new("START", Role::Active, title(&turn.task), detail))
+            }
+            Event::TurnRequestFailed {
+                turn,
+                class,
+                message,
+                not_before,
+            } => {
+                let wait = self
+                    .live
+                    .offset(*not_before)
+                    .0
+                    .saturating_sub(self.live.elapsed().0);
+                let wait = seconds(Millis(wait));
+                let detail = format!("request again in {wait}: {} {message}", class.as_str());
+                Some(Line::new("RETRY", Role::Warn, title(&turn.task), detail))
+            }
+            Event::TurnLost { turn } => Some(Line::new(
+                "LOST",
+                Role::Warn,
+                title(&turn.task),
+                "its turn was interrupted",
+            )),
+            Event::SeatReplied {
+                task,
+                seat,
+                result: SeatResult::Unparsed { why, .. },
+                ..
+            } => {
+                let detail = format!("judge {}: {why}", seat.seat + 1);
+                Some(Line::new("REVIEW", Role::Warn, title(task), detail))
+            }
+            Event::SeatFailed {
+                task,
+                seat,
+                class,
+                message,
+            } => {
+                let detail = format!("judge {}: {} {message}", seat.seat + 1, class.as_str());
+                Some(Line::new("REVIEW", Role::Warn, title(task), detail))
+            }
+            Event::StageVerdict(report) => self.of_verdict(state, report),
+            Event::EvalUnparsed { task } => {
+                let detail = "no score could be read, twice";
+                Some(Line::new("REVIEW", Role::Warn, title(task), detail))
+            }
+            Event::ApprovalRequested {
+                task,
+                number,
+                reason,
+                message,
+                ..
+            } => {
+                let mut detail = format!("{}: {message}", reason.as_str());
+                if let Some(run) = &self.run_id {
+                    let id = ApprovalId {
+                        run,
+                        task: *task,
+                        number: *number,
+                    };
+                    // First, because it is to be copied and must not be cut.
+                    detail = format!("{id}  {detail}");
+                }
+                Some(Line::new("WAIT", Role::Warn, title(task), detail))
+            }
+            Event::ApprovalResolved { task, resolution, by } => {
+                let detail = format!("{resolution} by {by}");
+                Some(Line::new("ANSWER", Role::Active, title(task), detail))
+            }
+            Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
+            Event::GateOverridden { gate, reason, by } => {
+                let detail = format!("overridden by {by}: {reason}");
+                Some(Line::new(
+                    "GATE",
+                    Role::Warn,
+                    &state.plan.gate(*gate).name,
+                    detail,
+                ))
+            }
+            Event::ThresholdFailed { points, threshold } => {
+                let detail = format!("mission score {points} < {threshold}");
+                Some(Line::new("GATE", Role::Bad, &state.plan.name, detail))
+            }
+            // Said by the lines around them, or by the final block.
+            Event::RunFinished { .. }
+            | Event::AgentSpawned { .. }
+            | Event::TurnFinished { .. }
+            | Event::ScanRequested { .. }
+            | Event::FilesScanned { .. }
+            | Event::CheckRequested { .. }
+            | Event::CheckFinished { .. }
+            | Event::SeatRequested { .. }
+            | Event::SeatReplied { .. }
+            | Event::ForceAccepted { .. }
+            | Event::DependencyFailed { .. } => None,
+        }
+    }
+
+    fn of_transition(&self, state: &State, event: &Event) -> Option<Line> {
+        let Event::Transition {
+            task: id,
+            to,
+            mode,
+            flag,
+            reason,
+            ..
+        } = event
+        else {
+            return None;
+        };
+        let (title, points) = (&*state.plan.task(*id).title, state.task(*id).points);
+        match (to, flag, mode) {
+            (Status::Done, Some(flag), _) => {
+                let mut detail = flag.as_str().to_owned();
+                if let Some(scored) = self.scored(state, *id, points) {
+                    let _ = write!(detail, "  {scored}");
+                }
+                if let Some(running) = self.live.get(*id) {
+                    let _ = write!(detail, "  in {}", seconds(self.live.since(running)));
+                }
+                Some(Line::new("DONE", flag_role(*flag), title, detail))
+            }
+            (Status::Failed, _, Some(FailureMode::Cascade)) => {
+                let reason = reason.as_deref().unwrap_or_default();
+                Some(Line::new("SKIP", Role::Bad, title, reason))
+            }
+            (Status::Failed, _, mode) => {
+                let mode = mode.map_or("failed", FailureMode::as_str);
+                let reason = reason.as_deref().unwrap_or_default();
+                Some(Line::new("FAIL", Role::Bad, title, format!("{mode}: {reason}")))
+            }
+            _ => None,
+        }
+    }
+
+    fn of_verdict(&self, state: &State, report: &StageReport) -> Option<Line> {
+        let title = &*state.plan.task(report.task).title;
+        let running = self.live.get(report.task);
+        let role = match report.verdict {
+            Verdict::Pass => Role::Good,
+            _ => Role::Warn,
+        };
+        match (report.stage, report.verdict) {
+            (Stage::Preflight, Verdict::Fail) => Some(Line::new(
+                "CHECK",
+                role,
+                title,
+                first_finding(report, "rejected before review"),
+            )),
+            (Stage::Checks, Verdict::Pass | Verdict::Fail) => {
+                let all = running.map_or(0, |running| running.checks) as usize;
+                let detail = match report.verdict {
+                    Verdict::Pass => format!("{all}/{all} checks passed"),
+                    _ => format!("{}/{all} checks failed", report.findings.len()),
+                };
+                Some(Line::new("CHECK", role, title, detail))
+            }
+            // `task.eval.unparsed` has said it.
+            (Stage::Judge | Stage::Verification, _) if report.cause == Some(Cause::Unparsed) => None,
+            (Stage::Judge | Stage::Verification, Verdict::Pass | Verdict::Fail) => {
+                let (scored, seats) = running.map_or((0, 0), |running| (running.scored, running.seats));
+                let judges = format!("{scored}/{}", count(seats as usize, "judge"));
+                let score = self.scored(state, report.task, report.points).unwrap_or_default();
+                Some(Line::new("REVIEW", role, title, format!("{judges}  {score}")))
+            }
+            _ => None,
+        }
+    }
+
+    /// `78 >= 60`, `40 < 60`.
+    fn scored(&self, state: &State, task: TaskId, points: Option<Points>) -> Option<String> {
+        let bar = engine::bar(state, task);
+        points.map(|points| against_bar(points, bar, self.symbols))
+    }
+}
+
+/// Rework says why in a few words: the last feedback stands in the state.
+fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> Line {
+    let title = &*state.plan.task(task).title;
+    let verb = match kind {
+        AttemptKind::Execute => "AGAIN",
+        AttemptKind::Fix => "REWORK",
+        AttemptKind::Retry => "RETRY",
+    };
+    let mut detail = format!("attempt {attempt}");
+    if let Some(feedback) = state.task(task).feedback.last() {
+        let why = feedback
+            .findings
+            .first()
+            .map(|finding| finding.description.as_str());
+        let cause = feedback.cause.map_or("fail", Cause::as_str);
+        let _ = write!(detail, "  {cause}");
+        if let Some(points) = feedback.points {
+            let _ = write!(detail, " {points}");
+        }
+        if let Some(why) = why.filter(|why| !why.is_empty()) {
+            let _ = write!(detail, ": {why}");
+        }
+    }
+    Line::new(verb, Role::Warn, title, detail)
+}
+
+fn gate_line(name: &str, result: &GateResult) -> Line {
+    let (role, mut detail) = match result.passed {
+        true => (Role::Good, "passed".to_owned()),
+        false => (Role::Bad, "failed".to_owned()),
+    };
+    if let Some(avg) = result.avg {
+        let _ = write!(detail, "  average {avg}");
+    }
+    if let Some(reason) = &result.reason {
+        let _ = write!(detail, "  {reason}");
+    }
+    Line::new("GATE", role, name, detail)
+}
+
+fn first_finding<'a>(report: &'a StageReport, otherwise: &'a str) -> &'a str {
+    let first = report.findings.first();
+    first.map_or(otherwise, |finding| finding.description.as_str())
+}
+
+/// How a flag looks: below the bar is not green, though it is done.
+pub(in crate::report) fn flag_role(flag: QualityFlag) -> Role {
+    match flag {
+        QualityFlag::Clean => Role::Good,
+        QualityFlag::Relaxed
+        | QualityFlag::Unreviewed
+        | QualityFlag::Unverified
+        | QualityFlag::Degraded
+        | QualityFlag::BelowThreshold => Role::Warn,
+    }
+}

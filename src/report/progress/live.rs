@@ -1,0 +1,134 @@
+//! What runs at the moment, as far as progress must remember it: a few words for each task that holds a slot.
+
+use std::collections::BTreeMap;
+
+use crate::domain::{Millis, Status, TaskId, Timestamp};
+use crate::engine::{Event, SeatResult, State};
+
+/// What runs, and since when the session does. Holds at most one row per slot.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    started: Option<Timestamp>,
+    now: Timestamp,
+    running: BTreeMap<TaskId, Running>,
+}
+
+/// A task that holds a slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Running {
+    /// Since when it does.
+    pub since: Timestamp,
+    /// Seats that were asked in the current round, and those that gave scores.
+    pub seats: u32,
+    pub scored: u32,
+    /// Checks that have come back.
+    pub checks: u32,
+}
+
+impl Live {
+    /// Takes in one event before its line is made. `state` is the state after the whole record.
+    pub fn observe(&mut self, at: Timestamp, event: &Event) {
+        self.now = at;
+        match event {
+            Event::RunStarted(_) | Event::RunResumed { .. } => self.started = Some(at),
+            Event::Transition { task, to, .. } => match to {
+                Status::Assigned | Status::InProgress | Status::Review => {
+                    let running = self.running.entry(*task).or_insert(Running::at(at));
+                    *running = Running::at(running.since);
+                }
+                // Kept for the line about it; `forget` takes it out.
+                _ => {}
+            },
+            Event::CheckFinished { task, .. } => self.update(*task, |running| running.checks += 1),
+            Event::SeatRequested { task, seat, .. } if seat.attempt_try == 1 => {
+                self.update(*task, |running| {
+                    if seat.seat == 0 {
+                        running.scored = 0;
+                    }
+                    running.seats = seat.seat + 1;
+                });
+            }
+            Event::SeatReplied { task, result, .. } if !matches!(result, SeatResult::Unparsed { .. }) => {
+                self.update(*task, |running| running.scored += 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Drops what an event ended, once its line is made.
+    pub fn forget(&mut self, event: &Event) {
+        if let Event::Transition { task, to, .. } = event
+            && matches!(
+                to,
+                Status::Pending | Status::AwaitingApproval | Status::Done | Status::Failed
+            )
+        {
+            self.running.remove(task);
+        }
+    }
+
+    /// Time passes without an event.
+    pub fn tick(&mut self, at: Timestamp) {
+        self.now = at;
+    }
+
+    /// How long the session takes so far.
+    pub fn elapsed(&self) -> Millis {
+        self.started
+            .map_or(Millis::default(), |started| self.now.since(started))
+    }
+
+    /// How far into the session a moment was.
+    pub fn offset(&self, at: Timestamp) -> Millis {
+        self.started
+            .map_or(Millis::default(), |started| at.since(started))
+    }
+
+    /// How long a task has held its slot.
+    pub fn since(&self, running: &Running) -> Millis {
+        self.now.since(running.since)
+    }
+
+    /// The row of a task that holds a slot.
+    pub fn get(&self, task: TaskId) -> Option<&Running> {
+        self.running.get(&task)
+    }
+
+    /// What runs, in file order.
+    pub fn running(&self) -> impl ExactSizeIterator<Item = (TaskId, &Running)> {
+        self.running.iter().map(|(id, running)| (*id, running))
+    }
+
+    fn update(&mut self, task: TaskId, change: impl FnOnce(&mut Running)) {
+        if let Some(running) = self.running.get_mut(&task) {
+            change(running);
+        }
+    }
+}
+
+impl Running {
+    fn at(since: Timestamp) -> Self {
+        Self {
+            since,
+            seats: 0,
+            scored: 0,
+            checks: 0,
+        }
+    }
+}
+
+/// What a running task does, in a few words: `working`, `attempt 2`, `checks 1/3`, `judges 2/3`.
+pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
+    let task = state.task(id);
+    match task.status {
+        Status::Assigned => "starting".to_owned(),
+        Status::InProgress if task.attempt > 1 => format!("attempt {}", task.attempt),
+        Status::InProgress => "working".to_owned(),
+        _ if running.seats > 0 => format!("judges {}/{}", running.scored, running.seats),
+        _ => {
+            let expectations = state.plan.task(id).expectations.as_deref();
+            let checks = expectations.map_or(0, |e| e.checks.len());
+            format!("checks {}/{checks}", running.checks)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Lines appended to an output that is no terminal, or should not be treated as one.
+
+use std::io::Write;
+
+use crate::domain::{Millis, Timestamp};
+use crate::engine::{Event, State};
+use crate::report::style::Screen;
+
+use super::Observer;
+use super::line::{Line, Lines};
+
+/// How often what still runs is named.
+const HEARTBEAT: Millis = Millis::from_secs(60);
+
+/// `--progress plain`: one line per change, and every minute what still runs.
+#[derive(Debug)]
+pub struct Plain<W> {
+    out: W,
+    screen: Screen,
+    lines: Lines,
+    said: Timestamp,
+}
+
+impl<W: Write> Plain<W> {
+    /// Writes to `out`, each record at once. That nobody reads it any more is no error.
+    pub fn new(out: W, screen: Screen) -> Self {
+        Self {
+            out,
+            lines: Lines::new(&screen),
+            screen,
+            said: Timestamp::default(),
+        }
+    }
+
+    fn write(&mut self, lines: &[Line]) {
+        write_lines(&mut self.out, lines, &self.screen);
+    }
+}
+
+impl<W: Write> Observer for Plain<W> {
+    fn on_start(&mut self, _: &State) {}
+
+    fn on_events(&mut self, state: &State, _: u64, at: Timestamp, events: &[Event]) {
+        let lines = self.lines.of_record(state, at, events);
+        if events
+            .iter()
+            .any(|event| matches!(event, Event::RunStarted(_) | Event::RunResumed { .. }))
+        {
+            self.said = at;
+        }
+        self.write(&lines);
+    }
+
+    fn on_heartbeat(&mut self, state: &State, at: Timestamp) {
+        // The caller's minutes may be shorter than ours; a log does not want more than one of these a minute.
+        if at.since(self.said) < HEARTBEAT {
+            return;
+        }
+        self.said = at;
+        let line = self.lines.heartbeat(state, at);
+        self.write(line.as_slice());
+    }
+
+    fn on_end(&mut self, _: &State) {}
+}
+
+/// `-q`: failures only.
+#[derive(Debug)]
+pub struct Quiet<W> {
+    out: W,
+    screen: Screen,
+    lines: Lines,
+}
+
+impl<W: Write> Quiet<W> {
+    /// Writes to `out`. That nobody reads it any more is no error.
+    pub fn new(out: W, screen: Screen) -> Self {
+        Self {
+            out,
+            lines: Lines::new(&screen),
+            screen,
+        }
+    }
+}
+
+impl<W: Write> Observer for Quiet<W> {
+    fn on_start(&mut self, _: &State) {}
+
+    fn on_events(&mut self, state: &State, _: u64, at: Timestamp, events: &[Event]) {
+        let mut lines = self.lines.of_record(state, at, events);
+        lines.retain(|line| line.is_failure);
+        write_lines(&mut self.out, &lines, &self.screen);
+    }
+
+    fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
+
+    fn on_end(&mut self, _: &State) {}
+}
+
+/// Writes lines in one go. A reader that went away does not stop the work, so errors are not looked at.
+fn write_lines(out: &mut impl Write, lines: &[Line], screen: &Screen) {
+    if lines.is_empty() {
+        return;
+    }
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&line.render(screen));
+        text.push('\n');
+    }
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,260 @@
+//! Every kind of progress, on every screen.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use indicatif::{ProgressDrawTarget, TermLike};
+
+use super::bar::shown::bottom;
+use super::*;
+use crate::engine::StopCause;
+use crate::report::style::{Screen, Style};
+use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful};
+
+fn watch(mission: Mission, observer: &mut dyn Observer, play: impl FnOnce(&mut Scene<'_>)) {
+    let mut scene = Scene::watched(mission, vec![observer]);
+    play(&mut scene);
+    scene.end();
+}
+
+fn plain(mission: Mission, screen: Screen, play: impl FnOnce(&mut Scene<'_>)) -> String {
+    let mut out = Vec::new();
+    watch(mission, &mut Plain::new(&mut out, screen), play);
+    String::from_utf8(out).unwrap()
+}
+
+/// The last line that was said.
+fn last(mission: Mission, play: impl FnOnce(&mut Scene<'_>)) -> String {
+    let text = plain(mission, Screen::default(), play);
+    text.lines().last().unwrap_or_default().trim().to_owned()
+}
+
+#[test]
+fn an_eventful_run_line_by_line() {
+    for (name, screen) in SCREENS {
+        let text = plain(eventful(), screen, play_eventful);
+        assert_fits(text.trim_end_matches('\n'), &screen);
+        insta::assert_snapshot!(format!("plain_{name}"), text);
+    }
+}
+
+#[test]
+fn quiet_shows_failures_only() {
+    let mut out = Vec::new();
+    watch(
+        eventful(),
+        &mut Quiet::new(&mut out, Screen::default()),
+        play_eventful,
+    );
+    insta::assert_snapshot!(String::from_utf8(out).unwrap());
+}
+
+#[test]
+fn silence_is_silent() {
+    watch(eventful(), &mut Silent, play_eventful);
+}
+
+#[test]
+fn what_stops_a_run_is_said() {
+    let mission = || Mission::new("m").task("a", &[]);
+    assert_eq!(
+        last(mission(), |scene| {
+            scene
+                .after(12)
+                .input(&crate::engine::Input::Stop(StopCause::Interrupted));
+        }),
+        "STOP [  12.0s] m  interrupted: what runs is ended, nothing new starts"
+    );
+    assert_eq!(
+        last(mission(), |scene| {
+            scene.after(12).stopped(StopCause::TimeLimit);
+        }),
+        "LOST [  12.0s] a  its turn was interrupted"
+    );
+}
+
+#[test]
+fn rework_says_why() {
+    let preflight = Mission::new("m").task("a", &[]).target("out.txt");
+    assert_eq!(
+        plain(preflight, Screen::default(), |scene| {
+            scene.works(0).scanned(0, "out.txt", None);
+        })
+        .lines()
+        .rev()
+        .nth(1)
+        .map(str::trim),
+        Some("REWORK [   0.0s] a  attempt 2  artifact 20: target file out.txt does not exist")
+    );
+    let crash = Mission::new("m").task("a", &[]);
+    let lines = plain(crash, Screen::default(), |scene| {
+        scene.fails(0, crate::domain::FailureClass::Unknown, "exit status 3");
+    });
+    assert!(
+        lines.contains("RETRY [   0.0s] a  attempt 2  outcome: exit status 3\n"),
+        "{lines}"
+    );
+}
+
+#[test]
+fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
+    let mission = || {
+        let mission = (0..5).fold(Mission::new("m"), |mission, n| {
+            mission.task(&format!("task {n}"), &[])
+        });
+        mission.gate("g", &[0, 1, 2, 3, 4], &[], None)
+    };
+    let beats = |play: fn(&mut Scene<'_>)| {
+        plain(mission(), Screen::default(), play)
+            .matches("RUNNING")
+            .count()
+    };
+    assert_eq!(beats(|scene| scene.after(59).heartbeat()), 0);
+    assert_eq!(
+        beats(|scene| {
+            scene.after(60).heartbeat();
+            scene.after(30).heartbeat();
+            scene.after(30).heartbeat();
+        }),
+        2
+    );
+    assert_eq!(
+        last(mission(), |scene| scene.after(61).heartbeat()),
+        "RUNNING [  61.0s] 4 tasks  task 0 (working, 61.0s), task 1 (working, 61.0s), task 2 (working, 61.0s), 1 more"
+    );
+    assert_eq!(
+        last(Mission::new("m").task("a", &[]).unreviewed(), |scene| {
+            scene.works(0).after(100).heartbeat();
+        }),
+        "DONE [   0.0s] a  unreviewed  in 0.0s"
+    );
+}
+
+/// A reader that went away.
+struct Closed;
+
+impl io::Write for Closed {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+#[test]
+fn a_broken_pipe_is_silent() {
+    watch(
+        eventful(),
+        &mut Plain::new(Closed, Screen::default()),
+        play_eventful,
+    );
+}
+
+/// A terminal that remembers what was written to it, without cursor movement.
+#[derive(Debug, Clone, Default)]
+struct Paper(Arc<Mutex<String>>);
+
+impl TermLike for Paper {
+    fn width(&self) -> u16 {
+        80
+    }
+
+    fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.write_str(text)?;
+        self.write_str("\n")
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.0.lock().unwrap().push_str(text);
+        Ok(())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn terminal(unicode: bool) -> Screen {
+    Screen {
+        width: Some(80),
+        style: Style {
+            color: false,
+            unicode,
+        },
+    }
+}
+
+#[test]
+fn the_bar_scrolls_the_lines_of_plain_progress() {
+    let paper = Paper::default();
+    let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
+    watch(eventful(), &mut Bar::on(target, terminal(true)), play_eventful);
+    let seen = paper.0.lock().unwrap().clone();
+    let expected = plain(eventful(), terminal(true), play_eventful);
+    // What still runs is on the screen anyway, so no heartbeat scrolls by.
+    for line in expected.lines().filter(|line| !line.contains("RUNNING")) {
+        assert!(seen.contains(line.trim_end()), "{line}");
+    }
+    assert!(
+        seen.contains("4/8 done · 2 failed · 2 rework · 1 waiting · 00:0"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn the_bottom_shows_what_runs_and_the_sums() {
+    for (name, screen) in SCREENS {
+        let mut bar = Bar::on(ProgressDrawTarget::hidden(), screen);
+        let mut scene = Scene::start(eventful());
+        scene.after(3).works(2);
+        scene.evaluated(2, 40, "the examples do not run");
+        scene.after(61).works(0);
+        scene.scored(0, 0, 4, 4);
+        bar.on_start(&scene.state);
+        for record in &scene.records {
+            bar.on_events(&scene.state, record.seq, record.at, &record.events);
+        }
+        let text = bottom(&bar, &scene.state);
+        assert_fits(&text, &screen);
+        insta::assert_snapshot!(format!("bottom_{name}"), text);
+    }
+}
+
+#[test]
+fn at_most_eight_rows_are_shown_and_the_rest_is_counted() {
+    let mut mission = (0..20).fold(Mission::new("m"), |mission, n| {
+        mission.task(&format!("task {n}"), &[])
+    });
+    mission.plan.rules.concurrency = 11;
+    let mut bar = Bar::on(ProgressDrawTarget::hidden(), terminal(false));
+    let scene = Scene::start(mission);
+    bar.on_start(&scene.state);
+    for record in &scene.records {
+        bar.on_events(&scene.state, record.seq, record.at, &record.events);
+    }
+    let text = bottom(&bar, &scene.state);
+    assert_eq!(text.lines().count(), 9);
+    assert_eq!(text.lines().last(), Some("0/20 done | 11 running"));
+}
