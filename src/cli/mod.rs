@@ -18,7 +18,6 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use args::{Arguments, Subcommand};
-use failure::Failure;
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
 #[must_use]

@@ -33,7 +33,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
             run.id()
         ));
         let view = view.into_view(&recovered.state);
-        screen.report(run.id(), &recovered.state, &view);
+        screen.report(&recovered.state, &view);
         return Ok(crate::engine::outcome(&recovered.state).class.exit_code());
     }
     refuse_changed_mission(&run, &recovered)?;
@@ -55,7 +55,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     };
     let watchers = screen.watch(&arguments.flags, view);
     let ending = drive(&run, state, journal, keeper, programs, watchers.observers, input)?;
-    screen.finish(&run, ending, watchers.view)
+    Ok(screen.finish(ending, watchers.view))
 }
 
 /// A mission that was edited since the run started is another mission.

@@ -64,7 +64,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let watchers = screen.watch(&arguments.flags.session, LiveView::default());
     let first = Input::Start(Box::new(started));
     let ending = drive(&run, state, journal, keeper, programs, watchers.observers, first)?;
-    screen.finish(&run, ending, watchers.view)
+    Ok(screen.finish(ending, watchers.view))
 }
 
 /// Loads a mission for a run: what is not built yet is an error here.

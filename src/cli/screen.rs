@@ -6,17 +6,18 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use crate::domain::{RunId, Timestamp};
-use crate::engine::{Event, State};
+use crate::domain::Timestamp;
+use crate::engine::{Event, State, outcome};
 use crate::mission;
 use crate::report::json::{Standing, write_run};
+use crate::report::progress;
 use crate::report::style::{self, ColorChoice, Style};
+use crate::report::summary;
 use crate::report::view::RunView;
 use crate::runtime::{Ending, Observer};
-use crate::store::{Record, RunFolder};
+use crate::store::Record;
 
 use super::args::{Format, Output, Progress, SessionFlags, When};
-use super::failure::Failure;
 
 /// The two streams of this process and how to write to them.
 pub struct Screen {
@@ -66,9 +67,7 @@ pub struct Watchers {
 
 impl Screen {
     pub fn new(output: &Output) -> Self {
-        Self {
-            output: output.clone(),
-        }
+        Self { output: output.clone() }
     }
 
     pub fn output(&self) -> &Output {
@@ -88,10 +87,7 @@ impl Screen {
     /// How diagnostics on stderr are drawn.
     pub fn diagnostics(&self) -> mission::Style {
         let style = self.style(io::stderr().is_terminal());
-        mission::Style {
-            color: style.color,
-            ascii: !style.unicode,
-        }
+        mission::Style { color: style.color, ascii: !style.unicode }
     }
 
     /// Writes to stderr. Whoever read it may be gone: that is silent.
@@ -109,10 +105,7 @@ impl Screen {
     pub fn document(&self, document: &impl Serialize) {
         let mut out = io::stdout().lock();
         let written = serde_json::to_writer_pretty(&mut out, document);
-        let _ = written
-            .map_err(io::Error::from)
-            .and_then(|()| out.write_all(b"\n"))
-            .and_then(|()| out.flush());
+        let _ = written.map_err(io::Error::from).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
     }
 
     /// The terminal behind stdout, for text that people read.
@@ -122,10 +115,7 @@ impl Screen {
 
     fn screen(&self, terminal: bool) -> style::Screen {
         let width = terminal.then(|| comfy_table::Table::new().width().map_or(80, usize::from));
-        style::Screen {
-            width,
-            style: self.style(terminal),
-        }
+        style::Screen { width, style: self.style(terminal) }
     }
 
     fn style(&self, terminal: bool) -> Style {
@@ -149,31 +139,31 @@ impl Screen {
             Progress::Auto => Progress::Plain,
             chosen => chosen,
         };
-        let _ = (progress, screen);
+        match progress {
+            Progress::None => {}
+            _ if self.output.quiet => observers.push(Box::new(progress::Quiet::new(io::stderr(), screen))),
+            Progress::Bar => observers.push(Box::new(progress::Bar::stderr(screen))),
+            Progress::Auto | Progress::Plain => observers.push(Box::new(progress::Plain::new(io::stderr(), screen))),
+        }
         Watchers { observers, view }
     }
 
     /// Reports the end of a session and returns its exit code.
-    pub fn finish(
-        &self,
-        run: &RunFolder,
-        ending: Ending,
-        view: Rc<RefCell<LiveView>>,
-    ) -> Result<u8, Failure> {
+    pub fn finish(&self, ending: Ending, view: Rc<RefCell<LiveView>>) -> u8 {
         let view = view.take().into_view(&ending.state);
         let code = ending.ended.outcome.exit_code();
-        self.report(run.id(), &ending.state, &view);
-        Ok(code)
+        self.report(&ending.state, &view);
+        code
     }
 
     /// Prints what a run is now: the final block, or the document.
-    pub fn report(&self, id: &RunId, state: &State, view: &RunView) {
+    pub fn report(&self, state: &State, view: &RunView) {
         if self.is_json() {
             let standing = Standing::of(state, false);
             // Whoever read us may be gone: that is silent.
             let _ = write_run(io::stdout().lock(), state, view, standing);
         } else {
-            self.result(&format!("run {id} {:?} exit {:?}\n", state.counts, view.outcome));
+            self.result(&summary::summary(state, view, &outcome(state), &self.out()));
         }
     }
 }

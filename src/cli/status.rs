@@ -4,6 +4,7 @@ use std::io;
 
 use crate::engine::outcome;
 use crate::report::json::{Standing, write_run};
+use crate::report::status as table;
 use crate::runtime::Recovered;
 use crate::store::{Lock, RunFolder, StateFolder};
 
@@ -23,13 +24,9 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
         // Whoever read us may be gone: that is silent.
         let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
     } else {
-        screen.result(&format!("{standing:?} {:?}\n", recovered.state.counts));
+        screen.result(&table::status(&recovered.state, &view, standing, &screen.out()));
     }
-    Ok(if arguments.exit_code {
-        exit_code(&recovered)
-    } else {
-        0
-    })
+    Ok(if arguments.exit_code { exit_code(&recovered) } else { 0 })
 }
 
 /// The run's own code. A run without an end has none yet: it is resumable, and never a success.

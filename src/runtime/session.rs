@@ -118,11 +118,11 @@ impl Session {
             pending_effects(&self.state)
         };
 
-        self.world.open()?;
-        self.turn(vec![first], recovered)?;
         for observer in &mut self.observers {
             observer.on_start(&self.state);
         }
+        self.world.open()?;
+        self.turn(vec![first], recovered)?;
         let limit = self
             .state
             .options

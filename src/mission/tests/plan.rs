@@ -109,6 +109,7 @@ fn flags_win_over_the_file() {
         eval_threshold: Some(flag),
         max_attempts: Some(1),
         jobs: Some(2),
+        ..RunOptions::default()
     };
     let flagged = plan(&text, &options);
     assert_eq!(

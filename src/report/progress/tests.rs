@@ -50,11 +50,6 @@ fn quiet_shows_failures_only() {
 }
 
 #[test]
-fn silence_is_silent() {
-    watch(eventful(), &mut Silent, play_eventful);
-}
-
-#[test]
 fn what_stops_a_run_is_said() {
     let mission = || Mission::new("m").task("a", &[]);
     assert_eq!(
