@@ -206,7 +206,6 @@ mod tests {
             "printf %s \"{task}\"",
             "printf %s '{task}'",
             "x=\\\"; printf %s {task}",
-            "printf '%s' \"$(printf %s {task})\"",
         ] {
             let program = Program::resolve(&CommandLine::Shell(script.to_owned()), Path::new("/")).unwrap();
             let argv = program.argv(&placeholders());

@@ -67,7 +67,9 @@ pub struct Watchers {
 
 impl Screen {
     pub fn new(output: &Output) -> Self {
-        Self { output: output.clone() }
+        Self {
+            output: output.clone(),
+        }
     }
 
     pub fn output(&self) -> &Output {
@@ -87,7 +89,10 @@ impl Screen {
     /// How diagnostics on stderr are drawn.
     pub fn diagnostics(&self) -> mission::Style {
         let style = self.style(io::stderr().is_terminal());
-        mission::Style { color: style.color, ascii: !style.unicode }
+        mission::Style {
+            color: style.color,
+            ascii: !style.unicode,
+        }
     }
 
     /// Writes to stderr. Whoever read it may be gone: that is silent.
@@ -105,7 +110,10 @@ impl Screen {
     pub fn document(&self, document: &impl Serialize) {
         let mut out = io::stdout().lock();
         let written = serde_json::to_writer_pretty(&mut out, document);
-        let _ = written.map_err(io::Error::from).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+        let _ = written
+            .map_err(io::Error::from)
+            .and_then(|()| out.write_all(b"\n"))
+            .and_then(|()| out.flush());
     }
 
     /// The terminal behind stdout, for text that people read.
@@ -115,7 +123,10 @@ impl Screen {
 
     fn screen(&self, terminal: bool) -> style::Screen {
         let width = terminal.then(|| comfy_table::Table::new().width().map_or(80, usize::from));
-        style::Screen { width, style: self.style(terminal) }
+        style::Screen {
+            width,
+            style: self.style(terminal),
+        }
     }
 
     fn style(&self, terminal: bool) -> Style {
@@ -143,7 +154,9 @@ impl Screen {
             Progress::None => {}
             _ if self.output.quiet => observers.push(Box::new(progress::Quiet::new(io::stderr(), screen))),
             Progress::Bar => observers.push(Box::new(progress::Bar::stderr(screen))),
-            Progress::Auto | Progress::Plain => observers.push(Box::new(progress::Plain::new(io::stderr(), screen))),
+            Progress::Auto | Progress::Plain => {
+                observers.push(Box::new(progress::Plain::new(io::stderr(), screen)))
+            }
         }
         Watchers { observers, view }
     }

@@ -26,7 +26,11 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     } else {
         screen.result(&table::status(&recovered.state, &view, standing, &screen.out()));
     }
-    Ok(if arguments.exit_code { exit_code(&recovered) } else { 0 })
+    Ok(if arguments.exit_code {
+        exit_code(&recovered)
+    } else {
+        0
+    })
 }
 
 /// The run's own code. A run without an end has none yet: it is resumable, and never a success.

@@ -41,9 +41,13 @@ pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinish
             Some(active) => active,
             None => continue,
         };
-        let titles = titles.get_or_insert_with(|| plan.tasks.iter().map(|task| task.title.as_ref()).collect());
+        let titles =
+            titles.get_or_insert_with(|| plan.tasks.iter().map(|task| task.title.as_ref()).collect());
         let title = active.into_iter().find(|title| titles.contains(title.as_str()));
-        found.extend(title.map(|title| Unfinished { run: run.clone(), title }));
+        found.extend(title.map(|title| Unfinished {
+            run: run.clone(),
+            title,
+        }));
     }
     Ok(found)
 }
@@ -52,8 +56,13 @@ pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinish
 /// journal spares the folding.
 fn active_titles(run: &RunFolder) -> Result<Option<Vec<String>>, RecoverError> {
     if let Some(snapshot) = Snapshot::read(run) {
-        let active = snapshot.rows.into_iter().filter(|(_, status, ..)| !status.is_terminal());
-        return Ok(snapshot.unfinished.then(|| active.map(|(title, ..)| title).collect()));
+        let active = snapshot
+            .rows
+            .into_iter()
+            .filter(|(_, status, ..)| !status.is_terminal());
+        return Ok(snapshot
+            .unfinished
+            .then(|| active.map(|(title, ..)| title).collect()));
     }
     let state = match recover(run, |_, _| {}) {
         Ok(recovered) => recovered.state,
@@ -61,6 +70,13 @@ fn active_titles(run: &RunFolder) -> Result<Option<Vec<String>>, RecoverError> {
         Err(RecoverError::NeverStarted { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let open = state.plan.tasks.iter().zip(&state.tasks).filter(|(_, task)| !task.status.is_terminal());
-    Ok(state.is_unfinished().then(|| open.map(|(plan, _)| plan.title.to_string()).collect()))
+    let open = state
+        .plan
+        .tasks
+        .iter()
+        .zip(&state.tasks)
+        .filter(|(_, task)| !task.status.is_terminal());
+    Ok(state
+        .is_unfinished()
+        .then(|| open.map(|(plan, _)| plan.title.to_string()).collect()))
 }

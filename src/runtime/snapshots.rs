@@ -18,7 +18,11 @@ pub(super) struct Snapshots {
 
 impl Snapshots {
     pub fn new(run: RunFolder, offset: u64) -> Self {
-        Self { run, written_at: offset, size: 0 }
+        Self {
+            run,
+            written_at: offset,
+            size: 0,
+        }
     }
 
     /// Writes one if the journal's tail has outgrown the last.

@@ -108,7 +108,11 @@ impl<F: LogFile> Journal<F> {
     /// How far it goes: what was written, and the number that the next event gets.
     #[must_use]
     pub fn end(&self) -> JournalEnd {
-        JournalEnd { seq: self.next_seq, offset: self.offset, checksum: self.checksum.clone().finalize() }
+        JournalEnd {
+            seq: self.next_seq,
+            offset: self.offset,
+            checksum: self.checksum.clone().finalize(),
+        }
     }
 
     /// The number that the next event gets.
@@ -208,7 +212,10 @@ impl Reader {
     pub fn open_at(path: &Path, end: JournalEnd) -> Result<Self, DamagedJournal> {
         let mut reader = Self::open(path)?;
         let sought = reader.input.seek(io::SeekFrom::Start(end.offset));
-        sought.map_err(|source| DamagedJournal::Io { path: path.to_owned(), source })?;
+        sought.map_err(|source| DamagedJournal::Io {
+            path: path.to_owned(),
+            source,
+        })?;
         reader.offset = end.offset;
         reader.next_seq = end.seq;
         reader.checksum = crc32fast::Hasher::new_with_initial_len(end.checksum, end.offset);
@@ -254,7 +261,11 @@ impl<R: BufRead> Reader<R> {
     /// The end of the last good record, and the number that the next event gets.
     #[must_use]
     pub fn end(&self) -> JournalEnd {
-        JournalEnd { seq: self.next_seq, offset: self.offset, checksum: self.checksum.clone().finalize() }
+        JournalEnd {
+            seq: self.next_seq,
+            offset: self.offset,
+            checksum: self.checksum.clone().finalize(),
+        }
     }
 
     /// Length of the torn tail that was found, if any.

@@ -30,7 +30,11 @@ pub struct JournalEnd {
 
 impl JournalEnd {
     /// The end of an empty journal.
-    pub const START: Self = Self { seq: 1, offset: 0, checksum: 0 };
+    pub const START: Self = Self {
+        seq: 1,
+        offset: 0,
+        checksum: 0,
+    };
 }
 
 /// A run in short.
@@ -72,7 +76,15 @@ impl Snapshot {
             unfinished: state.is_unfinished(),
             counts: state.counts,
             rows: rows
-                .map(|(plan, task)| (plan.title.to_string(), task.status, task.flag, task.points, task.attempt))
+                .map(|(plan, task)| {
+                    (
+                        plan.title.to_string(),
+                        task.status,
+                        task.flag,
+                        task.points,
+                        task.attempt,
+                    )
+                })
                 .collect(),
         }
     }

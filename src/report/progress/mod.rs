@@ -14,8 +14,8 @@ mod line;
 mod live;
 mod plain;
 
-pub use bar::Bar;
 pub use crate::runtime::Observer;
+pub use bar::Bar;
 pub use plain::{Plain, Quiet};
 
 #[cfg(test)]
