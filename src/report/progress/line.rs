@@ -1,7 +1,6 @@
 //! The line that an event is worth, if any. One computation for every kind of progress, so that none shows what the
 //! other hides.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::domain::{
@@ -12,7 +11,7 @@ use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State};
 use crate::report::events::stop_cause;
 use crate::report::ids::ApprovalId;
 use crate::report::style::{Role, Screen, Symbols};
-use crate::report::text::{against_bar, count, fit, sanitize, seconds, width};
+use crate::report::text::{against_bar, count, sanitize, seconds, width};
 
 use super::live::Live;
 
@@ -54,8 +53,7 @@ impl Line {
         let time = format!("[{:>7}]", seconds(self.elapsed));
         let used = width(&verb) + 1 + width(&time) + 1;
         let gap = if self.detail.is_empty() { "" } else { "  " };
-        let subject = self.fit_subject(screen, used, gap);
-        let detail = screen.fit(&self.detail, used + width(&subject) + gap.len());
+        let (subject, detail) = screen.fit_both(&self.subject, gap, &self.detail, used);
         let line = format!(
             "{} {} {}{gap}{detail}",
             style.paint(self.role, verb),
@@ -63,17 +61,6 @@ impl Line {
             style.paint(Role::Strong, subject),
         );
         line.trim_end().to_owned()
-    }
-
-    /// Where not everything fits, a long title makes room for what is said of it, down to half of the line.
-    fn fit_subject(&self, screen: &Screen, used: usize, gap: &str) -> Cow<'_, str> {
-        let Some(columns) = screen.width else {
-            return Cow::Borrowed(&self.subject);
-        };
-        let room = columns.saturating_sub(used);
-        let beside_detail = room.saturating_sub(gap.len() + width(&self.detail));
-        let kept = beside_detail.max(room / 2);
-        fit(&self.subject, kept, screen.style.symbols().ellipsis)
     }
 }
 
@@ -103,7 +90,7 @@ impl Lines {
             if let Event::RunStarted(started) = event {
                 self.run_id = Some(started.run_id.clone());
             }
-            self.live.observe(at, event);
+            self.live.observe(state, at, event);
             if let Some(mut line) = self.of_event(state, event) {
                 line.elapsed = self.live.elapsed();
                 lines.push(line);

@@ -130,6 +130,42 @@ fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
     );
 }
 
+#[test]
+fn what_an_earlier_session_left_under_way_is_named_too() {
+    let mut scene = Scene::start(
+        Mission::new("m")
+            .task("judged", &[])
+            .panel()
+            .task("worked on", &[]),
+    );
+    scene
+        .works(0)
+        .scored(0, 0, 4, 4)
+        .spawned(1)
+        .stopped(StopCause::Interrupted);
+    scene.after(3600).input(&crate::engine::Input::Resume {
+        options: Box::default(),
+        keeper: crate::engine::KeeperRef::default(),
+    });
+    let mut out = Vec::new();
+    let mut progress = Plain::new(&mut out, Screen::default());
+    let resumed = scene.records.last().unwrap();
+    progress.on_events(&scene.state, resumed.seq, resumed.at, &resumed.events);
+    scene.after(60);
+    progress.on_heartbeat(&scene.state, scene.now);
+    assert_eq!(
+        String::from_utf8(out)
+            .unwrap()
+            .lines()
+            .map(str::trim)
+            .collect::<Vec<_>>(),
+        [
+            "RESUME [   0.0s] m  0 of 2 tasks finished before",
+            "RUNNING [  60.0s] 2 tasks  judged (judges 1/2, 60.0s), worked on (working, 60.0s)",
+        ]
+    );
+}
+
 /// A reader that went away.
 struct Closed;
 
