@@ -10,7 +10,7 @@ use crate::engine::{self, SeatState, State, TaskState};
 
 use super::json::{Standing, blocked_by, gate_state};
 use super::style::{Role, Screen};
-use super::summary::{approvals, failure_words, outcome_words, task_counts};
+use super::summary::{NOT_REVIEWED, approvals, failure_words, outcome_words, task_counts};
 use super::text::{against_bar, fit, sanitize};
 use super::view::RunView;
 
@@ -68,6 +68,9 @@ impl Page<'_> {
         let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
         let head = format!("{run}{name}, {}", standing.as_str());
         self.line(Some(Role::Strong), &head);
+        if !self.state.plan.rules.evaluate {
+            self.line(Some(Role::Warn), NOT_REVIEWED);
+        }
         self.line(None, &format!("tasks: {}", task_counts(self.state)));
     }
 
@@ -274,6 +277,23 @@ mod tests {
         scene.works(2).evaluated(2, 40, "no");
         let text = status(&scene.state, &scene.view, Standing::Running, &Screen::default());
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_run_without_reviews_says_so_here_too() {
+        let mut mission = Mission::new("m").task("a", &[]);
+        mission.plan.rules.evaluate = false;
+        let mut scene = Scene::start(mission);
+        scene.works(0);
+        let text = status(&scene.state, &scene.view, Standing::Ended, &Screen::default());
+        insta::assert_snapshot!(text, @r"
+        run 20261121-215900-ab12: m, ended
+        NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came
+        tasks: 1 of 1 done
+         TASK  AGENT   STATUS  FLAG        SCORE  TRIES  NOTE
+         a     worker  done    unreviewed  -          1
+        outcome: exit 0 (ok)
+        ");
     }
 
     #[test]

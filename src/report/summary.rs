@@ -17,6 +17,10 @@ use super::view::{FailureView, RunView, UsageView};
 /// Rows of a list; more are counted.
 const ROWS: usize = 10;
 
+/// The banner of a run without reviews.
+pub(super) const NOT_REVIEWED: &str =
+    "NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came";
+
 /// Before the rows of a list.
 const INDENT: &str = "  ";
 
@@ -87,8 +91,7 @@ fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
     page.text.push('\n');
     page.line(Some(Role::Strong), &text);
     if !state.plan.rules.evaluate {
-        let banner = "NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came";
-        page.line(Some(Role::Warn), banner);
+        page.line(Some(Role::Warn), NOT_REVIEWED);
     }
 }
 
@@ -117,7 +120,7 @@ fn tallies(page: &mut Page<'_>, state: &State) {
     }
 }
 
-/// `4 of 8 done, 2 failed, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
+/// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
 pub(super) fn task_counts(state: &State) -> String {
     let counts = &state.counts;
     let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
@@ -125,7 +128,7 @@ pub(super) fn task_counts(state: &State) -> String {
     let mut text = format!("{} of {} done", counts.done, state.tasks.len());
     for (number, what) in [
         (counts.failed as usize, "failed"),
-        (counts.running as usize, "running"),
+        (counts.running as usize, "under way"),
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
