@@ -3,92 +3,221 @@
 use std::fmt::Write as _;
 
 use comfy_table::presets::{ASCII_BORDERS_ONLY_CONDENSED, NOTHING, UTF8_BORDERS_ONLY};
-use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table};
 
 use crate::domain::{GateId, Phase, Points, QualityFlag, Status, TaskId};
 use crate::engine::{self, SeatState, State, TaskState};
 
 use super::json::{Standing, blocked_by, gate_state};
 use super::style::{Role, Screen};
-use super::summary::{approvals, task_counts};
-use super::text::{against_bar, sanitize};
+use super::summary::{NOT_REVIEWED, approvals, failure_words, outcome_words, task_counts};
+use super::text::{against_bar, fit, sanitize};
 use super::view::RunView;
 
 /// Rows that a person can still read; what is done and clean gives way first.
 const ROWS: usize = 200;
 
-/// The columns whose words must stay in one piece.
-const NEVER_WRAPPED: [usize; 4] = [2, 3, 4, 5];
+/// With fewer columns, flags go below the status and notes below the table.
+const WIDE: usize = 112;
+
+/// Columns of an agent's name, and lines of a task's row, on a terminal.
+const AGENT_WIDTH: usize = 16;
+const ROW_HEIGHT: usize = 3;
 
 /// The page, with a line feed at its end.
 #[must_use]
 pub fn status(state: &State, view: &RunView, standing: Standing, screen: &Screen) -> String {
-    let style = screen.style;
-    let mut text = String::new();
-    let name = sanitize(&state.plan.name);
-    let run = view
-        .run_id
-        .as_ref()
-        .map(|run| format!("run {run}: "))
-        .unwrap_or_default();
-    let head = format!("{run}{name}, {}, {}", standing.as_str(), task_counts(state));
-    put(&mut text, screen, Some(Role::Strong), &head);
-
-    let shown = rows(state);
-    for line in table(state, view, &shown, screen).lines() {
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    if shown.len() < state.tasks.len() {
-        let more = format!("and {} more, all in --json", state.tasks.len() - shown.len());
-        put(&mut text, screen, Some(Role::Dim), &more);
-    }
-    for (index, gate) in state.gates.iter().enumerate() {
-        let name = sanitize(&state.plan.gate(GateId::from_index(index)).name).into_owned();
-        let (stands, result) = (gate_state(gate), gate.result.as_ref());
-        let mut line = format!("gate {name}: {stands}");
-        if let Some(avg) = result.and_then(|result| result.avg) {
-            let _ = write!(line, ", average {avg}");
-        }
-        if let Some(reason) = result.and_then(|result| result.reason.as_deref()) {
-            let _ = write!(line, ", {}", sanitize(reason));
-        }
-        put(
-            &mut text,
-            screen,
-            (stands == "failed").then_some(Role::Bad),
-            &line,
-        );
-    }
-    for line in approvals(state, view, ROWS) {
-        put(&mut text, screen, Some(Role::Warn), &format!("waiting {line}"));
-    }
-    let outcome = match &view.outcome {
-        Some(outcome) => {
-            let names: Vec<_> = outcome.conditions.iter().map(|class| class.as_str()).collect();
-            let class = outcome.class;
-            format!(
-                "outcome {} (exit {}): {}",
-                class.as_str(),
-                class.exit_code(),
-                names.join(", ")
-            )
-        }
-        None => format!("outcome {}", style.symbols().nothing),
+    let mut page = Page {
+        state,
+        view,
+        screen,
+        text: String::new(),
     };
-    put(&mut text, screen, None, &outcome);
-    text
+    page.head(standing);
+    page.tasks();
+    page.gates();
+    for line in approvals(state, view, ROWS) {
+        page.line(Some(Role::Warn), &format!("waiting {line}"));
+    }
+    // Not cut: it is what scripts and people look for.
+    let outcome = view.outcome.as_ref().map(outcome_words);
+    let nothing = screen.style.symbols().nothing;
+    let _ = writeln!(page.text, "outcome: {}", outcome.as_deref().unwrap_or(nothing));
+    page.text
 }
 
-fn put(text: &mut String, screen: &Screen, role: Option<Role>, line: &str) {
-    let line = screen.fit(line, 0);
-    let _ = match role {
-        Some(role) => writeln!(text, "{}", screen.style.paint(role, line)),
-        None => writeln!(text, "{line}"),
-    };
+struct Page<'a> {
+    state: &'a State,
+    view: &'a RunView,
+    screen: &'a Screen,
+    text: String,
+}
+
+impl Page<'_> {
+    fn line(&mut self, role: Option<Role>, line: &str) {
+        let line = self.screen.fit(line, 0);
+        let _ = match role {
+            Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, line)),
+            None => writeln!(self.text, "{line}"),
+        };
+    }
+
+    fn head(&mut self, standing: Standing) {
+        let name = sanitize(&self.state.plan.name);
+        let run = self.view.run_id.as_ref();
+        let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
+        let head = format!("{run}{name}, {}", standing.as_str());
+        self.line(Some(Role::Strong), &head);
+        if !self.state.plan.rules.evaluate {
+            self.line(Some(Role::Warn), NOT_REVIEWED);
+        }
+        self.line(None, &format!("tasks: {}", task_counts(self.state)));
+    }
+
+    fn is_wide(&self) -> bool {
+        self.screen.width.is_none_or(|width| width >= WIDE)
+    }
+
+    fn tasks(&mut self) {
+        let shown = shown(self.state);
+        let mut table = self.empty_table();
+        for id in &shown {
+            table.add_row(self.row(*id));
+        }
+        // All but the title and the note are words that must stay in one piece.
+        for column in 1..6 {
+            if let Some(column) = table.column_mut(column).filter(|_| self.is_wide() || column < 5) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        for line in table.lines() {
+            let _ = writeln!(self.text, "{}", line.trim_end());
+        }
+        let hidden = self.state.tasks.len() - shown.len();
+        if hidden > 0 {
+            self.line(Some(Role::Dim), &format!("and {hidden} more, all in --json"));
+        }
+        if !self.is_wide() {
+            self.notes(&shown);
+        }
+    }
+
+    fn empty_table(&self) -> Table {
+        let mut table = Table::new();
+        // The screen says what may be done; the library must not look for itself.
+        table.force_no_tty();
+        if self.screen.style.color {
+            table.enforce_styling();
+            table.style_text_only();
+        }
+        match self.screen.width {
+            Some(width) => table
+                .load_style(if self.screen.style.unicode {
+                    UTF8_BORDERS_ONLY
+                } else {
+                    ASCII_BORDERS_ONLY_CONDENSED
+                })
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_truncation_indicator(self.screen.style.symbols().ellipsis)
+                .set_width(u16::try_from(width).unwrap_or(u16::MAX)),
+            None => table
+                .load_style(NOTHING)
+                .set_content_arrangement(ContentArrangement::Disabled),
+        };
+        if self.is_wide() {
+            table.set_header(["TASK", "AGENT", "STATUS", "FLAG", "SCORE", "TRIES", "NOTE"]);
+        } else {
+            table.set_header(["TASK", "AGENT", "STATUS", "SCORE", "TRIES"]);
+        }
+        table
+    }
+
+    fn row(&self, id: TaskId) -> Row {
+        let (plan, task) = (self.state.plan.task(id), self.state.task(id));
+        let symbols = self.screen.style.symbols();
+        let agent = sanitize(&self.state.plan.agent(plan.agent).name);
+        let agent = match self.screen.width {
+            Some(_) => fit(&agent, AGENT_WIDTH, symbols.ellipsis).into_owned(),
+            None => agent.into_owned(),
+        };
+        let score = |points: Points| against_bar(points, engine::bar(self.state, id), symbols);
+        let score = task.points.map_or_else(|| symbols.nothing.to_owned(), score);
+        let (mut status, flag) = (status_words(task), task.flag.map(QualityFlag::as_str));
+        if !self.is_wide()
+            && let Some(flag) = flag.filter(|_| task.flag != Some(QualityFlag::Clean))
+        {
+            let _ = write!(status, "\n{flag}");
+        }
+        let status = match color(task) {
+            Some(color) => Cell::new(status).fg(color),
+            None => Cell::new(status),
+        };
+        let tries = Cell::new(self.view.task(id).attempts.len()).set_alignment(CellAlignment::Right);
+        let mut cells = vec![Cell::new(sanitize(&plan.title)), Cell::new(agent), status];
+        if self.is_wide() {
+            cells.push(Cell::new(flag.unwrap_or(symbols.nothing)));
+        }
+        cells.extend([Cell::new(score), tries]);
+        if self.is_wide() {
+            cells.push(Cell::new(self.note(id).unwrap_or_default()));
+        }
+        let mut row = Row::from(cells);
+        if self.screen.width.is_some() {
+            row.max_height(ROW_HEIGHT);
+        }
+        row
+    }
+
+    fn notes(&mut self, shown: &[TaskId]) {
+        for id in shown {
+            if let Some(note) = self.note(*id) {
+                let title = sanitize(&self.state.plan.task(*id).title).into_owned();
+                let (title, note) = self.screen.fit_both(&title, ": ", &note, 0);
+                let line = format!("{title}: {note}");
+                self.line(None, &line);
+            }
+        }
+    }
+
+    /// Why a task is where it is: what holds it, what it waits for, how it failed, how far its review is.
+    fn note(&self, id: TaskId) -> Option<String> {
+        let seen = self.view.task(id);
+        if let Some(failure) = seen.failure.as_deref() {
+            return Some(failure_words(failure));
+        }
+        if let Some(waiting) = seen.waiting.as_deref() {
+            return Some(format!("waits: {}", waiting.reason.as_str()));
+        }
+        let blocked = blocked_by(self.state, id);
+        if !blocked.is_empty() {
+            let names: Vec<_> = blocked.into_iter().map(sanitize).collect();
+            return Some(format!("needs {}", names.join(", ")));
+        }
+        let judging = self.state.task(id).judging.as_deref();
+        let seats = judging.map_or(&[][..], |judging| &judging.seats);
+        let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked).count();
+        (!seats.is_empty()).then(|| format!("judges {replied}/{}", seats.len()))
+    }
+
+    fn gates(&mut self) {
+        let state = self.state;
+        for (index, gate) in state.gates.iter().enumerate() {
+            let name = sanitize(&state.plan.gate(GateId::from_index(index)).name).into_owned();
+            let (stands, result) = (gate_state(gate), gate.result.as_ref());
+            let mut line = format!("gate {name}: {stands}");
+            if let Some(avg) = result.and_then(|result| result.avg) {
+                let _ = write!(line, ", average {avg}");
+            }
+            if let Some(reason) = result.and_then(|result| result.reason.as_deref()) {
+                let _ = write!(line, ", {}", sanitize(reason));
+            }
+            self.line((stands == "failed").then_some(Role::Bad), &line);
+        }
+    }
 }
 
 /// The tasks that are shown, in file order.
-fn rows(state: &State) -> Vec<TaskId> {
+fn shown(state: &State) -> Vec<TaskId> {
     if state.tasks.len() <= ROWS {
         return state.plan.task_ids().collect();
     }
@@ -100,63 +229,14 @@ fn rows(state: &State) -> Vec<TaskId> {
     shown
 }
 
-fn table(state: &State, view: &RunView, shown: &[TaskId], screen: &Screen) -> Table {
-    let mut table = Table::new();
-    // The screen says what may be done; the library must not look for itself.
-    table.force_no_tty();
-    if screen.style.color {
-        table.enforce_styling();
+fn color(task: &TaskState) -> Option<Color> {
+    match (task.status, task.flag) {
+        (Status::Done, Some(QualityFlag::Clean)) => Some(Color::DarkGreen),
+        (Status::Done | Status::AwaitingApproval, _) => Some(Color::DarkYellow),
+        (Status::Failed, _) => Some(Color::DarkRed),
+        (Status::Assigned | Status::InProgress | Status::Review, _) => Some(Color::DarkCyan),
+        (Status::Pending, _) => None,
     }
-    match screen.width {
-        Some(width) => {
-            table
-                .load_style(if screen.style.unicode {
-                    UTF8_BORDERS_ONLY
-                } else {
-                    ASCII_BORDERS_ONLY_CONDENSED
-                })
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(u16::try_from(width).unwrap_or(u16::MAX));
-        }
-        None => {
-            table
-                .load_style(NOTHING)
-                .set_content_arrangement(ContentArrangement::Disabled);
-        }
-    }
-    table.set_header(["TASK", "AGENT", "STATUS", "FLAG", "SCORE", "TRIES", "NOTE"]);
-    for id in shown {
-        table.add_row(row(state, view, *id, screen));
-    }
-    for column in NEVER_WRAPPED {
-        if let Some(column) = table.column_mut(column) {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    table
-}
-
-fn row(state: &State, view: &RunView, id: TaskId, screen: &Screen) -> Vec<Cell> {
-    let (plan, task) = (state.plan.task(id), state.task(id));
-    let nothing = screen.style.symbols().nothing;
-    let score = |points: Points| against_bar(points, engine::bar(state, id), screen.style.symbols());
-    let color = match (task.status, task.flag) {
-        (Status::Done, Some(QualityFlag::Clean)) => Color::Green,
-        (Status::Done | Status::AwaitingApproval, _) => Color::Yellow,
-        (Status::Failed, _) => Color::Red,
-        (Status::Assigned | Status::InProgress | Status::Review, _) => Color::Cyan,
-        (Status::Pending, _) => Color::Reset,
-    };
-    let attempts = view.task(id).attempts.len();
-    vec![
-        Cell::new(sanitize(&plan.title)),
-        Cell::new(sanitize(&state.plan.agent(plan.agent).name)),
-        Cell::new(status_words(task)).fg(color),
-        Cell::new(task.flag.map_or(nothing, QualityFlag::as_str)),
-        Cell::new(task.points.map_or_else(|| nothing.to_owned(), score)),
-        Cell::new(attempts).set_alignment(CellAlignment::Right),
-        Cell::new(note(state, view, id)),
-    ]
 }
 
 /// The status, with the phase where it says more.
@@ -167,32 +247,6 @@ fn status_words(task: &TaskState) -> String {
         }
         _ => task.status.as_str().to_owned(),
     }
-}
-
-/// Why a task is where it is: what holds it, what it waits for, how it failed, how far its review is.
-fn note(state: &State, view: &RunView, id: TaskId) -> String {
-    let seen = view.task(id);
-    if let Some(failure) = seen.failure.as_deref() {
-        return format!("{}: {}", failure.mode.as_str(), sanitize(&failure.message));
-    }
-    if let Some(waiting) = seen.waiting.as_deref() {
-        return format!("waits: {}", waiting.reason.as_str());
-    }
-    let blocked = blocked_by(state, id);
-    if !blocked.is_empty() {
-        let names: Vec<_> = blocked.into_iter().map(sanitize).collect();
-        return format!("needs {}", names.join(", "));
-    }
-    let seats = state
-        .task(id)
-        .judging
-        .as_deref()
-        .map_or(&[][..], |judging| &judging.seats);
-    if seats.is_empty() {
-        return String::new();
-    }
-    let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked).count();
-    format!("judges {replied}/{}", seats.len())
 }
 
 #[cfg(test)]
@@ -223,6 +277,23 @@ mod tests {
         scene.works(2).evaluated(2, 40, "no");
         let text = status(&scene.state, &scene.view, Standing::Running, &Screen::default());
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_run_without_reviews_says_so_here_too() {
+        let mut mission = Mission::new("m").task("a", &[]);
+        mission.plan.rules.evaluate = false;
+        let mut scene = Scene::start(mission);
+        scene.works(0);
+        let text = status(&scene.state, &scene.view, Standing::Ended, &Screen::default());
+        insta::assert_snapshot!(text, @r"
+        run 20261121-215900-ab12: m, ended
+        NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came
+        tasks: 1 of 1 done
+         TASK  AGENT   STATUS  FLAG        SCORE  TRIES  NOTE
+         a     worker  done    unreviewed  -          1
+        outcome: exit 0 (ok)
+        ");
     }
 
     #[test]

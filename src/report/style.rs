@@ -3,10 +3,13 @@
 //! Colour is never the only signal: everything it says stands in words too. Without a terminal there is no colour and
 //! nothing is cut; without a UTF-8 locale every symbol has an ASCII twin.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use anstyle::AnsiColor;
+
+use super::text::{fit, width};
 
 /// `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -167,11 +170,30 @@ pub struct Screen {
 
 impl Screen {
     /// The text, cut to the columns that are left after `used`.
-    pub(super) fn fit<'a>(&self, text: &'a str, used: usize) -> std::borrow::Cow<'a, str> {
+    pub(super) fn fit<'a>(&self, text: &'a str, used: usize) -> Cow<'a, str> {
         match self.width {
-            Some(width) => super::text::fit(text, width.saturating_sub(used), self.style.symbols().ellipsis),
-            None => text.into(),
+            Some(width) => fit(text, width.saturating_sub(used), self.style.symbols().ellipsis),
+            None => Cow::Borrowed(text),
         }
+    }
+
+    /// A name and what is said of it, `between` them and `used` columns before. Where not everything fits, a long name
+    /// makes room, down to half of the line: the reason why it is mentioned must be seen.
+    pub(super) fn fit_both<'a>(
+        &self,
+        name: &'a str,
+        between: &str,
+        said: &'a str,
+        used: usize,
+    ) -> (Cow<'a, str>, Cow<'a, str>) {
+        let Some(columns) = self.width else {
+            return (Cow::Borrowed(name), Cow::Borrowed(said));
+        };
+        let room = columns.saturating_sub(used);
+        let beside = room.saturating_sub(width(between) + width(said));
+        let name = fit(name, beside.max(room / 2), self.style.symbols().ellipsis);
+        let said = self.fit(said, used + width(&name) + width(between));
+        (name, said)
     }
 }
 
@@ -228,6 +250,25 @@ mod tests {
         ] {
             assert_eq!(resolve(ColorChoice::Never, true, env).unicode, unicode, "{env:?}");
         }
+    }
+
+    #[test]
+    fn a_long_name_makes_room_for_what_is_said_of_it() {
+        let screen = Screen {
+            width: Some(20),
+            style: Style::default(),
+        };
+        let both = |name, said| {
+            let (name, said) = screen.fit_both(name, ": ", said, 2);
+            format!("{name}: {said}")
+        };
+        assert_eq!(both("short", "reason"), "short: reason");
+        assert_eq!(both("a name that is long", "reason"), "a name...: reason");
+        assert_eq!(
+            both("a name that is long", "reasons that are long"),
+            "a name...: reas..."
+        );
+        assert_eq!(both("short", "reasons that are long"), "short: reasons...");
     }
 
     #[test]

@@ -12,10 +12,17 @@ use super::ids::ApprovalId;
 use super::json::gate_state;
 use super::style::{Role, Screen};
 use super::text::{against_bar, clock, count, sanitize, width};
-use super::view::{RunView, UsageView};
+use super::view::{FailureView, RunView, UsageView};
 
 /// Rows of a list; more are counted.
 const ROWS: usize = 10;
+
+/// The banner of a run without reviews.
+pub(super) const NOT_REVIEWED: &str =
+    "NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came";
+
+/// Before the rows of a list.
+const INDENT: &str = "  ";
 
 /// The block, with a line feed at its end. `outcome` is what the session ended with: the view's, or `internal` where
 /// the state could not be written any more.
@@ -65,10 +72,10 @@ impl Page<'_> {
         self.line(Some(role), heading);
         let shown = rows.len().min(ROWS);
         for row in rows.into_iter().take(ROWS) {
-            self.line(None, &format!("  {row}"));
+            self.line(None, &format!("{INDENT}{row}"));
         }
         if total > shown {
-            self.line(None, &format!("  and {} more", total - shown));
+            self.line(None, &format!("{INDENT}and {} more", total - shown));
         }
     }
 }
@@ -84,8 +91,7 @@ fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
     page.text.push('\n');
     page.line(Some(Role::Strong), &text);
     if !state.plan.rules.evaluate {
-        let banner = "NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came";
-        page.line(Some(Role::Warn), banner);
+        page.line(Some(Role::Warn), NOT_REVIEWED);
     }
 }
 
@@ -114,7 +120,7 @@ fn tallies(page: &mut Page<'_>, state: &State) {
     }
 }
 
-/// `4 of 8 done, 2 failed, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
+/// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
 pub(super) fn task_counts(state: &State) -> String {
     let counts = &state.counts;
     let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
@@ -122,7 +128,7 @@ pub(super) fn task_counts(state: &State) -> String {
     let mut text = format!("{} of {} done", counts.done, state.tasks.len());
     for (number, what) in [
         (counts.failed as usize, "failed"),
-        (counts.running as usize, "running"),
+        (counts.running as usize, "under way"),
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
@@ -212,14 +218,14 @@ fn failures(page: &mut Page<'_>, state: &State, view: &RunView) {
         .collect();
     let row = |id: &TaskId| {
         let title = sanitize(&state.plan.task(*id).title).into_owned();
-        match view.task(*id).failure.as_deref() {
-            Some(failure) => format!(
-                "{title}: {}: {}",
-                failure.mode.as_str(),
-                sanitize(&failure.message)
-            ),
-            None => title,
-        }
+        let how = view
+            .task(*id)
+            .failure
+            .as_deref()
+            .map(failure_words)
+            .unwrap_or_default();
+        let (title, how) = page.screen.fit_both(&title, ": ", &how, INDENT.len());
+        format!("{title}: {how}")
     };
     let rows = causes.iter().take(ROWS).map(row).collect();
     page.list("failed:", Role::Bad, rows, causes.len());
@@ -273,28 +279,39 @@ fn usage(page: &mut Page<'_>, usage: &UsageView) {
 }
 
 fn exit(page: &mut Page<'_>, outcome: &Outcome) {
+    let ok = outcome.class == OutcomeClass::Ok;
+    let role = if ok { Role::Good } else { Role::Bad };
+    // Not cut: it is what the block is for.
+    let _ = writeln!(
+        page.text,
+        "{}",
+        page.screen.style.paint(role, outcome_words(outcome))
+    );
+}
+
+/// `exit 3 (task_failed), also gate_failed; allowed: below_threshold`
+pub(super) fn outcome_words(outcome: &Outcome) -> String {
     let class = outcome.class;
     let mut text = format!("exit {} ({})", class.exit_code(), class.as_str());
-    let names = |classes: &mut dyn Iterator<Item = &OutcomeClass>| {
-        classes.map(|class| class.as_str()).collect::<Vec<_>>().join(", ")
+    let names = |classes: &[&OutcomeClass]| {
+        let names: Vec<_> = classes.iter().map(|class| class.as_str()).collect();
+        names.join(", ")
     };
-    let mut others = outcome
-        .conditions
-        .iter()
-        .filter(|other| **other != class && !outcome.allowed.contains(other));
-    let others = names(&mut others);
+    let counts_too = |other: &&OutcomeClass| **other != class && !outcome.allowed.contains(other);
+    let others: Vec<_> = outcome.conditions.iter().filter(counts_too).collect();
     if !others.is_empty() {
-        let _ = write!(text, ", also {others}");
+        let _ = write!(text, ", also {}", names(&others));
     }
-    if !outcome.allowed.is_empty() {
-        let _ = write!(text, "; allowed: {}", names(&mut outcome.allowed.iter()));
+    let allowed: Vec<_> = outcome.allowed.iter().collect();
+    if !allowed.is_empty() {
+        let _ = write!(text, "; allowed: {}", names(&allowed));
     }
-    let role = if class == OutcomeClass::Ok {
-        Role::Good
-    } else {
-        Role::Bad
-    };
-    page.line(Some(role), &text);
+    text
+}
+
+/// `timeout: killed after 30m`
+pub(super) fn failure_words(failure: &FailureView) -> String {
+    format!("{}: {}", failure.mode.as_str(), sanitize(&failure.message))
 }
 
 /// What can be typed now. A gate that failed stays failed until a person overrides it, so that comes first.

@@ -70,7 +70,7 @@ fn an_interrupted_run_says_how_to_go_on() {
     insta::assert_snapshot!(plain(&scene), @r"
 
     run 20261121-215900-ab12: m, 01:05
-    tasks: 0 of 2 done, 1 running, 1 pending
+    tasks: 0 of 2 done, 1 under way, 1 pending
     clean: 0
     accepted below the bar: 0
     unreviewed: 0

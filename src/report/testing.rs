@@ -516,12 +516,17 @@ impl<'o> Scene<'o> {
     }
 }
 
+/// The run of every scene.
+pub(super) fn run_id() -> RunId {
+    RunId::new("20261121-215900-ab12").expect("it is one")
+}
+
 /// What every scene starts with.
 pub(super) fn run_started() -> RunStarted {
     RunStarted {
         format: crate::engine::FORMAT,
         version: "0.1.0".to_owned(),
-        run_id: RunId::new("20261121-215900-ab12").expect("it is one"),
+        run_id: run_id(),
         mission_digest: Digest::of(b"mission"),
         mission_path: Some("/work/mission.yaml".into()),
         options: RunOptions::default(),

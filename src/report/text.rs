@@ -51,7 +51,7 @@ pub(super) fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, 
     if room == 0 {
         return Cow::Borrowed("");
     }
-    Cow::Owned(kept + ellipsis)
+    Cow::Owned(format!("{}{ellipsis}", kept.trim_end()))
 }
 
 /// Seconds with one decimal: `41.2s`.

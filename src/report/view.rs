@@ -493,3 +493,7 @@ fn weighted(plan: &Plan, task: TaskId, scores: &[DimensionScore]) -> Option<Poin
     let weighed = scores.iter().zip(dimensions);
     Points::weighted_mean(weighed.map(|(score, dimension)| (score.points, dimension.weight)))
 }
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

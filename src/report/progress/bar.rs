@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::domain::{Millis, Timestamp};
+use crate::domain::{Millis, RunId, Timestamp};
 use crate::engine::{Event, State};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{clock, sanitize, width};
@@ -33,18 +33,18 @@ pub struct Bar {
 impl Bar {
     /// On standard error, with a clock that ticks. Call it after the keeper was forked: the clock is a thread.
     #[must_use]
-    pub fn stderr(screen: Screen) -> Self {
+    pub fn stderr(run: RunId, screen: Screen) -> Self {
         Self {
             ticks: true,
-            ..Self::on(ProgressDrawTarget::stderr(), screen)
+            ..Self::on(ProgressDrawTarget::stderr(), run, screen)
         }
     }
 
     /// On any target, redrawn only when something happens.
     #[must_use]
-    pub fn on(target: ProgressDrawTarget, screen: Screen) -> Self {
+    pub fn on(target: ProgressDrawTarget, run: RunId, screen: Screen) -> Self {
         Self {
-            lines: Lines::new(&screen),
+            lines: Lines::new(run, &screen),
             screen,
             multi: MultiProgress::with_draw_target(target),
             rows: Vec::new(),

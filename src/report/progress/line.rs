@@ -1,18 +1,17 @@
 //! The line that an event is worth, if any. One computation for every kind of progress, so that none shows what the
 //! other hides.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::domain::{
     AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId, Timestamp,
-    Verdict,
+    TurnId, Verdict,
 };
 use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State};
 use crate::report::events::stop_cause;
 use crate::report::ids::ApprovalId;
 use crate::report::style::{Role, Screen, Symbols};
-use crate::report::text::{against_bar, count, fit, sanitize, seconds, width};
+use crate::report::text::{against_bar, count, sanitize, seconds, width};
 
 use super::live::Live;
 
@@ -54,8 +53,7 @@ impl Line {
         let time = format!("[{:>7}]", seconds(self.elapsed));
         let used = width(&verb) + 1 + width(&time) + 1;
         let gap = if self.detail.is_empty() { "" } else { "  " };
-        let subject = self.fit_subject(screen, used, gap);
-        let detail = screen.fit(&self.detail, used + width(&subject) + gap.len());
+        let (subject, detail) = screen.fit_both(&self.subject, gap, &self.detail, used);
         let line = format!(
             "{} {} {}{gap}{detail}",
             style.paint(self.role, verb),
@@ -64,17 +62,6 @@ impl Line {
         );
         line.trim_end().to_owned()
     }
-
-    /// Where not everything fits, a long title makes room for what is said of it, down to half of the line.
-    fn fit_subject(&self, screen: &Screen, used: usize, gap: &str) -> Cow<'_, str> {
-        let Some(columns) = screen.width else {
-            return Cow::Borrowed(&self.subject);
-        };
-        let room = columns.saturating_sub(used);
-        let beside_detail = room.saturating_sub(gap.len() + width(&self.detail));
-        let kept = beside_detail.max(room / 2);
-        fit(&self.subject, kept, screen.style.symbols().ellipsis)
-    }
 }
 
 /// Makes lines from events.
@@ -82,16 +69,16 @@ impl Line {
 pub(super) struct Lines {
     /// What runs.
     pub live: Live,
-    run_id: Option<RunId>,
+    run: RunId,
     symbols: &'static Symbols,
 }
 
 impl Lines {
-    /// For a screen with these symbols.
-    pub fn new(screen: &Screen) -> Self {
+    /// For a run and a screen.
+    pub fn new(run: RunId, screen: &Screen) -> Self {
         Self {
             live: Live::default(),
-            run_id: None,
+            run,
             symbols: screen.style.symbols(),
         }
     }
@@ -100,10 +87,7 @@ impl Lines {
     pub fn of_record(&mut self, state: &State, at: Timestamp, events: &[Event]) -> Vec<Line> {
         let mut lines = Vec::new();
         for event in events {
-            if let Event::RunStarted(started) = event {
-                self.run_id = Some(started.run_id.clone());
-            }
-            self.live.observe(at, event);
+            self.live.observe(state, at, event);
             if let Some(mut line) = self.of_event(state, event) {
                 line.elapsed = self.live.elapsed();
                 lines.push(line);
@@ -149,107 +133,12 @@ impl Lines {
 
     /// No catch-all: a new event must decide here whether people see it.
     fn of_event(&self, state: &State, event: &Event) -> Option<Line> {
-        let title = |task: &TaskId| &*state.plan.task(*task).title;
         match event {
-            Event::RunStarted(started) => {
-                let tasks = count(state.tasks.len(), "task");
-                let detail = format!(
-                    "{tasks}, {} at a time  {}",
-                    state.plan.rules.concurrency, started.run_id
-                );
-                Some(Line::new("RUN", Role::Active, &state.plan.name, detail))
-            }
-            Event::RunResumed { .. } => {
-                let finished = state.counts.done + state.counts.failed;
-                let detail = format!(
-                    "{finished} of {} finished before",
-                    count(state.tasks.len(), "task")
-                );
-                Some(Line::new("RESUME", Role::Active, &state.plan.name, detail))
-            }
-            Event::Stopping { cause } => {
-                let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
-                Some(Line::new("STOP", Role::Warn, &state.plan.name, detail))
-            }
-            Event::Warning { message } => Some(Line::new("WARN", Role::Warn, message, "")),
-            Event::Transition { .. } => self.of_transition(state, event),
-            Event::AttemptPlanned { task, attempt, kind } => Some(planned(state, *task, *attempt, *kind)),
-            Event::TurnStarted { turn, .. } => {
-                let agent = &state.plan.agent(state.plan.task(turn.task).agent).name;
-                let attempt = match turn.attempt {
-                    1 => String::new(),
-                    n => format!("  attempt {n}"),
-                };
-                let detail = format!("{agent}{attempt}");
-                Some(Line::new("START", Role::Active, title(&turn.task), detail))
-            }
-            Event::TurnRequestFailed {
-                turn,
-                class,
-                message,
-                not_before,
-            } => {
-                let wait = self
-                    .live
-                    .offset(*not_before)
-                    .0
-                    .saturating_sub(self.live.elapsed().0);
-                let wait = seconds(Millis(wait));
-                let detail = format!("request again in {wait}: {} {message}", class.as_str());
-                Some(Line::new("RETRY", Role::Warn, title(&turn.task), detail))
-            }
-            Event::TurnLost { turn } => Some(Line::new(
-                "LOST",
-                Role::Warn,
-                title(&turn.task),
-                "its turn was interrupted",
-            )),
-            Event::SeatReplied {
-                task,
-                seat,
-                result: SeatResult::Unparsed { why, .. },
-                ..
-            } => {
-                let detail = format!("judge {}: {why}", seat.seat + 1);
-                Some(Line::new("REVIEW", Role::Warn, title(task), detail))
-            }
-            Event::SeatFailed {
-                task,
-                seat,
-                class,
-                message,
-            } => {
-                let detail = format!("judge {}: {} {message}", seat.seat + 1, class.as_str());
-                Some(Line::new("REVIEW", Role::Warn, title(task), detail))
-            }
-            Event::StageVerdict(report) => self.of_verdict(state, report),
-            Event::EvalUnparsed { task } => {
-                let detail = "no score could be read, twice";
-                Some(Line::new("REVIEW", Role::Warn, title(task), detail))
-            }
-            Event::ApprovalRequested {
-                task,
-                number,
-                reason,
-                message,
-                ..
-            } => {
-                let mut detail = format!("{}: {message}", reason.as_str());
-                if let Some(run) = &self.run_id {
-                    let id = ApprovalId {
-                        run,
-                        task: *task,
-                        number: *number,
-                    };
-                    // First, because it is to be copied and must not be cut.
-                    detail = format!("{id}  {detail}");
-                }
-                Some(Line::new("WAIT", Role::Warn, title(task), detail))
-            }
-            Event::ApprovalResolved { task, resolution, by } => {
-                let detail = format!("{resolution} by {by}");
-                Some(Line::new("ANSWER", Role::Active, title(task), detail))
-            }
+            Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::Stopping { .. }
+            | Event::Warning { .. }
+            | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
             Event::GateOverridden { gate, reason, by } => {
                 let detail = format!("overridden by {by}: {reason}");
@@ -260,9 +149,20 @@ impl Lines {
                     detail,
                 ))
             }
-            Event::ThresholdFailed { points, threshold } => {
-                let detail = format!("mission score {points} < {threshold}");
-                Some(Line::new("GATE", Role::Bad, &state.plan.name, detail))
+            Event::Transition { .. } => self.of_transition(state, event),
+            Event::AttemptPlanned { task, attempt, kind } => Some(planned(state, *task, *attempt, *kind)),
+            Event::StageVerdict(report) => self.of_verdict(state, report),
+            Event::TurnStarted { turn, .. }
+            | Event::TurnRequestFailed { turn, .. }
+            | Event::TurnLost { turn } => self.of_turn(state, *turn, event),
+            Event::SeatReplied { task, .. }
+            | Event::SeatFailed { task, .. }
+            | Event::EvalUnparsed { task } => {
+                let trouble = review_trouble(event)?;
+                Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
+            }
+            Event::ApprovalRequested { task, .. } | Event::ApprovalResolved { task, .. } => {
+                self.of_approval(state, *task, event)
             }
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
@@ -273,10 +173,97 @@ impl Lines {
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::SeatRequested { .. }
-            | Event::SeatReplied { .. }
             | Event::ForceAccepted { .. }
             | Event::DependencyFailed { .. } => None,
         }
+    }
+
+    fn of_run(&self, state: &State, event: &Event) -> Option<Line> {
+        let mission = &*state.plan.name;
+        let tasks = || count(state.tasks.len(), "task");
+        Some(match event {
+            Event::RunStarted(started) => {
+                let review = if state.plan.rules.evaluate {
+                    ""
+                } else {
+                    ", nothing is reviewed"
+                };
+                let slots = state.plan.rules.concurrency;
+                let detail = format!("{}, {slots} at a time{review}  {}", tasks(), started.run_id);
+                Line::new("RUN", Role::Active, mission, detail)
+            }
+            Event::RunResumed { .. } => {
+                let finished = state.counts.done + state.counts.failed;
+                let detail = format!("{finished} of {} finished before", tasks());
+                Line::new("RESUME", Role::Active, mission, detail)
+            }
+            Event::Stopping { cause } => {
+                let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
+                Line::new("STOP", Role::Warn, mission, detail)
+            }
+            Event::ThresholdFailed { points, threshold } => {
+                let detail = format!("mission score {points} < {threshold}");
+                Line::new("GATE", Role::Bad, mission, detail)
+            }
+            Event::Warning { message } => Line::new("WARN", Role::Warn, message, ""),
+            _ => return None,
+        })
+    }
+
+    fn of_turn(&self, state: &State, turn: TurnId, event: &Event) -> Option<Line> {
+        let title = title(state, turn.task);
+        Some(match event {
+            Event::TurnStarted { .. } => {
+                let agent = &state.plan.agent(state.plan.task(turn.task).agent).name;
+                let attempt = match turn.attempt {
+                    1 => String::new(),
+                    n => format!("  attempt {n}"),
+                };
+                Line::new("START", Role::Active, title, format!("{agent}{attempt}"))
+            }
+            Event::TurnRequestFailed {
+                class,
+                message,
+                not_before,
+                ..
+            } => {
+                let wait = self
+                    .live
+                    .offset(*not_before)
+                    .0
+                    .saturating_sub(self.live.elapsed().0);
+                let wait = seconds(Millis(wait));
+                let detail = format!("request again in {wait}: {} {message}", class.as_str());
+                Line::new("RETRY", Role::Warn, title, detail)
+            }
+            Event::TurnLost { .. } => Line::new("LOST", Role::Warn, title, "its turn was interrupted"),
+            _ => return None,
+        })
+    }
+
+    fn of_approval(&self, state: &State, task: TaskId, event: &Event) -> Option<Line> {
+        let title = title(state, task);
+        Some(match event {
+            Event::ApprovalRequested {
+                number,
+                reason,
+                message,
+                ..
+            } => {
+                let id = ApprovalId {
+                    run: &self.run,
+                    task,
+                    number: *number,
+                };
+                // The id first, because it is to be copied and must not be cut.
+                let detail = format!("{id}  {}: {message}", reason.as_str());
+                Line::new("WAIT", Role::Warn, title, detail)
+            }
+            Event::ApprovalResolved { resolution, by, .. } => {
+                Line::new("ANSWER", Role::Active, title, format!("{resolution} by {by}"))
+            }
+            _ => return None,
+        })
     }
 
     fn of_transition(&self, state: &State, event: &Event) -> Option<Line> {
@@ -354,6 +341,26 @@ impl Lines {
     fn scored(&self, state: &State, task: TaskId, points: Option<Points>) -> Option<String> {
         let bar = engine::bar(state, task);
         points.map(|points| against_bar(points, bar, self.symbols))
+    }
+}
+
+fn title(state: &State, task: TaskId) -> &str {
+    &state.plan.task(task).title
+}
+
+/// What went wrong with asking a reviewer; `None` for a reply that could be read: the verdict tells of it.
+fn review_trouble(event: &Event) -> Option<String> {
+    match event {
+        Event::SeatReplied {
+            seat,
+            result: SeatResult::Unparsed { why, .. },
+            ..
+        } => Some(format!("judge {}: {why}", seat.seat + 1)),
+        Event::SeatFailed {
+            seat, class, message, ..
+        } => Some(format!("judge {}: {} {message}", seat.seat + 1, class.as_str())),
+        Event::EvalUnparsed { .. } => Some("no score could be read, twice".to_owned()),
+        _ => None,
     }
 }
 

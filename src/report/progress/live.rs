@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{Millis, Status, TaskId, Timestamp};
-use crate::engine::{Event, SeatResult, State};
+use crate::engine::{Event, Seat, SeatResult, SeatState, State};
 
 /// What runs, and since when the session does. Holds at most one row per slot.
 #[derive(Debug, Default)]
@@ -27,18 +27,22 @@ pub(super) struct Running {
 
 impl Live {
     /// Takes in one event before its line is made. `state` is the state after the whole record.
-    pub fn observe(&mut self, at: Timestamp, event: &Event) {
+    pub fn observe(&mut self, state: &State, at: Timestamp, event: &Event) {
         self.now = at;
         match event {
-            Event::RunStarted(_) | Event::RunResumed { .. } => self.started = Some(at),
-            Event::Transition { task, to, .. } => match to {
-                Status::Assigned | Status::InProgress | Status::Review => {
-                    let running = self.running.entry(*task).or_insert(Running::at(at));
-                    *running = Running::at(running.since);
-                }
-                // Kept for the line about it; `forget` takes it out.
-                _ => {}
-            },
+            Event::RunStarted(_) => self.started = Some(at),
+            Event::RunResumed { .. } => {
+                self.started = Some(at);
+                self.adopt(state, at);
+            }
+            Event::Transition {
+                task,
+                to: Status::Assigned | Status::InProgress | Status::Review,
+                ..
+            } => {
+                let running = self.running.entry(*task).or_insert(Running::at(at));
+                *running = Running::at(running.since);
+            }
             Event::CheckFinished { task, .. } => self.update(*task, |running| running.checks += 1),
             Event::SeatRequested { task, seat, .. } if seat.attempt_try == 1 => {
                 self.update(*task, |running| {
@@ -55,7 +59,21 @@ impl Live {
         }
     }
 
-    /// Drops what an event ended, once its line is made.
+    /// What an earlier session left under way goes on without a transition. Looks at all tasks, once a session.
+    fn adopt(&mut self, state: &State, at: Timestamp) {
+        for id in state.plan.task_ids().filter(|id| state.task(*id).holds_slot()) {
+            let mut running = Running::at(at);
+            if let Some(judging) = state.task(id).judging.as_deref() {
+                let has_scores = |seat: &&Seat| matches!(seat.state, SeatState::Replied(_));
+                running.seats = number(judging.seats.len());
+                running.scored = number(judging.seats.iter().filter(has_scores).count());
+                running.checks = number(judging.checks.iter().flatten().count());
+            }
+            self.running.insert(id, running);
+        }
+    }
+
+    /// Drops what an event ended, once the line about it is made: that line says how long it took.
     pub fn forget(&mut self, event: &Event) {
         if let Event::Transition { task, to, .. } = event
             && matches!(
@@ -115,6 +133,11 @@ impl Running {
             checks: 0,
         }
     }
+}
+
+/// Seats and checks of a task are counted in `u32` by the loader.
+fn number(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 /// What a running task does, in a few words: `working`, `attempt 2`, `checks 1/3`, `judges 2/3`.

@@ -1,6 +1,6 @@
 //! A session while it runs.
 //!
-//! Every kind of progress shows the same lines, made in [`line`] from the events of one record; they differ in where
+//! Every kind of progress shows the same lines, made in `line` from the events of one record; they differ in where
 //! lines go and in what else is on the screen. No event costs work that grows with the number of tasks.
 //!
 //! | kind | shows |

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::domain::{Millis, Timestamp};
+use crate::domain::{Millis, RunId, Timestamp};
 use crate::engine::{Event, State};
 use crate::report::style::Screen;
 
@@ -23,10 +23,10 @@ pub struct Plain<W> {
 
 impl<W: Write> Plain<W> {
     /// Writes to `out`, each record at once. That nobody reads it any more is no error.
-    pub fn new(out: W, screen: Screen) -> Self {
+    pub fn new(out: W, run: RunId, screen: Screen) -> Self {
         Self {
             out,
-            lines: Lines::new(&screen),
+            lines: Lines::new(run, &screen),
             screen,
             said: Timestamp::default(),
         }
@@ -74,10 +74,10 @@ pub struct Quiet<W> {
 
 impl<W: Write> Quiet<W> {
     /// Writes to `out`. That nobody reads it any more is no error.
-    pub fn new(out: W, screen: Screen) -> Self {
+    pub fn new(out: W, run: RunId, screen: Screen) -> Self {
         Self {
             out,
-            lines: Lines::new(&screen),
+            lines: Lines::new(run, &screen),
             screen,
         }
     }

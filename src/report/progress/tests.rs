@@ -9,7 +9,7 @@ use super::bar::shown::bottom;
 use super::*;
 use crate::engine::StopCause;
 use crate::report::style::{Screen, Style};
-use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful};
+use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
 
 fn watch(mission: Mission, observer: &mut dyn Observer, play: impl FnOnce(&mut Scene<'_>)) {
     let mut scene = Scene::watched(mission, vec![observer]);
@@ -19,7 +19,7 @@ fn watch(mission: Mission, observer: &mut dyn Observer, play: impl FnOnce(&mut S
 
 fn plain(mission: Mission, screen: Screen, play: impl FnOnce(&mut Scene<'_>)) -> String {
     let mut out = Vec::new();
-    watch(mission, &mut Plain::new(&mut out, screen), play);
+    watch(mission, &mut Plain::new(&mut out, run_id(), screen), play);
     String::from_utf8(out).unwrap()
 }
 
@@ -43,7 +43,7 @@ fn quiet_shows_failures_only() {
     let mut out = Vec::new();
     watch(
         eventful(),
-        &mut Quiet::new(&mut out, Screen::default()),
+        &mut Quiet::new(&mut out, run_id(), Screen::default()),
         play_eventful,
     );
     insta::assert_snapshot!(String::from_utf8(out).unwrap());
@@ -125,6 +125,42 @@ fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
     );
 }
 
+#[test]
+fn what_an_earlier_session_left_under_way_is_named_too() {
+    let mut scene = Scene::start(
+        Mission::new("m")
+            .task("judged", &[])
+            .panel()
+            .task("worked on", &[]),
+    );
+    scene
+        .works(0)
+        .scored(0, 0, 4, 4)
+        .spawned(1)
+        .stopped(StopCause::Interrupted);
+    scene.after(3600).input(&crate::engine::Input::Resume {
+        options: Box::default(),
+        keeper: crate::engine::KeeperRef::default(),
+    });
+    let mut out = Vec::new();
+    let mut progress = Plain::new(&mut out, run_id(), Screen::default());
+    let resumed = scene.records.last().unwrap();
+    progress.on_events(&scene.state, resumed.seq, resumed.at, &resumed.events);
+    scene.after(60);
+    progress.on_heartbeat(&scene.state, scene.now);
+    assert_eq!(
+        String::from_utf8(out)
+            .unwrap()
+            .lines()
+            .map(str::trim)
+            .collect::<Vec<_>>(),
+        [
+            "RESUME [   0.0s] m  0 of 2 tasks finished before",
+            "RUNNING [  60.0s] 2 tasks  judged (judges 1/2, 60.0s), worked on (working, 60.0s)",
+        ]
+    );
+}
+
 /// A reader that went away.
 struct Closed;
 
@@ -142,7 +178,7 @@ impl io::Write for Closed {
 fn a_broken_pipe_is_silent() {
     watch(
         eventful(),
-        &mut Plain::new(Closed, Screen::default()),
+        &mut Plain::new(Closed, run_id(), Screen::default()),
         play_eventful,
     );
 }
@@ -205,7 +241,11 @@ fn terminal(unicode: bool) -> Screen {
 fn the_bar_scrolls_the_lines_of_plain_progress() {
     let paper = Paper::default();
     let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
-    watch(eventful(), &mut Bar::on(target, terminal(true)), play_eventful);
+    watch(
+        eventful(),
+        &mut Bar::on(target, run_id(), terminal(true)),
+        play_eventful,
+    );
     let seen = paper.0.lock().unwrap().clone();
     let expected = plain(eventful(), terminal(true), play_eventful);
     // What still runs is on the screen anyway, so no heartbeat scrolls by.
@@ -221,7 +261,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
 #[test]
 fn the_bottom_shows_what_runs_and_the_sums() {
     for (name, screen) in SCREENS {
-        let mut bar = Bar::on(ProgressDrawTarget::hidden(), screen);
+        let mut bar = Bar::on(ProgressDrawTarget::hidden(), run_id(), screen);
         let mut scene = Scene::start(eventful());
         scene.after(3).works(2);
         scene.evaluated(2, 40, "the examples do not run");
@@ -243,7 +283,7 @@ fn at_most_eight_rows_are_shown_and_the_rest_is_counted() {
         mission.task(&format!("task {n}"), &[])
     });
     mission.plan.rules.concurrency = 11;
-    let mut bar = Bar::on(ProgressDrawTarget::hidden(), terminal(false));
+    let mut bar = Bar::on(ProgressDrawTarget::hidden(), run_id(), terminal(false));
     let scene = Scene::start(mission);
     bar.on_start(&scene.state);
     for record in &scene.records {
