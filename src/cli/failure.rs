@@ -1,7 +1,8 @@
 //! Why a command could not do what it was asked: a message, what to do next, an exit code.
 
-use std::fmt;
 use std::io::{self, Write};
+
+use anyhow::anyhow;
 
 use crate::domain::OutcomeClass;
 use crate::mission::Report;
@@ -12,33 +13,33 @@ use super::screen::Screen;
 #[derive(Debug)]
 pub struct Failure {
     class: OutcomeClass,
-    message: String,
+    error: anyhow::Error,
     help: Option<String>,
     report: Option<Report>,
 }
 
 impl Failure {
     /// Something the user typed or wrote: exit 2, nothing was started.
-    pub fn usage(message: impl fmt::Display) -> Self {
-        Self::new(OutcomeClass::Usage, message)
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(OutcomeClass::Usage, error)
     }
 
     /// A mission that is wrong.
     pub fn mission(report: Report) -> Self {
         Self {
             report: Some(report),
-            ..Self::new(OutcomeClass::Usage, "the mission cannot be run")
+            ..Self::new(OutcomeClass::Usage, anyhow!("the mission cannot be run"))
         }
     }
 
     /// Something of this machine is missing or in the way: exit 9, before any work.
-    pub fn environment(message: impl fmt::Display) -> Self {
-        Self::new(OutcomeClass::Environment, message)
+    pub fn environment(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(OutcomeClass::Environment, error)
     }
 
     /// Our bug or a state I/O error: exit 1.
-    pub fn internal(message: impl fmt::Display) -> Self {
-        Self::new(OutcomeClass::Internal, message)
+    pub fn internal(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(OutcomeClass::Internal, error)
     }
 
     /// The same with what to do next.
@@ -48,20 +49,31 @@ impl Failure {
         self
     }
 
-    fn new(class: OutcomeClass, message: impl fmt::Display) -> Self {
+    fn new(class: OutcomeClass, error: impl Into<anyhow::Error>) -> Self {
         Self {
             class,
-            message: message.to_string(),
+            error: error.into(),
             help: None,
             report: None,
         }
+    }
+
+    /// The error and its causes in one line. Many errors quote their cause themselves: it is not said twice.
+    fn message(&self) -> String {
+        let mut message = self.error.to_string();
+        for cause in self.error.chain().skip(1).map(ToString::to_string) {
+            if !message.contains(&cause) {
+                message = format!("{message}: {cause}");
+            }
+        }
+        message
     }
 
     /// Says it on stderr, and as a document on stdout where one was asked for. Returns the exit code.
     pub fn report(self, screen: &Screen) -> u8 {
         let mut text = match &self.report {
             Some(report) => report.render(screen.diagnostics()),
-            None => format!("error: {}\n", self.message),
+            None => format!("error: {}\n", self.message()),
         };
         if let Some(help) = &self.help {
             text.push_str(&format!("help: {help}\n"));
@@ -72,7 +84,7 @@ impl Failure {
                 "schema": "quorum.error/v1",
                 "outcome": self.class.as_str(),
                 "exitCode": self.class.exit_code(),
-                "message": self.message,
+                "message": self.message(),
                 "help": self.help,
             });
             if let Some(report) = &self.report {

@@ -1,5 +1,6 @@
 //! `quorum gate`: gates from stored state only. Nothing is run and nothing is changed.
 
+use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use crate::domain::GateId;
@@ -66,11 +67,11 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
 fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
     let names: Vec<&str> = state.plan.gates.iter().map(|gate| gate.name.as_ref()).collect();
     match name {
-        None if names.is_empty() => Err(Failure::usage("this run's mission has no gates")),
+        None if names.is_empty() => Err(Failure::usage(anyhow!("this run's mission has no gates"))),
         None => Ok((0..names.len()).map(GateId::from_index).collect()),
         Some(name) => match names.iter().position(|known| *known == name) {
             Some(index) => Ok(vec![GateId::from_index(index)]),
-            None => Err(Failure::usage(format!("there is no gate '{name}'"))
+            None => Err(Failure::usage(anyhow!("there is no gate '{name}'"))
                 .help(format!("the gates of this run are: {}", names.join(", ")))),
         },
     }

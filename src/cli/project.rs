@@ -1,5 +1,6 @@
 //! Where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it.
 
+use anyhow::anyhow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
+        Err(error) => Err(Failure::usage(anyhow!("cannot read {}: {error}", path.display()))),
     }
 }
 
@@ -51,7 +52,7 @@ fn project_folder() -> Result<Option<PathBuf>, Failure> {
 /// The current folder.
 pub fn current_dir() -> Result<PathBuf, Failure> {
     std::env::current_dir()
-        .map_err(|error| Failure::environment(format!("there is no current folder: {error}")))
+        .map_err(|error| Failure::environment(anyhow!("there is no current folder: {error}")))
 }
 
 /// The state folder that the flags, the project or the current folder name. It may not exist.
@@ -71,7 +72,7 @@ pub fn state_folder(output: &Output) -> Result<StateFolder, Failure> {
 /// The named run, or the latest.
 pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, Failure> {
     let runs = folder.runs().map_err(|error| {
-        Failure::environment(format!(
+        Failure::environment(anyhow!(
             "cannot read the runs in {}: {error}",
             folder.path().display()
         ))
@@ -83,12 +84,12 @@ pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolde
     found.cloned().ok_or_else(|| {
         let place = folder.path().display();
         match wanted {
-            _ if runs.is_empty() => Failure::usage(format!("there is no run in {place}"))
+            _ if runs.is_empty() => Failure::usage(anyhow!("there is no run in {place}"))
                 .help("start one with `quorum run MISSION`"),
-            None => Failure::usage(format!("there is no run in {place}")),
+            None => Failure::usage(anyhow!("there is no run in {place}")),
             Some(id) => {
                 let known: Vec<&str> = runs.iter().rev().take(5).map(|run| run.id().as_str()).collect();
-                Failure::usage(format!("there is no run '{id}' in {place}"))
+                Failure::usage(anyhow!("there is no run '{id}' in {place}"))
                     .help(format!("the latest runs are: {}", known.join(", ")))
             }
         }

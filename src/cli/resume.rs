@@ -1,5 +1,6 @@
 //! `quorum resume`: continue a run from its journal.
 
+use anyhow::anyhow;
 use clap::ArgMatches;
 
 use crate::domain::Digest;
@@ -46,14 +47,14 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let programs = resolve_programs(&state, &options)?;
     make_workspace(&state.plan.rules.workspace)?;
 
-    let io = |error| Failure::internal(format!("cannot write {}: {error}", run.journal().display()));
+    let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
     let journal = Journal::new(file, &run.journal(), recovered.end);
     let input = Input::Resume {
         options: Box::new(options),
         keeper: keeper_ref(&keeper),
     };
-    let watchers = screen.watch(&arguments.flags, view);
+    let watchers = screen.watch(run.id(), &arguments.flags, view);
     let ending = drive(&run, state, journal, keeper, programs, watchers.observers, input)?;
     Ok(screen.finish(ending, watchers.view))
 }
@@ -70,7 +71,7 @@ fn refuse_changed_mission(run: &RunFolder, recovered: &Recovered) -> Result<(), 
     if Digest::of(&bytes) == recovered.started.mission_digest {
         return Ok(());
     }
-    Err(Failure::usage(format!(
+    Err(Failure::usage(anyhow!(
         "{} was changed since run {} started",
         path.display(),
         run.id()

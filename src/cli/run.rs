@@ -1,5 +1,6 @@
 //! `quorum run`: validate, run, judge, report.
 
+use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,8 +47,8 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 
     let run = folder.run(&id);
     run.create()
-        .map_err(|error| Failure::environment(format!("cannot make the run: {error}")))?;
-    let io = |error| Failure::internal(format!("cannot write {}: {error}", run.path().display()));
+        .map_err(|error| Failure::environment(anyhow!("cannot make the run: {error}")))?;
+    let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
     replace_file(&run.mission(), &source.bytes).map_err(io)?;
     let file = FsLog::open(&run.journal(), 0).map_err(io)?;
     crate::store::sync_parent(&run.journal()).map_err(io)?;
@@ -61,7 +62,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         options,
         keeper: keeper_ref(&keeper),
     };
-    let watchers = screen.watch(&arguments.flags.session, LiveView::default());
+    let watchers = screen.watch(&id, &arguments.flags.session, LiveView::default());
     let first = Input::Start(Box::new(started));
     let ending = drive(&run, state, journal, keeper, programs, watchers.observers, first)?;
     Ok(screen.finish(ending, watchers.view))
@@ -114,7 +115,11 @@ fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
         .map(|n| (now.0 + n) % 1000)
         .filter_map(|n| RunId::new(format!("{}-{}-{n:03}", &seconds[..8], &seconds[9..])).ok())
         .find(|id| !folder.run(id).path().exists())
-        .ok_or_else(|| Failure::environment("no free run id: a thousand runs were started in this second"))
+        .ok_or_else(|| {
+            Failure::environment(anyhow!(
+                "no free run id: a thousand runs were started in this second"
+            ))
+        })
 }
 
 /// Takes the lock of the state folder, or says who has it.
@@ -146,7 +151,7 @@ fn clear_the_way(
     }
     match in_the_way.first() {
         None => Ok(()),
-        Some(unfinished) => Err(Failure::environment(format!(
+        Some(unfinished) => Err(Failure::environment(anyhow!(
             "task '{}' is still active in the unfinished run {}",
             unfinished.title,
             unfinished.id()
@@ -163,7 +168,7 @@ fn cancel(run: &RunFolder) -> Result<(), Failure> {
     let recovered = recover(run, |_, _| {}).map_err(refuse)?;
     end_old_keeper(&recovered.keeper)?;
     let mut state = recovered.state;
-    let io = |error| Failure::internal(format!("cannot write {}: {error}", run.journal().display()));
+    let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
     let mut journal = Journal::new(file, &run.journal(), recovered.end);
     let inputs = [
@@ -197,7 +202,7 @@ pub fn end_old_keeper(keeper: &KeeperRef) -> Result<(), Failure> {
         boot_id: keeper.boot_id.clone(),
     };
     keeper::end(&identity, std::time::Duration::from_secs(10)).map_err(|error| {
-        Failure::environment(format!(
+        Failure::environment(anyhow!(
             "processes of the earlier session still run and cannot be ended: {error}"
         ))
     })

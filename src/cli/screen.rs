@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use crate::domain::Timestamp;
+use crate::domain::{RunId, Timestamp};
 use crate::engine::{Event, State, outcome};
 use crate::mission;
 use crate::report::json::{Standing, write_run};
@@ -139,7 +139,7 @@ impl Screen {
     }
 
     /// Who watches a session: its view, and progress as the flags ask for it.
-    pub fn watch(&self, flags: &SessionFlags, earlier: LiveView) -> Watchers {
+    pub fn watch(&self, run: &RunId, flags: &SessionFlags, earlier: LiveView) -> Watchers {
         let view = Rc::new(RefCell::new(earlier));
         let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(ViewObserver(view.clone()))];
         let terminal = io::stderr().is_terminal();
@@ -152,10 +152,12 @@ impl Screen {
         };
         match progress {
             Progress::None => {}
-            _ if self.output.quiet => observers.push(Box::new(progress::Quiet::new(io::stderr(), screen))),
-            Progress::Bar => observers.push(Box::new(progress::Bar::stderr(screen))),
+            _ if self.output.quiet => {
+                observers.push(Box::new(progress::Quiet::new(io::stderr(), run.clone(), screen)))
+            }
+            Progress::Bar => observers.push(Box::new(progress::Bar::stderr(run.clone(), screen))),
             Progress::Auto | Progress::Plain => {
-                observers.push(Box::new(progress::Plain::new(io::stderr(), screen)))
+                observers.push(Box::new(progress::Plain::new(io::stderr(), run.clone(), screen)))
             }
         }
         Watchers { observers, view }

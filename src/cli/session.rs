@@ -1,5 +1,6 @@
 //! What `run` and `resume` have in common: options, the session itself, the end.
 
+use anyhow::anyhow;
 use std::path::Path;
 
 use clap::ArgMatches;
@@ -40,7 +41,7 @@ pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMat
         let points: Points = text
             .to_string_lossy()
             .parse()
-            .map_err(|error| Failure::usage(format!("the environment variable EVAL_THRESHOLD: {error}")))?;
+            .map_err(|error| Failure::usage(anyhow!("the environment variable EVAL_THRESHOLD: {error}")))?;
         options.eval_threshold = Some(Bar {
             points,
             origin: BarOrigin::Environment,
@@ -66,7 +67,7 @@ fn eval_is_off() -> bool {
 /// Starts the keeper. Must come before anything opens a thread, a lock or a large mission.
 pub fn fork_keeper() -> Result<keeper::Handle, Failure> {
     keeper::fork()
-        .map_err(|error| Failure::environment(format!("cannot start the process that holds agents: {error}")))
+        .map_err(|error| Failure::environment(anyhow!("cannot start the process that holds agents: {error}")))
 }
 
 /// The keeper as the journal remembers it.
@@ -83,7 +84,7 @@ pub fn keeper_ref(keeper: &keeper::Handle) -> KeeperRef {
 pub fn resolve_programs(state: &State, options: &RunOptions) -> Result<Programs, Failure> {
     Programs::resolve(state, &options.mission_folder).map_err(|problems| {
         let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
-        Failure::environment(list.join("\n       "))
+        Failure::environment(anyhow!(list.join("\n       ")))
             .help("nothing was started; install what is missing or correct the agents, then run again")
     })
 }
@@ -91,7 +92,7 @@ pub fn resolve_programs(state: &State, options: &RunOptions) -> Result<Programs,
 /// Makes the mission's workspace, if it is not there.
 pub fn make_workspace(path: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| {
-        Failure::environment(format!("cannot make the workspace {}: {error}", path.display()))
+        Failure::environment(anyhow!("cannot make the workspace {}: {error}", path.display()))
     })
 }
 
@@ -107,12 +108,12 @@ pub fn drive(
 ) -> Result<Ending, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
-        runtime.map_err(|error| Failure::internal(format!("cannot start the event loop: {error}")))?;
+        runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
     let run = folder.id().clone();
     let ending = runtime.block_on(async {
         let keeper = keeper
             .into_async()
-            .map_err(|error| Failure::internal(format!("the keeper: {error}")))?;
+            .map_err(|error| Failure::internal(anyhow!("the keeper: {error}")))?;
         let setup = SessionSetup {
             folder: folder.clone(),
             state,

@@ -240,9 +240,11 @@ impl TaskState {
                     *slot = Some(result.clone());
                 }
             }
-            Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
+            Event::SeatRequested { seat, .. } => {
+                self.rounds = self.rounds.max(seat.round);
                 self.judging_mut().apply_seat(event);
             }
+            Event::SeatReplied { .. } | Event::SeatFailed { .. } => self.judging_mut().apply_seat(event),
             Event::StageVerdict(report) => self.take_verdict(report),
             Event::ApprovalRequested {
                 number,
@@ -308,6 +310,7 @@ impl TaskState {
         self.attempt = attempt;
         self.kind = kind;
         self.turn = 0;
+        self.rounds = 0;
         self.tries += 1;
         self.indeterminate = false;
         match kind {
@@ -362,6 +365,7 @@ impl Judging {
             } => {
                 if self.round != seat.round {
                     self.round = seat.round;
+                    self.rounds += 1;
                     self.seats.clear();
                 }
                 let asked = |failed_requests| Seat {

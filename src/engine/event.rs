@@ -277,7 +277,7 @@ pub enum Event {
         /// The task.
         #[serde(rename = "t")]
         task: TaskId,
-        /// Its number within the run; the id is made of it.
+        /// Its number within the task; the id is made of it.
         #[serde(rename = "n")]
         number: u32,
         /// Why.
@@ -296,6 +296,9 @@ pub enum Event {
         /// The task.
         #[serde(rename = "t")]
         task: TaskId,
+        /// Which approval, by its number within the task.
+        #[serde(rename = "n")]
+        number: u32,
         /// How.
         #[serde(rename = "r")]
         resolution: String,
@@ -502,7 +505,7 @@ pub struct SeatId {
     /// The attempt that is judged.
     #[serde(rename = "a")]
     pub attempt: u32,
-    /// The round of the panel, from 1.
+    /// The round in which reviewers were asked about this attempt, from 1.
     #[serde(rename = "r")]
     pub round: u32,
     /// The seat, from 0.

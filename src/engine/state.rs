@@ -148,6 +148,9 @@ pub struct TaskState {
     pub output: OutputRefs,
     /// Judging in progress.
     pub judging: Option<Box<Judging>>,
+    /// Rounds in which reviewers were asked about this attempt. Numbers count on when a parked attempt is judged
+    /// again, so that no reply ever takes the name of an older one.
+    pub rounds: u32,
     /// What was found so far, the oldest first; carried into prompts and reviews.
     pub feedback: Vec<Feedback>,
     /// The last score.
@@ -231,8 +234,10 @@ pub struct Judging {
     pub files: Vec<FileFact>,
     /// One for each of the task's checks, once they were asked for.
     pub checks: Vec<Option<CheckResult>>,
-    /// Round of the panel, from 1 once judges were asked.
+    /// The round of the panel that is out; 0 before judges were asked.
     pub round: u32,
+    /// Rounds of this judging: what `maxAssessmentRetries` bounds.
+    pub rounds: u32,
     /// The seats of the round.
     pub seats: Vec<Seat>,
 }

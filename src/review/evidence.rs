@@ -89,7 +89,7 @@ fn walk(root: &Path, below: &Path, matcher: &GlobMatcher, depth: usize, found: &
 }
 
 fn look(workspace: &Path, path: String) -> FileFact {
-    match open_beneath(workspace, &path).and_then(|file| hash(file)) {
+    match open_beneath(workspace, &path).and_then(hash) {
         Ok((size, digest)) => FileFact {
             path,
             size: Some(size),

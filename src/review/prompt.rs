@@ -130,7 +130,7 @@ pub fn evaluation(work: &Work, unread: Option<&str>) -> JudgePrompt {
         insist(
             &mut user,
             reason,
-            "Reply again, with one line only: the word SCORE, a colon, and one plain number from 0 to 100.",
+            "Reply again, in at most three sentences. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100.",
         );
     }
     JudgePrompt {
@@ -465,7 +465,7 @@ mod tests {
         # Your last reply could not be read
 
         The reason: the reply contains no score.
-        Reply again, with one line only: the word SCORE, a colon, and one plain number from 0 to 100.
+        Reply again, in at most three sentences. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100.
         ");
     }
 

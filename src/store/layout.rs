@@ -238,7 +238,7 @@ pub enum SpoolName {
 impl fmt::Display for SpoolName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seat = |f: &mut fmt::Formatter<'_>, task: crate::domain::TaskId, seat: &SeatId, kind: &str| {
-            // The try counts on over the rounds of a seat, so round and try together name the call.
+            // Rounds count on within an attempt and tries within a round: no name is used twice.
             write!(
                 f,
                 "{}.{}.judge.{}.{}-{}.{kind}",

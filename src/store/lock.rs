@@ -37,12 +37,12 @@ pub struct Holder {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Somebody else writes.
-    #[error("{path} is held by {}", describe(holder.as_ref()))]
+    #[error("{path} is held by {}", describe(holder.as_deref()))]
     Held {
         /// The lock file.
         path: PathBuf,
         /// Who holds it, if it could be read.
-        holder: Option<Holder>,
+        holder: Option<Box<Holder>>,
     },
     /// The file system said no.
     #[error("cannot lock {path}: {source}")]
@@ -89,7 +89,7 @@ impl Lock {
                 Err(fs2::TryLockError::WouldBlock) => {
                     return Err(LockError::Held {
                         path: path.to_owned(),
-                        holder: read_holder(&mut file),
+                        holder: read_holder(&mut file).map(Box::new),
                     });
                 }
                 Err(fs2::TryLockError::Error(error)) => return Err(io(error)),

@@ -15,7 +15,8 @@ use super::stages::in_review;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
 
 /// Opens a round: every seat is asked at once, each in a context of its own.
-pub(super) fn ask_round(draft: &mut Draft<'_>, round: u32, agents: &[AgentId]) {
+pub(super) fn ask_round(draft: &mut Draft<'_>, agents: &[AgentId]) {
+    let round = draft.task.rounds + 1;
     for (seat, agent) in (0..).zip(agents) {
         let seat = SeatId {
             attempt: draft.task.attempt,
@@ -279,15 +280,15 @@ fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
 
 /// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
 fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
-    let round = draft.task.judging.as_ref().map_or(0, |judging| judging.round);
+    let rounds = draft.task.judging.as_ref().map_or(0, |judging| judging.rounds);
     let is_panel = draft
         .task_plan()
         .expectations
         .as_deref()
         .is_some_and(|e| e.panel.is_some());
-    if is_panel && round <= draft.plan().rules.max_assessment_retries {
+    if is_panel && rounds <= draft.plan().rules.max_assessment_retries {
         let agents: Vec<AgentId> = seats.iter().map(|seat| seat.agent).collect();
-        return ask_round(draft, round + 1, &agents);
+        return ask_round(draft, &agents);
     }
     let unread = seats
         .iter()

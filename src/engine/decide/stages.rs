@@ -254,7 +254,7 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
                     "nobody may review this work: no agent other than its author is able to judge",
                 );
             } else {
-                seats::ask_round(draft, 1, &agents);
+                seats::ask_round(draft, &agents);
             }
         }
         JudgedBy::ChecksOnly => conclude::accept(draft, conclude::Accepted::Checked),

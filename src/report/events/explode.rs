@@ -205,17 +205,18 @@ impl<'p> Exploder<'p> {
                     .maybe("cause", cause.map(Cause::as_str))
                     .with("message", message.as_str()),
             ),
-            Event::ApprovalResolved { task, resolution, by } => {
-                let waiting = self.view.task(*task).waiting.as_deref();
-                let id = waiting.and_then(|waiting| self.approval(*task, waiting.number));
-                (
-                    "approval:resolved",
-                    self.task(*task)
-                        .maybe("requestId", id)
-                        .with("status", resolution.as_str())
-                        .with("resolvedBy", by.as_str()),
-                )
-            }
+            Event::ApprovalResolved {
+                task,
+                number,
+                resolution,
+                by,
+            } => (
+                "approval:resolved",
+                self.task(*task)
+                    .maybe("requestId", self.approval(*task, *number))
+                    .with("status", resolution.as_str())
+                    .with("resolvedBy", by.as_str()),
+            ),
             Event::DependencyFailed { task, dependency } => (
                 "deadlock:unresolvable",
                 self.task(*task).with("failedDepId", task_key(*dependency)).with(

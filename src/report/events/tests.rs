@@ -269,6 +269,7 @@ fn task_samples() -> Vec<Event> {
         },
         Event::ApprovalResolved {
             task: TASK,
+            number: 1,
             resolution: "approved".to_owned(),
             by: "ada".to_owned(),
         },
