@@ -2,16 +2,20 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::RawFd;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::identity::ProcessIdentity;
 use super::orphans::{Marker, TURN_KEY_VARIABLE};
+use super::posix;
 
 /// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.
 const KILL_WAIT: Duration = Duration::from_secs(2);
@@ -242,7 +246,7 @@ impl Held {
 
     fn signal(&self, signal: Signal) -> io::Result<()> {
         match pidfd_send_signal(&self.0, signal) {
-            Err(rustix::io::Errno::SRCH) | Ok(()) => Ok(()),
+            Err(Errno::SRCH) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -254,12 +258,95 @@ impl Held {
             let left = deadline.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
             match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&timeout)) {
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
                 Ok(ready) => return Ok(ready > 0),
             }
         }
     }
+}
+
+/// A file that has no name, only this descriptor. Nobody writes through it; children get [`writer`](Self::writer)s.
+#[derive(Debug)]
+pub(super) struct Unnamed {
+    file: File,
+    new: Condition,
+}
+
+/// What a child can change about a file: length, blocks, mode and owners.
+type Condition = (u64, u64, u32, u32, u32);
+
+impl Unnamed {
+    /// Makes one that can be given a name in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if the file system never can, and what the system refuses.
+    pub(super) fn create(folder: &Path) -> io::Result<Unnamed> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
+            Ok(descriptor) => File::from(descriptor),
+            // Kernels that do not know the flag take it for an attempt to write to a folder.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let new = condition(&file)?;
+        Ok(Unnamed { file, new })
+    }
+
+    /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
+    /// flags, and [`is_as_new`](Self::is_as_new) could not tell them from the keeper.
+    pub(super) fn writer(&self) -> io::Result<File> {
+        File::options().append(true).open(self.path())
+    }
+
+    pub(super) fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    /// Whether the file is just as it was made and nobody can change that any more.
+    pub(super) fn is_as_new(&self) -> bool {
+        posix::sole_owner(&self.file) && condition(&self.file).is_ok_and(|now| now == self.new)
+    }
+
+    /// Makes it the file at `path`. Whatever else came to be there is replaced; a link is not followed.
+    pub(super) fn give_name(&self, path: &Path) -> io::Result<()> {
+        let link = |to: &Path| linkat(CWD, self.path(), CWD, to, AtFlags::SYMLINK_FOLLOW);
+        match link(path) {
+            Err(Errno::EXIST) => {}
+            done => return done.map_err(io::Error::from),
+        }
+        // Only renaming replaces.
+        let mut beside = path.to_owned();
+        beside.as_mut_os_string().push(".new");
+        if let Err(error) = fs::remove_file(&beside)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        link(&beside)?;
+        fs::rename(&beside, path).inspect_err(|_| {
+            // The error is what matters.
+            let _ = fs::remove_file(&beside);
+        })
+    }
+
+    fn path(&self) -> String {
+        format!("/proc/self/fd/{}", self.file.as_raw_fd())
+    }
+}
+
+fn condition(file: &File) -> io::Result<Condition> {
+    let metadata = file.metadata()?;
+    Ok((
+        metadata.len(),
+        metadata.blocks(),
+        metadata.mode(),
+        metadata.uid(),
+        metadata.gid(),
+    ))
 }
 
 #[cfg(test)]

@@ -121,22 +121,7 @@ impl World {
         let reply = self.folder.spool_file(&SpoolName::Reply(task, seat));
         let stderr = self.folder.spool_file(&SpoolName::ReplyErr(task, seat));
         self.blocking(move || {
-            let failure = match (exit.timed_out, exit.code) {
-                (true, _) => Some((
-                    FailureClass::Timeout,
-                    "the reviewer was killed after its time-out".to_owned(),
-                )),
-                (false, Some(0)) => None,
-                (false, code) => {
-                    let said = read_tail(&stderr, 500).unwrap_or_default();
-                    let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
-                    Some((
-                        FailureClass::Unknown,
-                        format!("the reviewer {how}: {}", said.trim()),
-                    ))
-                }
-            };
-            vec![match failure {
+            vec![match reviewer_failure(&exit, &stderr) {
                 Some((class, message)) => seat_failed(task, seat, class, message, None),
                 None => read_reply(&plan, task, seat, &reply, None, Usage::default()),
             }]
@@ -192,6 +177,24 @@ impl World {
         self.model_turns.insert(turn, work.abort_handle());
         self.model_turns.retain(|_, work| !work.is_finished());
     }
+}
+
+/// Why a command judge's reply does not count; its standard error is quoted.
+fn reviewer_failure(exit: &keeper::Exit, stderr: &Path) -> Option<(FailureClass, String)> {
+    let message = match (exit.timed_out, exit.code, &exit.output_lost) {
+        (true, _, _) => {
+            let message = "the reviewer was killed after its time-out";
+            return Some((FailureClass::Timeout, message.to_owned()));
+        }
+        (false, Some(0), None) => return None,
+        (false, Some(0), Some(lost)) => format!("the reviewer's reply is lost: {lost}"),
+        (false, code, _) => {
+            let said = read_tail(stderr, 500).unwrap_or_default();
+            let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
+            format!("the reviewer {how}: {}", said.trim())
+        }
+    };
+    Some((FailureClass::Unknown, message))
 }
 
 async fn worker_turn(
@@ -504,4 +507,26 @@ fn seat_failed(
         retry_after,
         jitter: jitter(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_reply_is_no_empty_reply() {
+        let exit = keeper::Exit {
+            code: Some(0),
+            ..keeper::Exit::default()
+        };
+        let nothing = Path::new("/nothing/there");
+        assert_eq!(reviewer_failure(&exit, nothing), None);
+        let lost = keeper::Exit {
+            output_lost: Some("the folder is gone".to_owned()),
+            ..exit
+        };
+        let (class, message) = reviewer_failure(&lost, nothing).unwrap();
+        assert_eq!(class, FailureClass::Unknown);
+        assert!(message.contains("the folder is gone"), "{message}");
+    }
 }
