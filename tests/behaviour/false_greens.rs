@@ -613,7 +613,8 @@ agents:
     run: |
       (sleep 60 & echo $! > child.pid; wait) &
       setsid sh -c 'trap \"\" TERM HUP; echo $$ > escaped.pid; sleep 60' &
-      while [ ! -s child.pid ] || [ ! -s escaped.pid ]; do sleep 0.01; done
+      (setsid env -i /bin/sh -c 'echo $$ > unmarked.pid; exec /bin/sleep 60' &)
+      while [ ! -s child.pid ] || [ ! -s escaped.pid ] || [ ! -s unmarked.pid ]; do sleep 0.01; done
       echo done
 tasks:
   - {title: work}
@@ -621,7 +622,7 @@ tasks:
     );
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
-    for name in ["child.pid", "escaped.pid"] {
+    for name in ["child.pid", "escaped.pid", "unmarked.pid"] {
         let pid = read_pid(&workspace.path(name));
         wait_for(&format!("the end of {name}"), || !is_alive(pid));
     }
