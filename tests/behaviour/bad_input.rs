@@ -265,14 +265,7 @@ fn fifty_megabytes_of_garbage_are_refused_quickly_and_in_little_memory() {
         drop(file);
         let begin = Instant::now();
         // The limit is on address space: a process that needs more is refused it and dies with another code.
-        let mut limited = std::process::Command::new("/bin/sh");
-        let script = format!("ulimit -v 1500000; exec \"$0\" run {name}");
-        let program = workspace.command(&[]).get_program().to_owned();
-        limited.args(["-c".as_ref(), script.as_ref(), program.as_os_str()]);
-        limited
-            .current_dir(workspace.root())
-            .env("HOME", workspace.path("home"));
-        let finished = crate::support::Running::start(limited).finish();
+        let finished = workspace.bash(&format!("ulimit -v 1500000; exec \"$0\" run {name}"));
         assert_eq!(finished.code(), Some(2), "{name}: {}", finished.stderr);
         assert!(
             finished.stderr.len() < 20_000,

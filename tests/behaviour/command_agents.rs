@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Running, Workspace, standing, task};
+use crate::support::{Workspace, standing, task};
 
 /// The names of the variables in the output of `env`, without those that a shell sets by itself and the mark by which
 /// the keeper recognises what an agent started.
@@ -285,17 +285,9 @@ tasks:
 ",
     );
     workspace.judge("judge", &["SCORE: 90"]);
-    let program = workspace.command(&[]).get_program().to_owned();
-    let mut limited = std::process::Command::new("/bin/sh");
-    limited.args([
-        "-c".as_ref(),
-        "ulimit -v 400000; exec \"$0\" run mission.yaml".as_ref(),
-        program.as_os_str(),
-    ]);
-    limited
-        .current_dir(workspace.root())
-        .env("HOME", workspace.path("home"));
-    Running::start(limited).finish().exits(0);
+    workspace
+        .bash("ulimit -v 400000; exec \"$0\" run mission.yaml")
+        .exits(0);
     let asked = workspace.asked("judge", 1);
     assert!(asked.len() < 40_000, "{}", asked.len());
     assert!(asked.contains("the-beginning") && asked.contains("cut"));

@@ -209,14 +209,8 @@ fn a_reader_that_goes_away_is_no_error() {
     ));
     workspace.run_json(0, &[]);
     for command in ["events", "status --json", "events --format jsonl"] {
-        let program = workspace.command(&[]).get_program().to_owned();
-        let mut shell = std::process::Command::new("bash");
         let script = format!("\"$0\" {command} | head -c 10 > /dev/null; exit ${{PIPESTATUS[0]}}");
-        shell.args(["-c".as_ref(), script.as_ref(), program.as_os_str()]);
-        shell
-            .current_dir(workspace.root())
-            .env("HOME", workspace.path("home"));
-        let finished = crate::support::Running::start(shell).finish().exits(0);
+        let finished = workspace.bash(&script).exits(0);
         assert_eq!(finished.stderr, "", "{command}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Workspace, attempts, standing, task};
+use crate::support::{Running, Workspace, attempts, standing, task};
 
 const EVALUATED: &str = "
 name: evaluated
@@ -69,7 +69,7 @@ fn a_projects_agents_and_state_are_found_from_below() {
     workspace.write("deep/down/mission.yaml", "name: below\ntasks: [{title: work}]\n");
     let mut command = workspace.command(&["run", "mission.yaml", "--json"]);
     command.current_dir(workspace.path("deep/down"));
-    let document = crate::support::Running::start(command).finish().exits(0).json();
+    let document = Running::start(command).finish().exits(0).json();
     assert_eq!(task(&document, "work")["agent"], "worker");
     assert!(workspace.exists(".polpo/runs"));
 }
@@ -273,17 +273,7 @@ fn a_mission_may_come_from_standard_input() {
         "text",
         "name: piped\nagents: {worker: {run: 'echo x >> log'}}\ntasks: [{title: one}]\n",
     );
-    let program = workspace.command(&[]).get_program().to_owned();
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell.args([
-        "-c".as_ref(),
-        "exec \"$0\" run - --json < text".as_ref(),
-        program.as_os_str(),
-    ]);
-    shell
-        .current_dir(workspace.root())
-        .env("HOME", workspace.path("home"));
-    let document = crate::support::Running::start(shell).finish().exits(0).json();
+    let document = workspace.bash("exec \"$0\" run - --json < text").exits(0).json();
     assert_eq!(standing(&document, "one").0, "done");
     assert_eq!(workspace.lines("log").len(), 1);
 }

@@ -15,6 +15,8 @@ use serde_json::Value;
 pub use run::{Finished, Running};
 pub use wait::{is_alive, read_pid, wait_for, wait_for_file};
 
+/// What is tested.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_quorum");
 /// Where the scripted agents and judges live.
 const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agents");
 
@@ -92,9 +94,22 @@ impl Workspace {
 
     /// The binary in this workspace with a clean environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_quorum"));
+        let mut command = self.other_command(BINARY);
+        command.args(arguments);
         command
-            .args(arguments)
+    }
+
+    /// Runs a bash script in which `$0` is the binary, with the same clean environment.
+    pub fn bash(&self, script: &str) -> Finished {
+        let mut command = self.other_command("bash");
+        command.args(["-c", script, BINARY]);
+        Running::start(command).finish()
+    }
+
+    /// Another program in this workspace with the same clean environment.
+    pub fn other_command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.root())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
