@@ -1,6 +1,6 @@
 //! Runs that were stopped: by signals, by the time limit, by SIGKILL; and what `resume` makes of them.
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::support::{
@@ -105,8 +105,8 @@ fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
     assert_resumes_to_the_end(&workspace);
 }
 
-#[test]
-fn resume_ends_what_a_killed_session_left_running() {
+/// A worker that is still at work when the runner, and perhaps its keeper, is gone.
+fn assert_two_never_work_at_once(keeper_dies: bool) {
     let workspace = Workspace::with(
         r#"
 name: left running
@@ -114,7 +114,8 @@ agents:
   worker:
     run: |
       echo $$ > "pid.$QUORUM_TURN"
-      while [ ! -e go ]; do sleep 0.02; done
+      n=0
+      while [ ! -e go ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n + 1)); done
       echo "$QUORUM_TURN" >> finished
 tasks:
   - {title: work}
@@ -122,15 +123,37 @@ tasks:
     );
     let running = workspace.start(&["run", "mission.yaml"]);
     let first = read_pid(&workspace.path("pid.1"));
+    let keeper = parent(first);
     running.kill();
+    if keeper_dies {
+        kill_process(keeper, Signal::KILL).unwrap();
+        wait_for("the end of the keeper", || !is_alive(keeper));
+    }
     let resumed = workspace.start(&["resume", "--json"]);
     wait_for_file(&workspace.path("pid.2"));
-    // Two workers of one attempt never work at the same time.
-    assert!(!is_alive(first));
+    let both = is_alive(first);
     workspace.write("go", "");
     let document = resumed.finish().exits(0).json();
+    assert!(!both, "the worker of the lost turn was still at work");
     assert_eq!(standing(&document, "work").0, "done");
     assert_eq!(workspace.lines("finished"), ["2"]);
+}
+
+fn parent(pid: Pid) -> Pid {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    let (_, rest) = stat.rsplit_once(") ").unwrap();
+    let parent = rest.split(' ').nth(1).and_then(|parent| parent.parse().ok());
+    parent.and_then(Pid::from_raw).expect("a process has a parent")
+}
+
+#[test]
+fn resume_ends_what_a_killed_session_left_running() {
+    assert_two_never_work_at_once(false);
+}
+
+#[test]
+fn resume_ends_what_a_session_killed_with_its_keeper_left_running() {
+    assert_two_never_work_at_once(true);
 }
 
 #[test]
