@@ -18,8 +18,12 @@ mod gates;
 mod in_the_way;
 #[path = "behaviour/interrupted.rs"]
 mod interrupted;
+#[path = "behaviour/json.rs"]
+mod json;
 #[path = "behaviour/judging.rs"]
 mod judging;
+#[path = "behaviour/scale.rs"]
+mod scale;
 #[path = "behaviour/settings.rs"]
 mod settings;
 #[path = "behaviour/storage.rs"]
