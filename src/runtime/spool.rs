@@ -123,9 +123,15 @@ pub(super) fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>
     };
     let text = read_head(path, LARGEST_RESULT)
         .map_err(|error| format!("the result file cannot be read: {error}"))?;
-    let claims = serde_json::from_str(&text)
-        .map_err(|error| format!("the result file is not what it should be: {error}"))?;
+    let claims =
+        parse_claims(&text).map_err(|error| format!("the result file is not what it should be: {error}"))?;
     Ok(Some((file, claims)))
+}
+
+/// An object and nothing else: a list would be taken for the fields in their order.
+fn parse_claims(text: &str) -> serde_json::Result<ResultClaims> {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
+    serde_json::from_value(object.into())
 }
 
 /// The first `most` bytes of a file as text; empty if there is none.
@@ -160,10 +166,7 @@ pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: u64
         let path = run.spool_file(&SpoolName::Result(turn));
         check(&path, result)?;
         let text = read_head(&path, LARGEST_RESULT)?;
-        if let Some(claimed) = serde_json::from_str::<ResultClaims>(&text)
-            .ok()
-            .and_then(|claims| claims.output)
-        {
+        if let Some(claimed) = parse_claims(&text).ok().and_then(|claims| claims.output) {
             return Ok(claimed);
         }
     }
