@@ -14,6 +14,7 @@ use crate::judging::parser::{parse_evaluation, parse_scores};
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
 use crate::review::evidence;
+use crate::review::fence::Excerpt;
 use crate::review::prompt::{
     self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
 };
@@ -389,8 +390,8 @@ fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &
         attempt: task_state.attempt,
         turn: task_state.turn,
     };
-    let output = read_output(folder, turn, &task_state.output, 8 * MAX_OUTPUT as u64)
-        .unwrap_or_else(|error| format!("(the output cannot be shown: {error})"));
+    let output = read_output(folder, turn, &task_state.output, 4 * MAX_OUTPUT)
+        .unwrap_or_else(|error| Excerpt::whole(format!("(the output cannot be shown: {error})")));
     let workspace = workspace(plan, call.task);
     let judging = task_state.judging.as_deref();
     let files = judging.map_or(&[][..], |judging| &judging.files);

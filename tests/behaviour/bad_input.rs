@@ -41,8 +41,8 @@ fn refused(text: impl AsRef<[u8]>, words: &[&str]) {
 
 #[test]
 fn what_is_no_mission_at_all_is_refused() {
-    refused("", &["no document"]);
-    refused("# only a comment\n", &["no document"]);
+    refused("", &["the file holds nothing"]);
+    refused("# only a comment\n", &["the file holds nothing"]);
     refused("- one\n- two\n", &["map", "list"]);
     refused("just a text\n", &["map"]);
     refused("name: [unclosed\ntasks: \"x\n", &["mission.yaml:"]);
