@@ -83,8 +83,10 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     lay_over(&mut options, &arguments.session, matches)?;
     options.max_attempts = Some(1);
     if options.no_eval {
-        return Err(Failure::usage(anyhow!("a review with reviews switched off judges nothing"))
-            .help("leave out --no-eval, and EVAL=off in the environment"));
+        return Err(
+            Failure::usage(anyhow!("a review with reviews switched off judges nothing"))
+                .help("leave out --no-eval, and EVAL=off in the environment"),
+        );
     }
     let subject = if arguments.criteria.is_empty() {
         recorded_task(arguments, &mut options, screen)?
@@ -110,14 +112,29 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let mut observers = watchers.observers;
     observers.push(Box::new(FindingsObserver(findings.clone())));
     let run = folder.run(&id);
-    let launch =
-        Launch { run, mission: &source.bytes, mission_path: None, options, state, programs, keeper, observers };
+    let launch = Launch {
+        run,
+        mission: &source.bytes,
+        mission_path: None,
+        options,
+        state,
+        programs,
+        keeper,
+        observers,
+    };
     let ending = launch.go()?;
     let view = watchers.view.take().into_view(&ending.state);
     let document = serde_json::to_value(run_document(&ending.state, &view, Standing::Ended))
         .map_err(Failure::internal)?;
     let class = outcome(&ending.state).class;
-    report(screen, &subject, class, &document["tasks"][0], &document["warnings"], &findings.borrow());
+    report(
+        screen,
+        &subject,
+        class,
+        &document["tasks"][0],
+        &document["warnings"],
+        &findings.borrow(),
+    );
     Ok(class.exit_code())
 }
 
@@ -125,7 +142,11 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
 fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, Failure> {
     let here = current_dir()?;
     let from_pipe = arguments.subjects.iter().any(|subject| subject == "-");
-    let paths: Vec<&String> = arguments.subjects.iter().filter(|subject| *subject != "-").collect();
+    let paths: Vec<&String> = arguments
+        .subjects
+        .iter()
+        .filter(|subject| *subject != "-")
+        .collect();
     for path in &paths {
         if !here.join(path).is_file() {
             return Err(Failure::usage(anyhow!("there is no file {path}"))
@@ -143,11 +164,19 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
         (Some(_), true) => return Err(Failure::usage(anyhow!("--diff and `-` are two different works"))),
     };
     if work.iter().all(u8::is_ascii_whitespace) {
-        return Err(Failure::usage(anyhow!("{title} is empty: there is nothing to judge")));
+        return Err(Failure::usage(anyhow!(
+            "{title} is empty: there is nothing to judge"
+        )));
     }
     let (agents, mission_folder) = defined_agents(arguments.mission.as_deref(), options, &here)?;
-    let threshold = arguments.threshold.map_or(json!("60/100"), |bar| json!(format!("{}/100", bar.value())));
-    let reviewers = if arguments.reviewers.is_empty() { json!(3) } else { json!(arguments.reviewers) };
+    let threshold = arguments
+        .threshold
+        .map_or(json!("60/100"), |bar| json!(format!("{}/100", bar.value())));
+    let reviewers = if arguments.reviewers.is_empty() {
+        json!(3)
+    } else {
+        json!(arguments.reviewers)
+    };
     let criteria = arguments.criteria.join("\n");
     let task = json!({
         "description": format!("The work to judge is {title}."),
@@ -158,14 +187,25 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
     });
     let settings = json!({});
     let author = STRANGER.to_owned();
-    Ok(Subject { title, agents, author, task, settings, work, mission_folder, workspace: here })
+    Ok(Subject {
+        title,
+        agents,
+        author,
+        task,
+        settings,
+        work,
+        mission_folder,
+        workspace: here,
+    })
 }
 
 /// A task of a run, with what its last turn said.
 fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) -> Result<Subject, Failure> {
     let [title] = arguments.subjects.as_slice() else {
-        return Err(Failure::usage(anyhow!("name one task of a run, or say with --criteria what good work is"))
-            .help("`quorum review \"TASK\"`, or `quorum review --criteria TEXT PATH…`"));
+        return Err(Failure::usage(anyhow!(
+            "name one task of a run, or say with --criteria what good work is"
+        ))
+        .help("`quorum review \"TASK\"`, or `quorum review --criteria TEXT PATH…`"));
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
@@ -174,14 +214,26 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     let id = find_task(state, title)?;
     let (plan, task) = (state.plan.task(id), state.task(id));
     if task.turn == 0 {
-        return Err(Failure::usage(anyhow!("task '{title}' has done nothing yet in run {}", run.id())));
+        return Err(Failure::usage(anyhow!(
+            "task '{title}' has done nothing yet in run {}",
+            run.id()
+        )));
     }
     // Configuration layers are those of the run: they are frozen like its mission.
     options.project_config.clone_from(&state.options.project_config);
     options.user_config.clone_from(&state.options.user_config);
-    let turn = TurnId { task: id, attempt: task.attempt, turn: task.turn };
-    let work = read_output(&run, turn, &task.output, usize::try_from(LARGEST_WORK).unwrap_or(usize::MAX))
-        .map_err(|error| Failure::internal(anyhow!("the output of '{title}' is lost: {error}")))?;
+    let turn = TurnId {
+        task: id,
+        attempt: task.attempt,
+        turn: task.turn,
+    };
+    let work = read_output(
+        &run,
+        turn,
+        &task.output,
+        usize::try_from(LARGEST_WORK).unwrap_or(usize::MAX),
+    )
+    .map_err(|error| Failure::internal(anyhow!("the output of '{title}' is lost: {error}")))?;
     let bytes = fs::read(run.mission()).map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut document = json!({
@@ -210,15 +262,20 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
 }
 
 fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
-    let found = state.plan.tasks.iter().position(|task| task.title.as_ref() == title);
+    let found = state
+        .plan
+        .tasks
+        .iter()
+        .position(|task| task.title.as_ref() == title);
     found.map(TaskId::from_index).ok_or_else(|| {
         let nearest = state.plan.tasks.iter().map(|task| task.title.as_ref());
-        let nearest = nearest.max_by(|a, b| {
-            strsim::jaro_winkler(a, title).total_cmp(&strsim::jaro_winkler(b, title))
-        });
+        let nearest =
+            nearest.max_by(|a, b| strsim::jaro_winkler(a, title).total_cmp(&strsim::jaro_winkler(b, title)));
         let failure = Failure::usage(anyhow!("there is no task '{title}' in this run"));
         match nearest {
-            Some(nearest) => failure.help(format!("did you mean '{nearest}'? To judge files, say with --criteria what good work is")),
+            Some(nearest) => failure.help(format!(
+                "did you mean '{nearest}'? To judge files, say with --criteria what good work is"
+            )),
             None => failure,
         }
     })
@@ -229,8 +286,11 @@ fn panel_document(state: &State, panel: &Panel) -> Value {
         .dimensions
         .iter()
         .map(|dimension| {
-            let rubric: serde_json::Map<String, Value> =
-                dimension.rubric.iter().map(|(level, text)| (level.to_string(), json!(text))).collect();
+            let rubric: serde_json::Map<String, Value> = dimension
+                .rubric
+                .iter()
+                .map(|(level, text)| (level.to_string(), json!(text)))
+                .collect();
             let mut document = json!({"name": dimension.name, "weight": dimension.weight.to_string()});
             if let Some(description) = &dimension.description {
                 document["description"] = json!(description);
@@ -244,7 +304,12 @@ fn panel_document(state: &State, panel: &Panel) -> Value {
     let reviewers = match &panel.reviewers {
         Reviewers::Seats(seats) => json!(seats),
         Reviewers::Named(agents) => {
-            json!(agents.iter().map(|agent| state.plan.agent(*agent).name.as_ref()).collect::<Vec<&str>>())
+            json!(
+                agents
+                    .iter()
+                    .map(|agent| state.plan.agent(*agent).name.as_ref())
+                    .collect::<Vec<&str>>()
+            )
         }
     };
     let mut document = json!({
@@ -280,8 +345,13 @@ fn defined_agents(
     let source = Source::read(&path).map_err(Failure::mission)?;
     let layers = crate::runtime::layers_of(options).map_err(Failure::mission)?;
     mission::load(&source, &layers).map_err(Failure::mission)?;
-    let folder = std::path::absolute(&path).ok().and_then(|path| path.parent().map(Path::to_owned));
-    Ok((agents_of(&String::from_utf8_lossy(&source.bytes)), folder.unwrap_or_else(|| here.to_owned())))
+    let folder = std::path::absolute(&path)
+        .ok()
+        .and_then(|path| path.parent().map(Path::to_owned));
+    Ok((
+        agents_of(&String::from_utf8_lossy(&source.bytes)),
+        folder.unwrap_or_else(|| here.to_owned()),
+    ))
 }
 
 /// The agents of a mission that was validated before, as plain data.
@@ -301,7 +371,10 @@ fn git_diff(here: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::environment(anyhow!("cannot run git: {error}")))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::usage(anyhow!("git diff {revision} failed: {}", said.trim())));
+        return Err(Failure::usage(anyhow!(
+            "git diff {revision} failed: {}",
+            said.trim()
+        )));
     }
     Ok(output.stdout)
 }
@@ -393,12 +466,20 @@ fn report(
     }
     let mut text = format!("{}: {verdict}", subject.title);
     if !task["points"].is_null() {
-        text.push_str(&format!(", {} of 100 points against a bar of {}", task["points"], task["bar"]));
+        text.push_str(&format!(
+            ", {} of 100 points against a bar of {}",
+            task["points"], task["bar"]
+        ));
     }
     text.push('\n');
     for dimension in task["dimensions"].as_array().into_iter().flatten() {
         let (name, why) = (dimension["dimension"].as_str(), dimension["reasoning"].as_str());
-        let line = format!("  {} {}: {}", dimension["score"], name.unwrap_or_default(), why.unwrap_or_default());
+        let line = format!(
+            "  {} {}: {}",
+            dimension["score"],
+            name.unwrap_or_default(),
+            why.unwrap_or_default()
+        );
         text.push_str(&crate::report::sanitize(&line));
         text.push('\n');
     }

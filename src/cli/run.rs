@@ -95,7 +95,15 @@ impl Launch<'_> {
             keeper: keeper_ref(&self.keeper),
         };
         let first = Input::Start(Box::new(started));
-        drive(&run, self.state, journal, self.keeper, self.programs, self.observers, first)
+        drive(
+            &run,
+            self.state,
+            journal,
+            self.keeper,
+            self.programs,
+            self.observers,
+            first,
+        )
     }
 }
 
