@@ -105,7 +105,7 @@ fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
     assert_resumes_to_the_end(&workspace);
 }
 
-/// A worker that is still at work when the runner, and perhaps its keeper, is gone.
+/// A worker that is still at work when the runner, and perhaps its keeper, is gone, and does not mind being told.
 fn assert_two_never_work_at_once(keeper_dies: bool) {
     let workspace = Workspace::with(
         r#"
@@ -113,6 +113,7 @@ name: left running
 agents:
   worker:
     run: |
+      trap '' TERM HUP
       echo $$ > "pid.$QUORUM_TURN"
       n=0
       while [ ! -e go ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n + 1)); done
