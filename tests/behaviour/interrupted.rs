@@ -1,5 +1,7 @@
 //! Runs that were stopped: by signals, by the time limit, by SIGKILL; and what `resume` makes of them.
 
+use std::time::{Duration, Instant};
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -236,6 +238,27 @@ fn a_time_limit_suspends_the_run_and_resume_finishes_it() {
     let document = workspace.resume_json(0, &["--timeout", "1m"]);
     assert_eq!(document["counts"]["done"], 3);
     assert_eq!(document["conditions"], json!(["ok"]));
+}
+
+#[test]
+fn a_time_limit_does_not_wait_for_a_judge_that_hangs() {
+    let workspace = Workspace::with(
+        "
+name: a slow judge
+agents:
+  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
+  judge: {run: 'trap \"\" TERM; while [ ! -e go ]; do sleep 0.02; done; echo SCORE: 90', role: reviewer}
+tasks: [{title: work, assignTo: worker}]
+",
+    );
+    let begin = Instant::now();
+    let document = workspace.run_json(7, &["--timeout", "500"]);
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    assert_eq!(document["state"], "suspended");
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &["--timeout", "1m"]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(workspace.lines("log"), ["work 1 1"]);
 }
 
 #[test]
