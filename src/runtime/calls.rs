@@ -360,17 +360,23 @@ fn read_reply(
     };
     let text = read_head(path, LARGEST_REPLY).unwrap_or_default();
     let result = match panel_of(plan, task) {
-        Some(panel) => parse_scores(&text, &panel.dimensions).map(|read| SeatResult::Scores {
-            dimensions: read.scores,
-            findings: read.findings,
-        }),
-        None => parse_evaluation(&text).map(|read| SeatResult::Evaluation {
-            points: read.points,
-            reasoning: excerpt(&read.reasoning),
-        }),
+        // What comes behind the part that would be read might take it back.
+        _ if file.len > LARGEST_REPLY => Err(format!("the reply has {} bytes, more than 1 MiB", file.len)),
+        Some(panel) => parse_scores(&text, &panel.dimensions)
+            .map(|read| SeatResult::Scores {
+                dimensions: read.scores,
+                findings: read.findings,
+            })
+            .map_err(|why| why.to_string()),
+        None => parse_evaluation(&text)
+            .map(|read| SeatResult::Evaluation {
+                points: read.points,
+                reasoning: excerpt(&read.reasoning),
+            })
+            .map_err(|why| why.to_string()),
     };
     let result = result.unwrap_or_else(|why| SeatResult::Unparsed {
-        why: why.to_string(),
+        why,
         excerpt: excerpt(&text),
     });
     Input::SeatReplied {
