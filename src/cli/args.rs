@@ -31,6 +31,11 @@ pub enum Subcommand {
     /// Continue the latest (or named) run after a crash, an interrupt or a gate override
     #[command(after_help = "Example: quorum resume")]
     Resume(Resume),
+    /// Judge a task of a run again, or any work without a run: files, a diff, a pipe. Exit 0, 5 or 6
+    #[command(
+        after_help = "Examples: quorum review 'Implement GET /users'\n          git diff main | quorum review --criteria 'No secrets, tests for every change' -"
+    )]
+    Review(super::review::Review),
     /// Check mission files without a network: exit 0 or 2
     #[command(after_help = "Example: quorum validate mission.yaml")]
     Validate(Validate),

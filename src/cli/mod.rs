@@ -6,6 +6,7 @@ mod failure;
 mod gate;
 mod project;
 mod resume;
+mod review;
 mod run;
 mod screen;
 mod session;
@@ -40,6 +41,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         None => run::run(arguments.run.bare(), matches, &screen),
         Some(Subcommand::Run(arguments)) => run::run(arguments, matches, &screen),
         Some(Subcommand::Resume(arguments)) => resume::resume(&arguments, matches, &screen),
+        Some(Subcommand::Review(arguments)) => review::review(&arguments, matches, &screen),
         Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, &screen),
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),

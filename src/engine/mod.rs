@@ -21,6 +21,8 @@ mod ready;
 mod state;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::simulation;
 
 pub use apply::apply;
 pub use decide::decide;

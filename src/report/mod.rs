@@ -21,6 +21,7 @@ pub mod status;
 pub mod style;
 pub mod summary;
 mod text;
+pub use text::sanitize;
 pub mod view;
 
 #[cfg(test)]

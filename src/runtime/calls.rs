@@ -14,6 +14,7 @@ use crate::judging::parser::{parse_evaluation, parse_scores};
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
 use crate::review::evidence;
+use crate::review::fence::Excerpt;
 use crate::review::prompt::{
     self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
 };
@@ -362,17 +363,23 @@ fn read_reply(
     };
     let text = read_head(path, LARGEST_REPLY).unwrap_or_default();
     let result = match panel_of(plan, task) {
-        Some(panel) => parse_scores(&text, &panel.dimensions).map(|read| SeatResult::Scores {
-            dimensions: read.scores,
-            findings: read.findings,
-        }),
-        None => parse_evaluation(&text).map(|read| SeatResult::Evaluation {
-            points: read.points,
-            reasoning: excerpt(&read.reasoning),
-        }),
+        // What comes behind the part that would be read might take it back.
+        _ if file.len > LARGEST_REPLY => Err(format!("the reply has {} bytes, more than 1 MiB", file.len)),
+        Some(panel) => parse_scores(&text, &panel.dimensions)
+            .map(|read| SeatResult::Scores {
+                dimensions: read.scores,
+                findings: read.findings,
+            })
+            .map_err(|why| why.to_string()),
+        None => parse_evaluation(&text)
+            .map(|read| SeatResult::Evaluation {
+                points: read.points,
+                reasoning: excerpt(&read.reasoning),
+            })
+            .map_err(|why| why.to_string()),
     };
     let result = result.unwrap_or_else(|why| SeatResult::Unparsed {
-        why: why.to_string(),
+        why,
         excerpt: excerpt(&text),
     });
     Input::SeatReplied {
@@ -392,8 +399,8 @@ fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &
         attempt: task_state.attempt,
         turn: task_state.turn,
     };
-    let output = read_output(folder, turn, &task_state.output, 8 * MAX_OUTPUT as u64)
-        .unwrap_or_else(|error| format!("(the output cannot be shown: {error})"));
+    let output = read_output(folder, turn, &task_state.output, 4 * MAX_OUTPUT)
+        .unwrap_or_else(|error| Excerpt::whole(format!("(the output cannot be shown: {error})")));
     let workspace = workspace(plan, call.task);
     let judging = task_state.judging.as_deref();
     let files = judging.map_or(&[][..], |judging| &judging.files);

@@ -4,11 +4,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fs2::FileExt;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{RunId, Timestamp};
+
+/// How long a writer waits for a reader that is looking.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Holds the state folder for writing until dropped.
 #[derive(Debug)]
@@ -86,6 +90,11 @@ impl Lock {
                 .map_err(io)?;
             match FileExt::try_lock(&file) {
                 Ok(()) => {}
+                // A reader that looks whether somebody writes holds the file for a moment; that is nobody's lock.
+                Err(fs2::TryLockError::WouldBlock) if only_readers(&file).map_err(io)? => {
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
                 Err(fs2::TryLockError::WouldBlock) => {
                     return Err(LockError::Held {
                         path: path.to_owned(),
@@ -121,6 +130,15 @@ impl Lock {
             Err(fs2::TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
             Err(fs2::TryLockError::Error(error)) => Err(error),
         }
+    }
+}
+
+/// Whether a lock that could not be taken is held by readers alone, or not any more.
+fn only_readers(file: &File) -> io::Result<bool> {
+    match FileExt::try_lock_shared(file) {
+        Ok(()) => FileExt::unlock(file).map(|()| true),
+        Err(fs2::TryLockError::WouldBlock) => Ok(false),
+        Err(fs2::TryLockError::Error(error)) => Err(error),
     }
 }
 

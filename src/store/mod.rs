@@ -12,6 +12,8 @@ mod record;
 mod snapshot;
 
 #[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
 mod double;
 
 pub use file_util::{create_dir_durable, replace_file, sync_parent};

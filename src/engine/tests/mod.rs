@@ -2,4 +2,4 @@
 
 mod properties;
 mod scenarios;
-mod simulation;
+pub(crate) mod simulation;

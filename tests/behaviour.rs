@@ -1,0 +1,35 @@
+//! The promises of the program, held against the binary: exit codes, documents, files, messages.
+//!
+//! One test binary for all subjects, because each one links slowly.
+
+#[path = "behaviour/bad_input.rs"]
+mod bad_input;
+#[path = "behaviour/command_agents.rs"]
+mod command_agents;
+#[path = "behaviour/events.rs"]
+mod events;
+#[path = "behaviour/expectations.rs"]
+mod expectations;
+#[path = "behaviour/false_greens.rs"]
+mod false_greens;
+#[path = "behaviour/gates.rs"]
+mod gates;
+#[path = "behaviour/in_the_way.rs"]
+mod in_the_way;
+#[path = "behaviour/interrupted.rs"]
+mod interrupted;
+#[path = "behaviour/json.rs"]
+mod json;
+#[path = "behaviour/judging.rs"]
+mod judging;
+#[path = "behaviour/review.rs"]
+mod review;
+#[path = "behaviour/scale.rs"]
+mod scale;
+#[path = "behaviour/settings.rs"]
+mod settings;
+#[path = "behaviour/storage.rs"]
+mod storage;
+mod support;
+#[path = "behaviour/torture.rs"]
+mod torture;

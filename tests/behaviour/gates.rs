@@ -1,0 +1,220 @@
+//! Gates between tasks, the mission's own threshold, and `quorum gate`.
+
+use crate::support::{Workspace, gate, standing, task};
+
+/// Two tasks before a door and one behind it, and one that has nothing to do with it.
+fn gated(gate: &str, settings: &str) -> Workspace {
+    Workspace::with(&format!(
+        "
+name: gated
+agents:
+  worker: {{run: [/bin/sh, '@agents/logger.sh', log]}}
+  breaker: {{run: 'echo $QUORUM_TASK $QUORUM_ATTEMPT $QUORUM_TURN >> log; exit 1'}}
+  ja: {{run: [/bin/sh, '@agents/judge.sh', ja]}}
+  jb: {{run: [/bin/sh, '@agents/judge.sh', jb]}}
+settings: {{concurrency: 1{settings}}}
+tasks:
+  - {{title: a, assignTo: worker, maxAttempts: 1, expectations: [{{type: llm_review, reviewers: [ja], dimensions: [{{name: x, weight: 1}}]}}]}}
+  - {{title: b, assignTo: worker, maxAttempts: 1, expectations: [{{type: llm_review, reviewers: [jb], dimensions: [{{name: x, weight: 1}}]}}]}}
+  - {{title: broken, assignTo: breaker, maxAttempts: 1}}
+  - {{title: behind, assignTo: worker}}
+  - {{title: beside, assignTo: worker, priority: 0.1}}
+qualityGates:
+  - {{name: door, blocksTasks: [behind], {gate}}}
+"
+    ))
+}
+
+fn score(workspace: &Workspace, judge: &str, score: u8) {
+    workspace.judge(
+        judge,
+        &[&format!(
+            r#"{{"scores": {{"x": {{"reasoning": "r", "score": {score}}}}}}}"#
+        )],
+    );
+}
+
+#[test]
+fn a_gate_opens_at_its_mean_score_exactly() {
+    for (scores, opens) in [((5, 3), true), ((4, 3), false)] {
+        let workspace = gated("afterTasks: [a, b], minScore: 4", "");
+        score(&workspace, "ja", scores.0);
+        score(&workspace, "jb", scores.1);
+        let document = workspace.run_json(3, &[]);
+        let door = gate(&document, "door");
+        assert_eq!(door["state"], if opens { "passed" } else { "failed" });
+        assert_eq!(door["avgScore"], if opens { 4.0 } else { 3.5 });
+        assert_eq!(
+            standing(&document, "behind").0,
+            if opens { "done" } else { "pending" }
+        );
+        // Independent work goes on.
+        assert_eq!(standing(&document, "beside").0, "done");
+        workspace
+            .quorum(&["gate", "door"])
+            .exits(if opens { 0 } else { 4 });
+    }
+}
+
+#[test]
+fn a_gate_orders_tasks_without_any_dependency() {
+    let workspace = gated("afterTasks: [a, beside]", "");
+    score(&workspace, "ja", 5);
+    score(&workspace, "jb", 5);
+    workspace.run_json(3, &[]);
+    let log = workspace.lines("log");
+    let position = |title: &str| log.iter().position(|line| line.starts_with(title)).unwrap();
+    assert!(position("behind") > position("beside") && position("behind") > position("a "));
+}
+
+#[test]
+fn a_gate_may_ask_that_none_failed() {
+    let workspace = gated("afterTasks: [a, broken], requireAllPassed: true", "");
+    score(&workspace, "ja", 5);
+    score(&workspace, "jb", 5);
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(
+        document["conditions"],
+        serde_json::json!(["task_failed", "gate_failed"])
+    );
+    let reason = gate(&document, "door")["reason"].to_string();
+    assert!(reason.contains("broken"), "{reason}");
+    assert_eq!(
+        task(&document, "behind")["blockedBy"],
+        serde_json::json!(["door"])
+    );
+}
+
+#[test]
+fn failed_work_counts_for_the_mean() {
+    let workspace = gated("afterTasks: [a, b], minScore: 3", "");
+    score(&workspace, "ja", 4);
+    score(&workspace, "jb", 1);
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "b").0, "failed");
+    assert_eq!(gate(&document, "door")["avgScore"], 2.5);
+    assert_eq!(gate(&document, "door")["state"], "failed");
+}
+
+#[test]
+fn a_score_gate_over_unscored_work_fails_and_says_why() {
+    let workspace = gated("afterTasks: [beside], minScore: 1", "");
+    score(&workspace, "ja", 5);
+    score(&workspace, "jb", 5);
+    let document = workspace.run_json(3, &[]);
+    let reason = gate(&document, "door")["reason"].to_string();
+    assert!(
+        reason.contains("no score") && reason.contains("beside"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_halting_gate_lets_nothing_more_start() {
+    let workspace = gated("afterTasks: [a], minScore: 5, onFail: halt", "");
+    score(&workspace, "ja", 4);
+    score(&workspace, "jb", 4);
+    let document = workspace.run_json(4, &[]);
+    assert_eq!(workspace.lines("log"), ["a 1 1"]);
+    for title in ["b", "broken", "behind", "beside"] {
+        assert_eq!(standing(&document, title).0, "pending", "{title}");
+    }
+    assert_eq!(document["resumable"], true);
+}
+
+#[test]
+fn quorum_gate_tells_what_the_state_says_and_changes_nothing() {
+    let workspace = Workspace::with(
+        "
+name: gates
+agents:
+  worker: {run: 'true'}
+  breaker: {run: exit 1}
+  slow: {run: 'sleep 60'}
+tasks:
+  - {title: good, assignTo: worker}
+  - {title: bad, assignTo: breaker, maxAttempts: 1}
+  - {title: slow, assignTo: slow, dependsOn: [good]}
+  - {title: last, assignTo: worker}
+qualityGates:
+  - {name: passes, afterTasks: [good], blocksTasks: [slow]}
+  - {name: fails, afterTasks: [bad], blocksTasks: [slow], requireAllPassed: true}
+  - {name: waits, afterTasks: [slow], blocksTasks: [last]}
+",
+    );
+    workspace.run_json(3, &[]);
+    let before = std::fs::read(workspace.journal()).unwrap();
+    workspace.quorum(&["gate", "passes"]).exits(0);
+    workspace.quorum(&["gate", "fails"]).exits(4);
+    workspace.quorum(&["gate", "waits"]).exits(8);
+    workspace
+        .quorum(&["gate", "wait"])
+        .exits(2)
+        .says(&["wait", "waits"]);
+    let all = workspace.quorum(&["gate", "--json"]).exits(4).json();
+    assert_eq!(all["schema"], "quorum.gate/v1");
+    let states: Vec<_> = all["gates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|gate| gate["state"].clone())
+        .collect();
+    assert_eq!(states, ["passed", "failed", "waiting"]);
+    assert_eq!(std::fs::read(workspace.journal()).unwrap(), before);
+}
+
+/// Two scored tasks, the second with three times the priority.
+fn weighted(threshold: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: weighted
+qualityThreshold: {threshold}
+agents:
+  worker: {{run: echo work}}
+  ja: {{run: [/bin/sh, '@agents/judge.sh', ja]}}
+  jb: {{run: [/bin/sh, '@agents/judge.sh', jb]}}
+tasks:
+  - {{title: a, assignTo: worker, expectations: [{{type: llm_review, reviewers: [ja], dimensions: [{{name: x, weight: 1}}]}}]}}
+  - {{title: b, assignTo: worker, priority: 3, expectations: [{{type: llm_review, reviewers: [jb], dimensions: [{{name: x, weight: 1}}]}}]}}
+"
+    ));
+    score(&workspace, "ja", 5);
+    score(&workspace, "jb", 3);
+    workspace
+}
+
+#[test]
+fn the_missions_threshold_weighs_by_priority() {
+    // (5 × 1 + 3 × 3) / 4 = 3.5
+    let document = weighted("3.5").run_json(0, &[]);
+    assert_eq!(
+        document["missionScore"],
+        serde_json::json!({"points": 70.0, "bar": 70.0, "passed": true})
+    );
+    let workspace = weighted("71");
+    let document = workspace.run_json(5, &[]);
+    assert_eq!(document["outcome"], "below_threshold");
+    assert_eq!(document["missionScore"]["passed"], false);
+    assert_eq!(document["counts"]["clean"], 2);
+    assert!(
+        workspace
+            .events()
+            .iter()
+            .any(|event| event["event"] == "quality:threshold:failed")
+    );
+}
+
+#[test]
+fn a_threshold_over_unscored_work_passes_without_points() {
+    let workspace = Workspace::with(
+        "
+name: unscored
+qualityThreshold: 5
+agents: {worker: {run: 'true'}}
+tasks: [{title: one}]
+",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(document["missionScore"]["points"], serde_json::json!(null));
+    assert_eq!(document["missionScore"]["passed"], true);
+}

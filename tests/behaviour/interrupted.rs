@@ -1,0 +1,379 @@
+//! Runs that were stopped: by signals, by the time limit, by SIGKILL; and what `resume` makes of them.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::support::{
+    Running, Workspace, attempts, gate, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+};
+
+/// `quick` is done and `slow` works until the file `go` is there.
+const SLOW: &str = r#"
+name: slow
+agents:
+  quick: {run: [/bin/sh, '@agents/logger.sh', log]}
+  slow:
+    run: |
+      echo "$QUORUM_TASK $QUORUM_ATTEMPT $QUORUM_TURN" >> log
+      echo $$ > slow.pid
+      while [ ! -e go ]; do sleep 0.02; done
+      echo slowly done
+tasks:
+  - {title: quick, assignTo: quick}
+  - {title: slow, assignTo: slow, dependsOn: [quick]}
+  - {title: last, assignTo: quick, dependsOn: [slow]}
+"#;
+
+fn start_slow(workspace: &Workspace) -> Running {
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for_file(&workspace.path("slow.pid"));
+    running
+}
+
+fn assert_resumes_to_the_end(workspace: &Workspace) {
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(document["state"], "ended");
+    assert_eq!(document["counts"]["done"], 3);
+    // A lost turn is a new turn of the same attempt.
+    assert_eq!(attempts(&document, "slow"), ["execute"]);
+    let log = workspace.lines("log");
+    assert_eq!(log, ["quick 1 1", "slow 1 1", "slow 1 2", "last 1 1"]);
+}
+
+#[test]
+fn false_green_16_a_signal_ends_the_run_as_interrupted_and_resumable() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let workspace = Workspace::with(SLOW);
+        let running = start_slow(&workspace);
+        let agent = read_pid(&workspace.path("slow.pid"));
+        running.signal(signal);
+        let document = running.finish().exits(code).json();
+        wait_for("the end of the agent", || !is_alive(agent));
+        assert_eq!(document["outcome"], "interrupted");
+        assert_eq!(document["exitCode"], code);
+        assert_eq!(document["state"], "suspended");
+        assert_eq!(document["resumable"], true);
+        assert_eq!(standing(&document, "quick").0, "done");
+        assert_ne!(standing(&document, "slow").0, "done");
+        assert_ne!(standing(&document, "slow").0, "failed");
+        assert_eq!(standing(&document, "last").0, "pending");
+
+        let status = workspace.status();
+        assert_eq!(
+            (&status["state"], &status["resumable"]),
+            (&json!("suspended"), &json!(true))
+        );
+        workspace.quorum(&["status", "--exit-code"]).exits(code);
+        assert_resumes_to_the_end(&workspace);
+    }
+}
+
+#[test]
+fn false_green_16_a_second_signal_does_not_wait_for_an_agent_that_will_not_go() {
+    let workspace = Workspace::with(
+        "
+name: stubborn
+agents:
+  worker: {run: [/bin/sh, '@agents/stubborn.sh', '{workspace}']}
+tasks:
+  - {title: work}
+",
+    );
+    let running = workspace.start(&["run", "mission.yaml"]);
+    let pids = ["agent.pid", "escaped.pid"].map(|name| read_pid(&workspace.path(name)));
+    running.signal(Signal::INT);
+    running.signal(Signal::INT);
+    running.finish().exits(130);
+    for pid in pids {
+        wait_for("the end of all it started", || !is_alive(pid));
+    }
+}
+
+#[test]
+fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
+    let workspace = Workspace::with(SLOW);
+    start_slow(&workspace).kill();
+    let status = workspace.status();
+    assert_eq!(status["state"], "crashed");
+    assert_eq!(status["resumable"], true);
+    assert_eq!(status["live"], false);
+    assert_eq!(status["outcome"], json!(null));
+    assert_eq!(status["exitCode"], json!(null));
+    let code = workspace.quorum(&["status", "--exit-code"]).code();
+    assert_ne!(code, Some(0));
+    assert_resumes_to_the_end(&workspace);
+}
+
+/// A worker that is still at work when the runner, and perhaps its keeper, is gone, and does not mind being told.
+fn assert_two_never_work_at_once(keeper_dies: bool) {
+    let workspace = Workspace::with(
+        r#"
+name: left running
+agents:
+  worker:
+    run: |
+      trap '' TERM HUP
+      echo $$ > "pid.$QUORUM_TURN"
+      n=0
+      while [ ! -e go ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n + 1)); done
+      echo "$QUORUM_TURN" >> finished
+tasks:
+  - {title: work}
+"#,
+    );
+    let running = workspace.start(&["run", "mission.yaml"]);
+    let first = read_pid(&workspace.path("pid.1"));
+    let keeper = parent(first);
+    running.kill();
+    if keeper_dies {
+        kill_process(keeper, Signal::KILL).unwrap();
+        wait_for("the end of the keeper", || !is_alive(keeper));
+    }
+    let resumed = workspace.start(&["resume", "--json"]);
+    wait_for_file(&workspace.path("pid.2"));
+    let both = is_alive(first);
+    workspace.write("go", "");
+    let document = resumed.finish().exits(0).json();
+    assert!(!both, "the worker of the lost turn was still at work");
+    assert_eq!(standing(&document, "work").0, "done");
+    assert_eq!(workspace.lines("finished"), ["2"]);
+}
+
+fn parent(pid: Pid) -> Pid {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    let (_, rest) = stat.rsplit_once(") ").unwrap();
+    let parent = rest.split(' ').nth(1).and_then(|parent| parent.parse().ok());
+    parent.and_then(Pid::from_raw).expect("a process has a parent")
+}
+
+#[test]
+fn resume_ends_what_a_killed_session_left_running() {
+    assert_two_never_work_at_once(false);
+}
+
+#[test]
+fn resume_ends_what_a_session_killed_with_its_keeper_left_running() {
+    assert_two_never_work_at_once(true);
+}
+
+#[test]
+fn a_live_run_is_running_and_not_resumed_twice() {
+    let workspace = Workspace::with(SLOW);
+    let running = start_slow(&workspace);
+    let status = workspace.status();
+    assert_eq!(
+        (&status["state"], &status["live"]),
+        (&json!("running"), &json!(true))
+    );
+    assert_eq!(standing(&status, "slow").0, "in_progress");
+    let pid = running.pid().as_raw_nonzero().to_string();
+    workspace.quorum(&["resume"]).exits(9).says(&[&pid, "process"]);
+    workspace.write("go", "");
+    running.finish().exits(0);
+    assert_eq!(workspace.lines("log").len(), 3);
+}
+
+#[test]
+fn false_green_15_resume_ends_with_the_outcome_of_the_whole_run() {
+    // One task has failed before the interrupt; what is resumed succeeds.
+    let workspace = Workspace::with(
+        "
+name: a failure long ago
+agents:
+  breaker: {run: exit 1}
+  slow: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
+tasks:
+  - {title: broken, assignTo: breaker, maxAttempts: 1}
+  - {title: slow, assignTo: slow}
+settings: {concurrency: 1}
+",
+    );
+    let running = workspace.start(&["run", "mission.yaml"]);
+    wait_for_file(&workspace.path("started"));
+    running.signal(Signal::INT);
+    running.finish().exits(130);
+    workspace.write("go", "");
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(standing(&document, "slow").0, "done");
+    assert_eq!(document["outcome"], "task_failed");
+    // Asked again, it says the same.
+    workspace.resume_json(3, &[]);
+    workspace.quorum(&["status", "--exit-code"]).exits(3);
+}
+
+#[test]
+fn false_green_15_resume_fails_when_the_resumed_task_fails() {
+    let workspace = Workspace::with(
+        "
+name: fails after all
+agents:
+  worker: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done; exit 4'}
+tasks:
+  - {title: work, maxAttempts: 1}
+",
+    );
+    let running = workspace.start(&["run", "mission.yaml"]);
+    wait_for_file(&workspace.path("started"));
+    running.kill();
+    workspace.write("go", "");
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(standing(&document, "work"), ("failed", ""));
+}
+
+#[test]
+fn a_time_limit_suspends_the_run_and_resume_finishes_it() {
+    let workspace = Workspace::with(SLOW);
+    let document = workspace.run_json(7, &["--timeout", "1500"]);
+    assert_eq!(document["outcome"], "limit");
+    assert_eq!(
+        (&document["state"], &document["resumable"]),
+        (&json!("suspended"), &json!(true))
+    );
+    assert_eq!(standing(&document, "quick").0, "done");
+    assert_eq!(standing(&document, "last").0, "pending");
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &["--timeout", "1m"]);
+    assert_eq!(document["counts"]["done"], 3);
+    assert_eq!(document["conditions"], json!(["ok"]));
+}
+
+#[test]
+fn a_time_limit_does_not_wait_for_a_judge_that_hangs() {
+    let workspace = Workspace::with(
+        "
+name: a slow judge
+agents:
+  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
+  judge: {run: 'trap \"\" TERM; while [ ! -e go ]; do sleep 0.02; done; echo SCORE: 90', role: reviewer}
+tasks: [{title: work, assignTo: worker}]
+",
+    );
+    let begin = Instant::now();
+    let document = workspace.run_json(7, &["--timeout", "500"]);
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    assert_eq!(document["state"], "suspended");
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &["--timeout", "1m"]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(workspace.lines("log"), ["work 1 1"]);
+}
+
+#[test]
+fn judging_that_was_interrupted_is_done_again() {
+    let workspace = Workspace::with(
+        r#"
+name: while they judge
+agents:
+  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
+  first: {run: [/bin/sh, '@agents/judge.sh', first], role: reviewer}
+  second: {run: 'echo asked >> asked; while [ ! -e go ]; do sleep 0.02; done; cat first/reply.1', role: reviewer}
+tasks:
+  - title: work
+    assignTo: worker
+    expectations:
+      - {type: script, command: 'echo checked >> checked'}
+      - {type: llm_review, reviewers: [first, second], dimensions: [{name: depth, weight: 1}]}
+"#,
+    );
+    workspace.judge(
+        "first",
+        &[r#"{"scores": {"depth": {"reasoning": "deep", "score": 4}}, "findings": []}"#],
+    );
+    let running = workspace.start(&["run", "mission.yaml"]);
+    wait_for_file(&workspace.path("asked"));
+    let replied = || {
+        workspace
+            .events()
+            .iter()
+            .any(|event| event["event"] == "seat:replied")
+    };
+    wait_for("the first reply on record", replied);
+    running.kill();
+    assert_eq!(standing(&workspace.status(), "work").0, "review");
+
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(task(&document, "work")["points"], 80.0);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    // What is on record counts; only the lost call is made again.
+    assert_eq!(workspace.lines("log"), ["work 1 1"]);
+    assert_eq!(workspace.calls("first"), 1);
+    assert_eq!(workspace.lines("asked").len(), 2);
+    assert_eq!(workspace.lines("checked").len(), 1);
+}
+
+/// `poor` ends below the gate's bar unless the judge gives more.
+const GATED: &str = "
+name: gated
+agents:
+  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - {title: poor, assignTo: worker}
+  - {title: next, assignTo: worker, review: none}
+qualityGates:
+  - {name: door, afterTasks: [poor], blocksTasks: [next], minScore: 4}
+";
+
+#[test]
+fn false_green_13_a_failed_gate_stays_failed_after_a_restart() {
+    let workspace = Workspace::with(GATED);
+    // From now on the judge would be kinder: nobody may ask it again.
+    workspace.judge("judge", &["SCORE: 79", "SCORE: 100"]);
+    let document = workspace.run_json(4, &[]);
+    assert_eq!(gate(&document, "door")["state"], "failed");
+    assert_eq!(document["resumable"], true);
+    for _ in 0..2 {
+        workspace.quorum(&["gate", "door"]).exits(4);
+        let document = workspace.resume_json(4, &[]);
+        assert_eq!(gate(&document, "door")["state"], "failed");
+        assert_eq!(standing(&document, "next"), ("pending", ""));
+    }
+    assert_eq!(workspace.lines("log"), ["poor 1 1"]);
+    assert_eq!(workspace.calls("judge"), 1);
+}
+
+#[test]
+fn false_green_13_a_passed_gate_stays_passed_and_is_not_evaluated_again() {
+    let workspace = Workspace::with(
+        "
+name: gated and slow
+agents:
+  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
+  slow: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - {title: good, assignTo: worker}
+  - {title: next, assignTo: slow, review: none}
+qualityGates:
+  - {name: door, afterTasks: [good], blocksTasks: [next], minScore: 4}
+",
+    );
+    workspace.judge("judge", &["SCORE: 90"]);
+    let running = workspace.start(&["run", "mission.yaml"]);
+    wait_for_file(&workspace.path("started"));
+    running.kill();
+    workspace.quorum(&["gate", "door"]).exits(0);
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(gate(&document, "door")["state"], "passed");
+    let passed = |event: &&serde_json::Value| event["event"] == "quality:gate:passed";
+    assert_eq!(workspace.events().iter().filter(passed).count(), 1);
+}
+
+#[test]
+fn false_green_14_a_gate_of_one_run_opens_nothing_in_the_next() {
+    let workspace = Workspace::with(GATED);
+    workspace.judge("judge", &["SCORE: 90", "SCORE: 61"]);
+    let first = workspace.run_json(0, &["--run-id", "first"]);
+    assert_eq!(gate(&first, "door")["state"], "passed");
+    let second = workspace.run_json(4, &["--run-id", "second"]);
+    assert_eq!(gate(&second, "door")["state"], "failed");
+    assert_eq!(standing(&second, "next"), ("pending", ""));
+    workspace.quorum(&["gate", "door", "--run", "first"]).exits(0);
+    workspace.quorum(&["gate", "door", "--run", "second"]).exits(4);
+    assert_eq!(workspace.lines("log"), ["poor 1 1", "next 1 1", "poor 1 1"]);
+}

@@ -1,0 +1,390 @@
+//! Panels, evaluations, rework: what reviewers are told, what becomes of what they say.
+
+use serde_json::{Value, json};
+
+use crate::support::{Workspace, attempts, standing, task};
+
+/// A panel's reply with one dimension, `depth`.
+fn depth(score: &str, reasoning: &str) -> String {
+    format!(r#"{{"scores": {{"depth": {{"reasoning": "{reasoning}", "score": {score}}}}}, "findings": []}}"#)
+}
+
+/// A task reviewed by a panel of these agents on one dimension.
+fn panel(reviewers: &str, more: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.mission(&format!(
+        "
+name: panel
+agents:
+  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}}
+  a: {{run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}}
+  b: {{run: [/bin/sh, '@agents/judge.sh', b], role: qa}}
+  c: {{run: [/bin/sh, '@agents/judge.sh', c]}}
+tasks:
+  - title: work
+    assignTo: worker
+    expectations: [{{type: llm_review, reviewers: {reviewers}, threshold: 3, dimensions: [{{name: depth, weight: 1}}]}}]
+    {more}
+"
+    ));
+    workspace
+}
+
+fn findings(workspace: &Workspace) -> String {
+    let events = workspace.events();
+    let verdicts = events.iter().filter(|event| event["event"] == "stage:verdict");
+    verdicts.map(|event| event["findings"].to_string()).collect()
+}
+
+#[test]
+fn a_panel_of_three_takes_the_median_and_marks_the_outlier() {
+    let workspace = panel("[a, b, c]", "");
+    workspace.judge("a", &[&depth("4", "from a")]);
+    workspace.judge("b", &[&depth("1", "from b")]);
+    workspace.judge("c", &[&depth("5", "from c")]);
+    let document = workspace.run_json(0, &[]);
+    let work = task(&document, "work");
+    assert_eq!(
+        (&work["points"], &work["score"], &work["bar"]),
+        (&json!(80.0), &json!(4.0), &json!(60.0))
+    );
+    assert_eq!(work["dimensions"][0]["reasoning"], "from a");
+    let outliers: Vec<(&Value, &Value)> = work["reviews"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|review| (&review["reviewer"], &review["dimensions"][0]["outlier"]))
+        .collect();
+    assert_eq!(
+        outliers,
+        [
+            (&json!("a"), &json!(false)),
+            (&json!("b"), &json!(true)),
+            (&json!("c"), &json!(false))
+        ]
+    );
+    let review: Value = serde_json::from_str(&workspace.read("a/call.1/review.json")).unwrap();
+    assert_eq!(review["task"], "work");
+    assert_eq!(review["dimensions"][0]["name"], "depth");
+}
+
+#[test]
+fn a_score_that_meets_the_bar_exactly_passes() {
+    let workspace = Workspace::with(
+        "
+name: exactly three
+agents:
+  worker: {run: echo work}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - {title: work, assignTo: worker, maxAttempts: 1, expectations: [{type: llm_review, criteria: good, reviewers: 1, threshold: 3}]}
+",
+    );
+    // 4 × .35 + 3 × .30 + 2 × .20 + 2 × .15 = 3
+    workspace.judge(
+        "judge",
+        &[r#"{"scores": {"correctness": {"score": 4, "reasoning": "a"}, "completeness": {"score": 3, "reasoning": "b"},
+            "code_quality": {"score": 2, "reasoning": "c"}, "edge_cases": {"score": 2, "reasoning": "d"}}, "findings": []}"#],
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(task(&document, "work")["points"], 60.0);
+    assert_eq!(task(&document, "work")["dimensions"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn too_few_reviewers_fill_the_seats_in_fresh_contexts_and_it_is_said() {
+    let workspace = panel("3", "");
+    workspace.judge("a", &[&depth("4", "x")]);
+    workspace.judge("b", &[&depth("4", "x")]);
+    workspace.run_json(0, &[]);
+    // `c` has no role and was not named: it is never asked.
+    assert_eq!(
+        (workspace.calls("a"), workspace.calls("b"), workspace.calls("c")),
+        (2, 1, 0)
+    );
+    assert!(findings(&workspace).contains("fewer eligible reviewers than seats"));
+}
+
+#[test]
+fn a_named_reviewer_needs_no_role_and_no_one_else_is_asked() {
+    let workspace = panel("[c]", "");
+    workspace.judge("c", &[&depth("5", "x")]);
+    workspace.run_json(0, &[]);
+    assert_eq!(
+        (workspace.calls("a"), workspace.calls("b"), workspace.calls("c")),
+        (0, 0, 1)
+    );
+}
+
+#[test]
+fn an_unreadable_reply_is_asked_for_again_once_and_strictly() {
+    let workspace = panel("[a]", "");
+    workspace.judge("a", &["It is fine, I think.", &depth("4", "x")]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert_eq!(workspace.calls("a"), 2);
+    let (first, second) = (workspace.asked("a", 1), workspace.asked("a", 2));
+    assert!(
+        second.len() > first.len() && second.contains("no JSON object"),
+        "{second}"
+    );
+}
+
+#[test]
+fn a_single_answer_of_several_seats_counts_and_it_is_said() {
+    let workspace = panel("[a, b, c]", "");
+    workspace.judge("a", &["no json"]);
+    workspace.judge("b", &[&depth("2", "too shallow")]);
+    // No score for the dimension, and off the scale.
+    workspace.judge("c", &[r#"{"scores": {"width": {"score": 5}}}"#, &depth("6", "x")]);
+    let document = workspace.run_json(3, &["--max-attempts", "1"]);
+    assert_eq!(task(&document, "work")["points"], 40.0);
+    assert_eq!(
+        (workspace.calls("a"), workspace.calls("b"), workspace.calls("c")),
+        (2, 1, 2)
+    );
+    assert!(findings(&workspace).contains("single reviewer"));
+}
+
+#[test]
+fn a_panel_nobody_of_which_can_be_read_is_run_again_and_then_referred() {
+    let workspace = panel("[a, b]", "");
+    workspace.judge("a", &["no json"]);
+    workspace.judge("b", &["no json either"]);
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
+    assert_eq!((workspace.calls("a"), workspace.calls("b")), (4, 4));
+    assert_eq!(document["approvals"][0]["reason"], "refer");
+    assert_eq!(document["approvals"][0]["task"], "work");
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+}
+
+#[test]
+fn below_the_bar_is_fixed_twice_then_tried_afresh_then_failed() {
+    let workspace = panel("[a]", "maxRetries: 1");
+    workspace.judge("a", &[&depth("2", "shallow")]);
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(
+        attempts(&document, "work"),
+        ["execute", "fix", "fix", "retry", "fix", "fix"]
+    );
+    assert_eq!(workspace.calls("a"), 6);
+    assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
+    assert_eq!(task(&document, "work")["points"], 40.0);
+    assert_eq!(document["counts"]["reworked"], 1);
+}
+
+#[test]
+fn a_fix_is_told_all_that_was_found_and_the_judge_what_it_said_before() {
+    let workspace = panel("[a]", "description: Write about the sea.");
+    let reply = |finding: &str, score: u8| {
+        format!(
+            r#"{{"scores": {{"depth": {{"reasoning": "reason-{score}", "score": {score}}}}},
+                "findings": [{{"severity": "high", "description": "{finding}", "evidence": "page-9", "suggestedFix": "dive-{score}"}}]}}"#
+        )
+    };
+    workspace.judge(
+        "a",
+        &[&reply("no-whales", 2), &reply("no-squids", 1), &depth("5", "x")],
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute", "fix", "fix"]);
+
+    let third = workspace.read("prompts/prompt.3.1");
+    for told in [
+        "Write about the sea.",
+        "no-squids",
+        "reason-1",
+        "dive-1",
+        "page-9",
+        "depth",
+        // The feedback before that.
+        "no-whales",
+        "reason-2",
+        "dive-2",
+    ] {
+        assert!(third.contains(told), "'{told}' is not in:\n{third}");
+    }
+    let first = workspace.read("prompts/prompt.1.1");
+    assert!(
+        first.contains("Write about the sea.") && !first.contains("no-whales"),
+        "{first}"
+    );
+
+    let asked = workspace.asked("a", 3);
+    assert!(
+        asked.contains("no-squids") && asked.contains("Answer for each point"),
+        "{asked}"
+    );
+    assert!(!workspace.asked("a", 1).contains("Earlier feedback"));
+}
+
+#[test]
+fn the_judge_is_shown_the_work_and_not_more() {
+    let workspace = Workspace::with(
+        "
+name: shown
+agents:
+  worker: {run: 'echo the answer; echo private thoughts >&2; echo the content > made.txt'}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - title: work
+    assignTo: worker
+    description: the order
+    targetFiles: [made.txt, missing.txt]
+    review: required
+    expectations: [{type: test, command: 'echo the check; true'}]
+",
+    );
+    workspace.judge("judge", &["SCORE: 90"]);
+    workspace.run_json(0, &[]);
+    let asked = workspace.asked("judge", 1);
+    for shown in [
+        "the order",
+        "the answer",
+        "the content",
+        "missing.txt",
+        "does not exist",
+        "passed",
+        "(UTC)",
+    ] {
+        assert!(asked.contains(shown), "'{shown}' is not in:\n{asked}");
+    }
+    assert!(!asked.contains("private thoughts"), "{asked}");
+}
+
+#[test]
+fn a_required_review_without_a_reviewer_is_indeterminate() {
+    let workspace = Workspace::with(
+        "
+name: nobody
+agents:
+  worker: {run: echo work}
+  other: {run: 'touch touched'}
+tasks:
+  - {title: work, assignTo: worker, review: required}
+  - {title: free, assignTo: worker}
+",
+    );
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
+    assert_eq!(standing(&document, "free"), ("done", "unreviewed"));
+    assert!(!workspace.exists("touched"));
+    assert_eq!(workspace.status()["resumable"], true);
+    workspace.resume_json(6, &[]);
+}
+
+#[test]
+fn an_attempt_that_crashes_is_retried_and_never_fixed_or_judged() {
+    let workspace = Workspace::with(
+        "
+name: crashes
+agents:
+  worker: {run: 'echo $QUORUM_ATTEMPT >> log; test $QUORUM_ATTEMPT -ge 3'}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - {title: work, assignTo: worker, maxAttempts: 5}
+",
+    );
+    workspace.judge("judge", &["SCORE: 90"]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute", "retry", "retry"]);
+    assert_eq!(workspace.calls("judge"), 1);
+    assert_eq!(workspace.lines("log"), ["1", "2", "3"]);
+}
+
+#[test]
+fn a_crash_is_final_even_where_poor_work_would_be_accepted() {
+    let workspace = Workspace::with(
+        "
+name: crashes at last
+agents:
+  worker: {run: 'echo work; test $QUORUM_ATTEMPT -lt 2'}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - {title: work, assignTo: worker, onExhausted: accept}
+",
+    );
+    workspace.judge("judge", &["SCORE: 50"]);
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "work"), ("failed", ""));
+    assert_eq!(task(&document, "work")["failure"]["mode"], "error");
+}
+
+#[test]
+fn no_progress_ends_the_attempts_early() {
+    let workspace = Workspace::with(
+        "
+name: no progress
+agents:
+  worker: {run: 'echo same > made.txt; echo x >> log'}
+tasks:
+  - {title: work, targetFiles: [made.txt], expectations: [{type: test, command: 'false'}]}
+",
+    );
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(workspace.lines("log").len(), 2);
+    let why = task(&document, "work")["failure"]["message"].to_string();
+    assert!(why.contains("no progress"), "{why}");
+}
+
+#[test]
+fn an_unparsed_evaluation_may_be_waved_through_only_where_the_mission_says_so() {
+    let workspace = Workspace::with(
+        "
+name: fail open
+agents:
+  worker: {run: echo work}
+  judge: {run: cat, role: reviewer}
+settings: {failOpenOnUnparsedEval: true}
+tasks: [{title: work, assignTo: worker}]
+",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
+    assert!(
+        workspace
+            .events()
+            .iter()
+            .any(|event| event["event"] == "task.eval.unparsed")
+    );
+}
+
+#[test]
+fn the_missing_score_is_named_to_dependents() {
+    let workspace = Workspace::with(
+        "
+name: unknown
+agents:
+  worker: {run: echo work}
+  reader: {run: [/bin/sh, '@agents/keep-prompt.sh', read]}
+  judge: {run: echo no idea, role: reviewer}
+tasks:
+  - {title: work, assignTo: worker}
+  - {title: next, assignTo: reader, dependsOn: [work], review: none}
+",
+    );
+    workspace.run_json(6, &[]);
+    let told = workspace.read("read/prompt.1.1");
+    assert!(
+        told.contains("[ACCEPTED BELOW QUALITY BAR, score unknown]"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_reply_too_long_to_be_read_whole_is_not_read_at_all() {
+    // What comes behind the part that could be read might take it back.
+    let workspace = Workspace::with(
+        "
+name: endless
+agents:
+  worker: {run: echo work}
+  judge: {run: 'echo SCORE: 90; yes so it is, or is it not | head -c 2000000; echo SCORE: 10', role: reviewer}
+tasks: [{title: work, assignTo: worker}]
+",
+    );
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "below-threshold"));
+    assert_eq!(task(&document, "work")["points"], json!(null));
+}

@@ -1,0 +1,74 @@
+//! Many tasks: time and records stay in proportion. The limits are wide; what they catch is a quadratic corner.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use crate::support::Workspace;
+
+fn mission(agents: &str, tasks: impl Iterator<Item = String>) -> Workspace {
+    let mut text = format!("name: many\nagents:\n{agents}settings: {{concurrency: 4}}\ntasks:\n");
+    for task in tasks {
+        let _ = writeln!(text, "  - {task}");
+    }
+    Workspace::with(&text)
+}
+
+fn within(limit: u64, what: &str, work: impl FnOnce()) {
+    let begin = Instant::now();
+    work();
+    assert!(
+        begin.elapsed() < Duration::from_secs(limit),
+        "{what} took {:?}",
+        begin.elapsed()
+    );
+}
+
+#[test]
+fn a_thousand_trivial_tasks_cost_three_records_each() {
+    let tasks = (0..1000).map(|n| format!("{{title: t{n}}}"));
+    let workspace = mission("  worker: {run: [/bin/true], input: none}\n", tasks);
+    within(30, "the run", || {
+        let document = workspace.run_json(0, &[]);
+        assert_eq!(document["counts"]["done"], 1000);
+    });
+    let journal = std::fs::read_to_string(workspace.journal()).unwrap();
+    assert!(
+        journal.lines().count() <= 3 * 1000 + 10,
+        "{} records",
+        journal.lines().count()
+    );
+    // No file for a task that said nothing.
+    let spool = std::fs::read_dir(workspace.run_folder().join("spool")).unwrap();
+    assert!(spool.count() <= 1000);
+}
+
+#[test]
+fn thirty_thousand_tasks_are_validated_in_no_time() {
+    let tasks = (0..30_000).map(|n| match n {
+        0..=2 => format!("{{title: t{n}}}"),
+        n => format!("{{title: t{n}, dependsOn: [t{}, t{}]}}", n - 1, n / 2),
+    });
+    let workspace = mission("  worker: {run: 'true'}\n", tasks);
+    within(20, "validating", || {
+        workspace.quorum(&["validate", "mission.yaml"]).exits(0);
+    });
+}
+
+#[test]
+fn a_failure_with_ten_thousand_dependents_is_told_at_once() {
+    // A long chain behind a wide fan: both shapes in which a cascade could become slow.
+    let fan = (0..5_000).map(|n| format!("{{title: f{n}, dependsOn: [root]}}"));
+    let chain = (0..5_000).map(|n| match n {
+        0 => "{title: c0, dependsOn: [root]}".to_owned(),
+        n => format!("{{title: c{n}, dependsOn: [c{}]}}", n - 1),
+    });
+    let tasks = std::iter::once("{title: root, maxAttempts: 1}".to_owned())
+        .chain(fan)
+        .chain(chain);
+    let workspace = mission("  worker: {run: exit 1}\n", tasks);
+    within(40, "run and status", || {
+        let document = workspace.run_json(3, &[]);
+        assert_eq!(document["counts"]["failed"], 10_001);
+        assert_eq!(workspace.status()["counts"]["failed"], 10_001);
+    });
+}

@@ -1,0 +1,318 @@
+//! The state folder: torn tails, damage, foreign writes, versions, permissions.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::support::{BINARY, Finished, Running, Workspace, standing, wait_for_file};
+
+/// A run that was interrupted after its first task, with the file that lets the second one go on.
+fn interrupted() -> Workspace {
+    let workspace = Workspace::with(
+        "
+name: interrupted
+agents:
+  quick: {run: [/bin/sh, '@agents/logger.sh', log]}
+  slow: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
+tasks:
+  - {title: quick, assignTo: quick}
+  - {title: slow, assignTo: slow, dependsOn: [quick]}
+",
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
+    wait_for_file(&workspace.path("started"));
+    running.signal(Signal::INT);
+    running.finish().exits(130);
+    workspace.write("go", "");
+    workspace
+}
+
+fn append(path: &Path, bytes: &[u8]) {
+    let mut file = OpenOptions::new().append(true).open(path).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+#[test]
+fn a_torn_last_line_is_cut_with_a_note() {
+    for torn in [&b"{\"crc\":\"0123"[..], b"{", b"\0\0\0\0\0\0\0\0"] {
+        let workspace = interrupted();
+        let good = fs::metadata(workspace.journal()).unwrap().len();
+        append(&workspace.journal(), torn);
+        // Readers do not mind, and leave it as it is.
+        assert_eq!(standing(&workspace.status(), "quick").0, "done");
+        assert_eq!(
+            fs::metadata(workspace.journal()).unwrap().len(),
+            good + torn.len() as u64
+        );
+        let resumed = workspace.quorum(&["resume", "--json"]).exits(0);
+        assert_eq!(standing(&resumed.json(), "slow").0, "done");
+        resumed.says(&["note", "journal.jsonl", &format!("{} bytes", torn.len())]);
+        // Nothing of it is left.
+        workspace.status();
+        assert_eq!(workspace.lines("log"), ["quick 1 1"]);
+    }
+}
+
+#[test]
+fn a_journal_cut_at_any_byte_of_its_last_line_can_be_resumed() {
+    let workspace = interrupted();
+    let journal = fs::read(workspace.journal()).unwrap();
+    let last = journal[..journal.len() - 1]
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .unwrap()
+        + 1;
+    for cut in [last, last + 1, last + 9, journal.len() - 2, journal.len() - 1] {
+        fs::write(workspace.journal(), &journal[..cut]).unwrap();
+        let status = workspace.status();
+        assert_eq!(status["state"], "crashed", "cut at {cut}");
+    }
+    workspace.resume_json(0, &[]);
+}
+
+#[test]
+fn a_flipped_byte_in_the_middle_is_refused_by_everybody_and_named() {
+    let workspace = interrupted();
+    let path = workspace.journal();
+    let good = fs::read(&path).unwrap();
+    let line_start = |n: usize| {
+        good.iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'\n')
+            .nth(n - 2)
+            .unwrap()
+            .0
+            + 1
+    };
+    let third = line_start(3);
+    for flipped in [third + 3, third + 40, line_start(4) - 1] {
+        let mut bad = good.clone();
+        bad[flipped] ^= 0x04;
+        fs::write(&path, &bad).unwrap();
+        let place = format!("{third}");
+        for command in [&["resume"][..], &["status"], &["events"], &["status", "--json"]] {
+            workspace
+                .quorum(command)
+                .exits(1)
+                .says(&["journal.jsonl", "line 3", &place]);
+        }
+        // It might be in the way, so it must not be passed over either.
+        workspace
+            .quorum(&["run", "mission.yaml", "--fresh"])
+            .exits(1)
+            .says(&["journal.jsonl", "line 3"]);
+        assert_eq!(fs::read(&path).unwrap(), bad, "nobody may touch it");
+    }
+    fs::write(&path, good).unwrap();
+    workspace.resume_json(0, &[]);
+}
+
+#[test]
+fn a_line_that_was_taken_out_or_forged_is_refused() {
+    let workspace = interrupted();
+    let path = workspace.journal();
+    let good = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = good.split_inclusive('\n').collect();
+    let without = [&lines[..2], &lines[3..]].concat().concat();
+    let twice = [&lines[..3], &lines[2..]].concat().concat();
+    let forged =
+        format!("{good}{{\"crc\":\"00000000\",\"seq\":99,\"at\":1,\"input\":\"x\",\"events\":[]}}\n");
+    for bad in [without, twice, forged] {
+        fs::write(&path, bad).unwrap();
+        workspace.quorum(&["resume"]).exits(1).says(&["journal.jsonl"]);
+        workspace.quorum(&["status"]).exits(1).says(&["journal.jsonl"]);
+    }
+}
+
+#[test]
+fn a_newer_state_folder_is_refused() {
+    let workspace = interrupted();
+    workspace.write(".polpo/VERSION", "2\n");
+    for command in [
+        &["run", "mission.yaml"][..],
+        &["resume"],
+        &["status"],
+        &["gate"],
+        &["events"],
+    ] {
+        workspace
+            .quorum(command)
+            .exits(9)
+            .says(&["VERSION", "2", "newer"]);
+    }
+    workspace.write(".polpo/VERSION", "soup\n");
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(9)
+        .says(&["VERSION"]);
+}
+
+#[test]
+fn a_frozen_mission_that_was_tampered_with_is_refused() {
+    let workspace = interrupted();
+    let frozen = workspace.run_folder().join("mission.yaml");
+    let text = fs::read_to_string(&frozen).unwrap();
+    fs::write(&frozen, text.replace("name: interrupted", "name: tampered")).unwrap();
+    for command in [&["resume"][..], &["status"], &["events"]] {
+        let finished = workspace.quorum(command);
+        assert!(finished.code() != Some(0), "{command:?}");
+        finished.says(&["mission.yaml", "changed"]);
+    }
+    fs::remove_file(&frozen).unwrap();
+    let finished = workspace.quorum(&["resume"]);
+    assert!(finished.code() != Some(0));
+    finished.says(&["mission.yaml"]);
+    fs::write(&frozen, text).unwrap();
+    workspace.resume_json(0, &[]);
+}
+
+#[test]
+fn false_green_20_an_agent_that_writes_to_the_journal_stops_the_run() {
+    // The forged line says, with a right checksum, that the task is done.
+    let body = r#""b":1,"seq":6,"at":1,"input":"ended","events":[{"tr":{"t":0,"f":"review","o":"done","q":"clean"}}]}"#;
+    let crc = crc32fast::hash(body.as_bytes());
+    let workspace = Workspace::with(
+        "
+name: forger
+agents:
+  worker: {run: 'cat forged >> .polpo/runs/r1/journal.jsonl; echo done'}
+tasks:
+  - {title: work, expectations: [{type: test, command: 'false'}]}
+  - {title: next, dependsOn: [work]}
+",
+    );
+    workspace.write("forged", format!("{{\"crc\":\"{crc:08x}\",{body}\n"));
+    let finished = workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+        .exits(1);
+    finished.says(&["journal.jsonl", "changed by somebody else"]);
+    let after = workspace.quorum(&["status", "--exit-code"]);
+    assert_ne!(after.code(), Some(0));
+}
+
+#[test]
+fn false_green_20_a_journal_that_was_replaced_stops_the_run() {
+    let workspace = Workspace::with(
+        "
+name: replacer
+agents:
+  worker: {run: 'cd .polpo/runs/r1; cp journal.jsonl copy; mv copy journal.jsonl; echo done'}
+tasks: [{title: work}]
+",
+    );
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+        .exits(1)
+        .says(&["journal.jsonl", "changed by somebody else"]);
+}
+
+#[test]
+fn false_green_20_a_state_folder_that_was_deleted_stops_the_run() {
+    for place in [".polpo", ".polpo/runs/r1", ".polpo/runs/r1/journal.jsonl"] {
+        let workspace = Workspace::with(&format!(
+            "
+name: eraser
+agents: {{worker: {{run: 'rm -rf {place}; echo done'}}}}
+tasks: [{{title: work}}]
+"
+        ));
+        workspace
+            .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+            .exits(1)
+            .says(&["journal.jsonl"]);
+    }
+}
+
+#[test]
+fn a_run_that_never_started_is_not_in_the_way() {
+    let workspace = Workspace::with("name: x\nagents: {worker: {run: 'true'}}\ntasks: [{title: one}]\n");
+    workspace.run_json(0, &["--run-id", "r2"]);
+    // Killed between making the run and its first record.
+    for (run, journal) in [("r0", ""), ("r1", "{\"crc\":\"12")] {
+        workspace.write(&format!(".polpo/runs/{run}/journal.jsonl"), journal);
+        workspace
+            .quorum(&["status", run])
+            .exits(2)
+            .says(&[run, "never started"]);
+    }
+    workspace.run_json(0, &["--run-id", "r3"]);
+}
+
+#[test]
+fn an_output_that_was_changed_behind_our_back_is_not_shown_as_the_agents_word() {
+    let workspace = Workspace::with(
+        "
+name: rewriter
+agents:
+  worker: {run: echo the true words}
+  forger: {run: 'for f in .polpo/runs/r1/spool/0.1.1.out; do echo FORGED words > $f; done'}
+  reader: {run: [/bin/sh, '@agents/keep-prompt.sh', read]}
+tasks:
+  - {title: work, assignTo: worker}
+  - {title: forge, assignTo: forger, dependsOn: [work]}
+  - {title: next, assignTo: reader, dependsOn: [work, forge]}
+",
+    );
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+        .exits(0);
+    let told = workspace.read("read/prompt.1.1");
+    assert!(
+        !told.contains("FORGED") && told.contains("cannot be shown"),
+        "{told}"
+    );
+}
+
+/// Root may write anywhere, so it has to become somebody else first. `None` where that cannot be done.
+fn without_privileges(workspace: &Workspace, arguments: &[&str]) -> Option<Finished> {
+    if !rustix::process::geteuid().is_root() {
+        return Some(workspace.quorum(arguments));
+    }
+    let mut command = workspace.other_command("setpriv");
+    command.args([
+        "--bounding-set=-all",
+        "--inh-caps=-all",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ]);
+    command.arg(BINARY).args(arguments);
+    let there = Command::new("setpriv").arg("--version").output().is_ok();
+    let finished = there.then(|| Running::start(command).finish())?;
+    // The binary may lie where only root may go.
+    (!matches!(finished.code(), Some(126 | 127))).then_some(finished)
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written_is_the_environments_fault() {
+    let workspace =
+        Workspace::with("name: ro\nagents: {worker: {run: touch touched}}\ntasks: [{title: one}]\n");
+    fs::create_dir(workspace.path(".polpo")).unwrap();
+    for name in ["", ".polpo"] {
+        fs::set_permissions(workspace.path(name), fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    let Some(finished) = without_privileges(&workspace, &["run", "mission.yaml"]) else {
+        return;
+    };
+    for name in ["", ".polpo"] {
+        fs::set_permissions(workspace.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    finished.exits(9).says(&[".polpo", "ermission denied"]);
+    workspace.assert_nothing_started();
+}
+
+#[test]
+fn a_file_where_the_state_folder_should_be_is_told() {
+    let workspace =
+        Workspace::with("name: file\nagents: {worker: {run: touch touched}}\ntasks: [{title: one}]\n");
+    workspace.write(".polpo", "not a folder");
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(9)
+        .says(&[".polpo"]);
+    assert!(!workspace.exists("touched"));
+}

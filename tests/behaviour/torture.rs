@@ -1,0 +1,207 @@
+//! `kill -9` of quorum at seeded moments of a run and of its resumptions, told by the length of the journal.
+//!
+//! Whatever the moment: the journal can be read at once, what is on record stays on record, no attempt that has
+//! finished on record is ever done again, and the run ends as if nothing had happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::events::assert_lawful;
+use crate::support::{Running, Workspace};
+
+const TASKS: u32 = 40;
+const MISSIONS: u64 = 5;
+const KILLS_EACH: u32 = 5;
+
+/// Forty tasks in a lattice, with crashes, rework, a failed check, a cascade, an accepted failure and two gates.
+fn mission() -> Workspace {
+    let mut tasks = String::new();
+    for n in 0..TASKS {
+        let dependencies: Vec<String> = [6, 9]
+            .iter()
+            .filter(|back| n >= **back)
+            .map(|back| format!("t{}", n - back))
+            .collect();
+        let expectations = match n % 10 {
+            // Their check passes at the second attempt.
+            5 if n != 25 => ", expectations: [{type: test, command: 'test $QUORUM_ATTEMPT -ge 2'}]",
+            8 => {
+                ", expectations: [{type: script, command: 'true'}, {type: llm_review, reviewers: [scorer, mute], dimensions: [{name: x, weight: 1}]}]"
+            }
+            _ => "",
+        };
+        let agent = if n % 10 == 8 { "blind" } else { "worker" };
+        tasks.push_str(&format!(
+            "  - {{title: t{n}, assignTo: {agent}, maxAttempts: 3, dependsOn: [{}]{expectations}}}\n",
+            dependencies.join(", ")
+        ));
+    }
+    Workspace::with(&format!(
+        r#"
+name: torture
+agents:
+  worker: {{run: [/bin/sh, '@agents/moody-worker.sh', log]}}
+  blind: {{run: [/bin/sh, '@agents/moody-worker.sh', log], input: none}}
+  judge: {{run: [/bin/sh, '@agents/moody-judge.sh'], role: reviewer}}
+  scorer: {{run: "echo '{{\"scores\": {{\"x\": {{\"score\": 4, \"reasoning\": \"r\"}}}}}}'"}}
+  mute: {{run: 'true'}}
+settings: {{concurrency: 3}}
+tasks:
+{tasks}
+qualityGates:
+  - {{name: early, afterTasks: [t3, t4], blocksTasks: [t20], minScore: 60}}
+  - {{name: late, afterTasks: [t25, t26], blocksTasks: [t38], minScore: 60}}
+"#
+    ))
+}
+
+/// What must not depend on what happened on the way.
+fn essence(document: &Value) -> Value {
+    let tasks: Vec<Value> = document["tasks"]
+        .as_array()
+        .expect("the document has tasks")
+        .iter()
+        .map(|task| {
+            json!([
+                task["title"],
+                task["status"],
+                task["qualityFlag"],
+                task["points"],
+                task["attempts"],
+                task["failure"]["mode"],
+                task["dimensions"],
+                task["reviews"]
+            ])
+        })
+        .collect();
+    json!({
+        "outcome": document["outcome"], "exitCode": document["exitCode"], "conditions": document["conditions"],
+        "state": document["state"], "counts": document["counts"], "gates": document["gates"],
+        "missionScore": document["missionScore"], "tasks": tasks,
+    })
+}
+
+/// Numbers that look random and are the same in every run of the test.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit.max(1)
+    }
+}
+
+fn length(journal: &Path) -> u64 {
+    fs::metadata(journal).map_or(0, |metadata| metadata.len())
+}
+
+/// Kills it as soon as the journal has this length; `false` if it ended before.
+fn kill_at(mut running: Running, journal: &Path, reached: u64) -> bool {
+    while length(journal) < reached {
+        if running.has_ended() {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+    running.kill();
+    true
+}
+
+/// `(task, attempt, turn)` of every event of this name.
+fn turns(events: &[Value], name: &str) -> Vec<(String, u64, u64)> {
+    let of_name = events.iter().filter(|event| event["event"] == name);
+    of_name
+        .map(|event| {
+            let number = |key: &str| event[key].as_u64().expect("a number");
+            let title = event["title"].as_str().expect("a title");
+            (title.to_owned(), number("attempt"), number("turn"))
+        })
+        .collect()
+}
+
+/// The journal can be read at once, says no more than that it was killed, and begins as it did before.
+fn assert_intact(workspace: &Workspace, before: &[Value]) -> Vec<Value> {
+    let status = workspace.status();
+    let events = workspace.events();
+    let has_end = events
+        .last()
+        .is_some_and(|event| event["event"] == "run:finished");
+    assert_eq!(status["state"] == "crashed", !has_end, "{}", status["state"]);
+    assert_eq!(events[..before.len()], *before, "what was on record has changed");
+    assert_lawful(&events, true);
+    events
+}
+
+/// Every turn on record as finished was started once, and nothing of its attempt came after it.
+fn assert_nothing_repeated(workspace: &Workspace, events: &[Value]) {
+    let mut log: BTreeMap<(String, u64), Vec<u64>> = BTreeMap::new();
+    let mut all = BTreeSet::new();
+    for line in workspace.lines("log") {
+        assert!(all.insert(line.clone()), "a turn was run twice: {line}");
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |word: &str| word.parse::<u64>().expect("a number");
+        log.entry((words[0].to_owned(), number(words[1])))
+            .or_default()
+            .push(number(words[2]));
+    }
+    for (task, attempt, turn) in turns(events, "turn:finished") {
+        let started = log
+            .get(&(task.clone(), attempt))
+            .expect("what finished was started");
+        assert_eq!(
+            started.last(),
+            Some(&turn),
+            "{task} {attempt}: done again after it had finished"
+        );
+    }
+}
+
+fn torture(seed: u64, undisturbed: &Value, whole: u64) {
+    let workspace = mission();
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
+    let mut events = Vec::new();
+    for session in 0..KILLS_EACH {
+        // Sometimes at once, as soon as the session has said its first word.
+        let step = match dice.below(4) {
+            0 => 1,
+            _ => dice.below(whole / u64::from(KILLS_EACH)),
+        };
+        let reached = length(&journal) + 1 + step;
+        let command = if session == 0 {
+            &["run", "mission.yaml", "--run-id", "r1"][..]
+        } else {
+            &["resume"]
+        };
+        let killed = kill_at(workspace.start(command), &journal, reached);
+        assert!(
+            killed,
+            "seed {seed}: session {session} ended before it could be killed"
+        );
+        events = assert_intact(&workspace, &events);
+        assert_nothing_repeated(&workspace, &events);
+    }
+    let code = undisturbed["exitCode"]
+        .as_i64()
+        .and_then(|code| i32::try_from(code).ok());
+    let document = workspace.resume_json(code.expect("the undisturbed run has ended"), &[]);
+    assert_eq!(essence(&document), *undisturbed, "seed {seed}");
+    assert_eq!(essence(&workspace.status()), *undisturbed, "seed {seed}");
+    events = assert_intact(&workspace, &events);
+    assert_nothing_repeated(&workspace, &events);
+}
+
+#[test]
+fn a_run_killed_at_any_moment_ends_as_if_nothing_had_happened() {
+    let calm = mission();
+    let undisturbed = essence(&calm.run_json(3, &[]));
+    let whole = length(&calm.journal());
+    for seed in 1..=MISSIONS {
+        torture(seed, &undisturbed, whole);
+    }
+}

@@ -1,0 +1,229 @@
+//! What black-box tests share: a workspace of their own, the binary with a clean environment, bounded waiting.
+//!
+//! Every start of the binary has a deadline; one that does not end is killed with all that it started and fails its
+//! test, so that a hang is a red test and never a stuck suite.
+
+mod run;
+mod wait;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+pub use run::{Finished, Running};
+pub use wait::{is_alive, read_pid, wait_for, wait_for_file};
+
+/// What is tested.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_quorum");
+/// Where the scripted agents and judges live.
+const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agents");
+
+/// A folder of its own for one test: the mission, the work, the state, the home.
+pub struct Workspace {
+    folder: tempfile::TempDir,
+}
+
+impl Workspace {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::create_dir_all(folder.path().join("home/.config")).expect("a home can be made");
+        Self { folder }
+    }
+
+    /// A workspace with this mission in `mission.yaml`.
+    pub fn with(mission: &str) -> Self {
+        let workspace = Self::new();
+        workspace.mission(mission);
+        workspace
+    }
+
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    /// Writes a file, with its folders.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("it is in the workspace")).expect("folders can be made");
+        fs::write(&path, content).expect("a file can be written");
+    }
+
+    /// Writes `mission.yaml`. `@agents` stands for the folder of scripted agents.
+    pub fn mission(&self, text: &str) {
+        self.write("mission.yaml", text.replace("@agents", AGENTS));
+    }
+
+    /// The text of a file; empty if there is none.
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// The lines of a file.
+    pub fn lines(&self, name: &str) -> Vec<String> {
+        self.read(name).lines().map(str::to_owned).collect()
+    }
+
+    pub fn exists(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    /// The scripted judge `@agents/judge.sh NAME`: its replies, one a call, the last one for ever.
+    pub fn judge(&self, name: &str, replies: &[&str]) {
+        for (n, reply) in (1..).zip(replies) {
+            self.write(&format!("{name}/reply.{n}"), format!("{reply}\n"));
+        }
+    }
+
+    /// How often a scripted judge was asked.
+    pub fn calls(&self, judge: &str) -> usize {
+        (1..)
+            .take_while(|n| self.exists(&format!("{judge}/call.{n}")))
+            .count()
+    }
+
+    /// What a scripted judge was asked at its n-th call.
+    pub fn asked(&self, judge: &str, call: usize) -> String {
+        self.read(&format!("{judge}/call.{call}/prompt"))
+    }
+
+    /// The binary in this workspace with a clean environment.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.other_command(BINARY);
+        command.args(arguments);
+        command
+    }
+
+    /// Runs a bash script in which `$0` is the binary, with the same clean environment.
+    pub fn bash(&self, script: &str) -> Finished {
+        let mut command = self.other_command("bash");
+        command.args(["-c", script, BINARY]);
+        Running::start(command).finish()
+    }
+
+    /// Another program in this workspace with the same clean environment.
+    pub fn other_command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .env("XDG_CONFIG_HOME", self.path("home/.config"))
+            .env("LANG", "C.UTF-8");
+        command
+    }
+
+    /// Starts the binary.
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        Running::start(self.command(arguments))
+    }
+
+    /// Runs the binary to its end.
+    pub fn quorum(&self, arguments: &[&str]) -> Finished {
+        self.start(arguments).finish()
+    }
+
+    /// Runs the binary to its end with more variables.
+    pub fn quorum_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Finished {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        Running::start(command).finish()
+    }
+
+    /// `quorum run --json` with more flags, which must exit with `code`: its document.
+    pub fn run_json(&self, code: i32, flags: &[&str]) -> Value {
+        let arguments = [&["run", "mission.yaml", "--json"], flags].concat();
+        self.quorum(&arguments).exits(code).json()
+    }
+
+    /// `quorum resume --json` with more flags, which must exit with `code`: its document.
+    pub fn resume_json(&self, code: i32, flags: &[&str]) -> Value {
+        let arguments = [&["resume", "--json"], flags].concat();
+        self.quorum(&arguments).exits(code).json()
+    }
+
+    /// The document of `quorum status`.
+    pub fn status(&self) -> Value {
+        self.quorum(&["status", "--json"]).exits(0).json()
+    }
+
+    /// The document of `quorum status RUN`.
+    pub fn status_of(&self, run: &str) -> Value {
+        self.quorum(&["status", run, "--json"]).exits(0).json()
+    }
+
+    /// The public events of the latest run.
+    pub fn events(&self) -> Vec<Value> {
+        let printed = self.quorum(&["events", "--format", "jsonl"]).exits(0);
+        let lines = printed.stdout.lines();
+        lines
+            .map(|line| serde_json::from_str(line).expect("each line is an object"))
+            .collect()
+    }
+
+    /// The folder of the only run.
+    pub fn run_folder(&self) -> PathBuf {
+        let mut runs = self.run_folders();
+        assert_eq!(runs.len(), 1, "there should be one run: {runs:?}");
+        runs.remove(0)
+    }
+
+    /// The folders of all runs, oldest first.
+    pub fn run_folders(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.path(".polpo/runs"));
+        let mut runs: Vec<PathBuf> = entries
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("the folder can be read").path())
+            .collect();
+        runs.sort();
+        runs
+    }
+
+    /// The journal of the only run.
+    pub fn journal(&self) -> PathBuf {
+        self.run_folder().join("journal.jsonl")
+    }
+
+    /// Nothing was started: no run, and nobody wrote `touched`.
+    pub fn assert_nothing_started(&self) {
+        assert_eq!(self.run_folders(), Vec::<PathBuf>::new(), "a run was made");
+        assert!(!self.exists("touched"), "an agent was started");
+    }
+}
+
+/// One task of a run's document.
+pub fn task<'a>(document: &'a Value, title: &str) -> &'a Value {
+    let tasks = document["tasks"].as_array().expect("the document has tasks");
+    let found = tasks.iter().find(|task| task["title"] == title);
+    found.unwrap_or_else(|| panic!("there is no task '{title}' in {document:#}"))
+}
+
+/// Status and quality flag of a task.
+pub fn standing<'a>(document: &'a Value, title: &str) -> (&'a str, &'a str) {
+    let task = task(document, title);
+    let text = |key: &str| task[key].as_str().unwrap_or_default();
+    (text("status"), text("qualityFlag"))
+}
+
+/// The kinds of a task's attempts, in order.
+pub fn attempts<'a>(document: &'a Value, title: &str) -> Vec<&'a str> {
+    let attempts = task(document, title)["attempts"].as_array();
+    let kinds = attempts.into_iter().flatten();
+    kinds
+        .map(|attempt| attempt["kind"].as_str().unwrap_or_default())
+        .collect()
+}
+
+/// One gate of a run's document.
+pub fn gate<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let gates = document["gates"].as_array().expect("the document has gates");
+    let found = gates.iter().find(|gate| gate["name"] == name);
+    found.unwrap_or_else(|| panic!("there is no gate '{name}' in {document:#}"))
+}
