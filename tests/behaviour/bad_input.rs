@@ -243,7 +243,8 @@ fn deep_nesting_cannot_exhaust_the_machine() {
 #[test]
 fn fifty_megabytes_of_garbage_are_refused_quickly_and_in_little_memory() {
     let workspace = Workspace::new();
-    let files: [(&str, usize, &dyn Fn(u32) -> String); 3] = [
+    type Line<'a> = &'a dyn Fn(u32) -> String;
+    let files: [(&str, usize, Line<'_>); 3] = [
         ("random.yaml", 50_000_000, &|n| {
             format!("{:x}{n:x}\u{1}\n", n.wrapping_mul(2_654_435_761))
         }),
