@@ -45,6 +45,8 @@ pub enum Subcommand {
         after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
     )]
     Events(Events),
+    Explain(super::explain::Explain),
+    Completions(super::completions::Completions),
 }
 
 /// What holds for every command.

@@ -1,7 +1,9 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
 mod args;
+mod completions;
 mod events;
+mod explain;
 mod failure;
 mod gate;
 mod project;
@@ -44,6 +46,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
+        Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),
+        Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
     };
     ExitCode::from(result.unwrap_or_else(|failure| failure.report(&screen)))
 }
