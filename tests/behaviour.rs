@@ -26,6 +26,8 @@ mod json;
 mod judging;
 #[path = "behaviour/scale.rs"]
 mod scale;
+#[path = "behaviour/schema.rs"]
+mod schema;
 #[path = "behaviour/settings.rs"]
 mod settings;
 #[path = "behaviour/storage.rs"]

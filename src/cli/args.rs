@@ -46,6 +46,7 @@ pub enum Subcommand {
     )]
     Events(Events),
     Explain(super::explain::Explain),
+    Schema(super::schema::Schema),
     Completions(super::completions::Completions),
 }
 

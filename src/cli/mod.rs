@@ -9,6 +9,7 @@ mod gate;
 mod project;
 mod resume;
 mod run;
+mod schema;
 mod screen;
 mod session;
 mod status;
@@ -47,6 +48,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
         Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),
+        Some(Subcommand::Schema(arguments)) => schema::schema(&arguments, &screen),
         Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
     };
     ExitCode::from(result.unwrap_or_else(|failure| failure.report(&screen)))

@@ -28,6 +28,7 @@ mod plan;
 mod problem;
 mod read;
 mod scalar;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -47,4 +48,5 @@ pub use plan::{
 };
 pub use read::Named;
 pub use scalar::Positive;
+pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use text::suggestion;
