@@ -6,6 +6,8 @@
 mod bad_input;
 #[path = "behaviour/command_agents.rs"]
 mod command_agents;
+#[path = "behaviour/config.rs"]
+mod config;
 #[path = "behaviour/events.rs"]
 mod events;
 #[path = "behaviour/expectations.rs"]

@@ -47,6 +47,7 @@ pub enum Subcommand {
     Events(Events),
     Explain(super::explain::Explain),
     Schema(super::schema::Schema),
+    Config(super::config::Config),
     Completions(super::completions::Completions),
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod completions;
+mod config;
 mod events;
 mod explain;
 mod failure;
@@ -49,6 +50,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
         Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),
         Some(Subcommand::Schema(arguments)) => schema::schema(&arguments, &screen),
+        Some(Subcommand::Config(arguments)) => config::config(&arguments, matches, &screen),
         Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
     };
     ExitCode::from(result.unwrap_or_else(|failure| failure.report(&screen)))
