@@ -6,6 +6,8 @@
 mod bad_input;
 #[path = "behaviour/command_agents.rs"]
 mod command_agents;
+#[path = "behaviour/config.rs"]
+mod config;
 #[path = "behaviour/events.rs"]
 mod events;
 #[path = "behaviour/expectations.rs"]
@@ -16,6 +18,8 @@ mod false_greens;
 mod gates;
 #[path = "behaviour/hostile_agents.rs"]
 mod hostile_agents;
+#[path = "behaviour/help.rs"]
+mod help;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
 #[path = "behaviour/interrupted.rs"]
@@ -28,6 +32,8 @@ mod judging;
 mod review;
 #[path = "behaviour/scale.rs"]
 mod scale;
+#[path = "behaviour/schema.rs"]
+mod schema;
 #[path = "behaviour/settings.rs"]
 mod settings;
 #[path = "behaviour/storage.rs"]

@@ -50,6 +50,10 @@ pub enum Subcommand {
         after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
     )]
     Events(Events),
+    Explain(super::explain::Explain),
+    Schema(super::schema::Schema),
+    Config(super::config::Config),
+    Completions(super::completions::Completions),
 }
 
 /// What holds for every command.

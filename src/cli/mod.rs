@@ -1,13 +1,17 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
 mod args;
+mod completions;
+mod config;
 mod events;
+mod explain;
 mod failure;
 mod gate;
 mod project;
 mod resume;
 mod review;
 mod run;
+mod schema;
 mod screen;
 mod session;
 mod status;
@@ -46,6 +50,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
+        Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),
+        Some(Subcommand::Schema(arguments)) => schema::schema(&arguments, &screen),
+        Some(Subcommand::Config(arguments)) => config::config(&arguments, matches, &screen),
+        Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
     };
     ExitCode::from(result.unwrap_or_else(|failure| failure.report(&screen)))
 }

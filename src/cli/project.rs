@@ -17,20 +17,28 @@ const CONFIG: &str = "quorum.yaml";
 
 /// The text of the nearest `quorum.yaml` at or above the current folder.
 pub fn project_config() -> Result<Option<String>, Failure> {
-    project_folder()?
-        .map(|folder| read(&folder.join(CONFIG)))
+    project_config_path()?
+        .map(|path| read(&path))
         .transpose()
         .map(Option::flatten)
 }
 
+/// Where the nearest `quorum.yaml` is.
+pub fn project_config_path() -> Result<Option<PathBuf>, Failure> {
+    Ok(project_folder()?.map(|folder| folder.join(CONFIG)))
+}
+
 /// The text of the user's `quorum.yaml`.
 pub fn user_config() -> Result<Option<String>, Failure> {
+    user_config_path().map_or(Ok(None), |path| read(&path))
+}
+
+/// Where the user's `quorum.yaml` is or would be.
+pub fn user_config_path() -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
-    match base.filter(|base| base.is_absolute()) {
-        Some(base) => read(&base.join("quorum").join(CONFIG)),
-        None => Ok(None),
-    }
+    let base = base.filter(|base| base.is_absolute())?;
+    Some(base.join("quorum").join(CONFIG))
 }
 
 fn read(path: &Path) -> Result<Option<String>, Failure> {

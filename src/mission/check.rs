@@ -307,7 +307,7 @@ impl Checker<'_, '_> {
         if self.tree.kind(item) != Kind::Map {
             return self.wrong_kind(item, "expectations", &Shape::Expectations);
         }
-        let words = ExpectationType::WORDS;
+        let words = EXPECTATION_TYPES.map(|(word, _)| word);
         let Some(kind) = self.tree.get(item, "type") else {
             let help = format!("add `type: ...`, one of: {}", words.join(", "));
             self.error(
@@ -321,7 +321,7 @@ impl Checker<'_, '_> {
         let tree = self.tree;
         let text = tree.text(kind);
         let Some((_, table)) = EXPECTATION_TYPES.iter().find(|(word, _)| *word == text) else {
-            let fault = unknown_word(text, ExpectationType::EXPECTS, words);
+            let fault = unknown_word(text, ExpectationType::EXPECTS, &words);
             self.found.problems.push(Problem::fault(self.place(kind), fault));
             return false;
         };
@@ -392,7 +392,7 @@ fn takes(shape: &Shape, kind: Kind) -> bool {
 }
 
 /// What a shape takes, in words.
-fn expects(shape: &Shape) -> String {
+pub(super) fn expects(shape: &Shape) -> String {
     match shape {
         Shape::One(one) => match one.refers_to {
             None => one.expects.to_owned(),

@@ -23,6 +23,12 @@ macro_rules! codes {
                 match self { $(Self::$name => $text,)+ }
             }
 
+            /// What is wrong, in a few words.
+            #[must_use]
+            pub fn summary(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),+).trim_ascii(),)+ }
+            }
+
             /// What it means and what to do about it, in one paragraph.
             #[must_use]
             pub fn explanation(self) -> &'static str {

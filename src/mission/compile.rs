@@ -144,7 +144,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let concurrency = options.jobs.and_then(NonZeroU32::new).or(settings.concurrency);
     let workspace = mission.workspace.as_deref().unwrap_or(".");
     Rules {
-        concurrency: concurrency.map_or_else(processors, NonZeroU32::get),
+        concurrency: concurrency.map_or_else(defaults::processors, NonZeroU32::get),
         evaluate: !options.no_eval && settings.evaluate.unwrap_or(true),
         eval_bar: options
             .eval_threshold
@@ -159,11 +159,6 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
         workspace: options.mission_folder.join(workspace),
     }
-}
-
-/// As many tasks at once as the machine has processors.
-fn processors() -> u32 {
-    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
 /// What every task is compiled with.

@@ -1,8 +1,11 @@
 //! What holds where nobody says otherwise.
 
+use std::num::NonZeroU32;
+
 use rust_decimal::Decimal;
 
-use crate::domain::{Dimension, Millis};
+use super::model::{Consensus, Settings};
+use crate::domain::{Bar, Dimension, Millis};
 
 /// Time of one turn (semantics, section 5).
 pub(super) const TASK_TIMEOUT: Millis = Millis::from_secs(30 * 60);
@@ -16,6 +19,29 @@ pub(super) const MAX_EVALUATED_ATTEMPTS: u32 = 2;
 pub(super) const MAX_ASSESSMENT_RETRIES: u32 = 1;
 /// Seats of a panel (section 7).
 pub(super) const SEATS: u32 = 3;
+
+/// The settings that hold where no file, variable or flag says anything.
+#[must_use]
+pub fn default_settings() -> Settings {
+    Settings {
+        concurrency: NonZeroU32::new(processors()),
+        evaluate: Some(true),
+        eval_threshold: Some(Bar::default_bar()),
+        fail_open_on_unparsed_eval: Some(false),
+        max_attempts: NonZeroU32::new(MAX_EVALUATED_ATTEMPTS),
+        max_fix_attempts: Some(MAX_FIX_ATTEMPTS),
+        max_retries: Some(MAX_RETRIES),
+        max_assessment_retries: Some(MAX_ASSESSMENT_RETRIES),
+        task_timeout: Some(TASK_TIMEOUT),
+        consensus: Some(Consensus::default()),
+        verify_prior_feedback: Some(true),
+    }
+}
+
+/// As many tasks at once as the machine has processors.
+pub(super) fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+}
 
 /// What a panel scores where a mission names no dimensions (section 2).
 #[must_use]

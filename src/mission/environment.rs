@@ -8,7 +8,7 @@ use super::codes::Code;
 use super::diagnostics::Diagnostic;
 use super::load::Loaded;
 use super::model::Agent;
-use super::scalar::{Fault, Scalar};
+use super::scalar::{Fault, Form, Scalar};
 use super::text::quoted;
 
 /// A text with `${NAME}` in it, checked but not expanded.
@@ -31,6 +31,7 @@ impl From<Secret> for String {
 
 impl Scalar for Template {
     const EXPECTS: &'static str = "a text, in which ${NAME} stands for an environment variable";
+    const FORM: Form = Form::Text("");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         if text.contains('\0') {
@@ -56,6 +57,7 @@ impl Scalar for Template {
 
 impl Scalar for Secret {
     const EXPECTS: &'static str = "${NAME} of an environment variable";
+    const FORM: Form = Form::Text(r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$");
 
     /// The text is never repeated in the message: it may be the key itself.
     fn parse(text: &str) -> Result<Self, Fault> {

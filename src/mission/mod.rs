@@ -28,6 +28,7 @@ mod plan;
 mod problem;
 mod read;
 mod scalar;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -37,7 +38,7 @@ mod validate;
 pub use codes::{Code, UnknownCode};
 pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config};
-pub use defaults::default_dimensions;
+pub use defaults::{default_dimensions, default_settings};
 pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
@@ -47,3 +48,5 @@ pub use plan::{
 };
 pub use read::Named;
 pub use scalar::Positive;
+pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
+pub use text::suggestion;

@@ -19,14 +19,47 @@ use super::text::{quoted, suggestion};
 pub(super) trait Scalar: Sized {
     /// What the key takes, to complete "this key takes …".
     const EXPECTS: &'static str;
-    /// The allowed words, if the value is one of a list.
-    const WORDS: &'static [&'static str] = &[];
+    /// What it looks like to a reader of the JSON Schema. As strict as [`Scalar::parse`] where JSON Schema can say it.
+    const FORM: Form;
 
     /// Reads the value.
     ///
     /// # Errors
     /// When the text does not stand for such a value.
     fn parse(text: &str) -> Result<Self, Fault>;
+}
+
+/// What a value looks like, in the terms of JSON Schema.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Form {
+    /// A text that matches this pattern; an empty one matches everything. Numbers and truth values are texts too.
+    Text(&'static str),
+    /// A text that matches this pattern and is no number.
+    Mixed(&'static str),
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// A whole number from the first to the second.
+    Whole(u64, u64),
+    /// A number within bounds.
+    Number {
+        above: Option<i64>,
+        least: Option<i64>,
+        most: Option<i64>,
+    },
+    /// One of several.
+    Either(&'static [Self]),
+}
+
+impl Form {
+    const fn number(least: i64, most: i64) -> Self {
+        Self::Number {
+            above: None,
+            least: Some(least),
+            most: Some(most),
+        }
+    }
 }
 
 /// Why a text is not the value that a key takes.
@@ -59,6 +92,7 @@ impl Fault {
 /// Any text at all.
 impl Scalar for String {
     const EXPECTS: &'static str = "a text";
+    const FORM: Form = Form::Text("");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Ok(text.to_owned())
@@ -67,6 +101,7 @@ impl Scalar for String {
 
 impl Scalar for Box<str> {
     const EXPECTS: &'static str = "a text";
+    const FORM: Form = Form::Text("");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Ok(text.into())
@@ -78,6 +113,7 @@ pub(super) struct Filled(String);
 
 impl Scalar for Filled {
     const EXPECTS: &'static str = "a text that is not empty";
+    const FORM: Form = Form::Text(r"\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         if text.trim().is_empty() {
@@ -100,6 +136,7 @@ impl Name {
 
 impl Scalar for Name {
     const EXPECTS: &'static str = "a name";
+    const FORM: Form = Form::Text(r"^\S([^\x00-\x1f\x7f]{0,198}\S)?$");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let length = text.chars().count();
@@ -130,6 +167,7 @@ pub(super) struct InnerPath(String);
 
 impl Scalar for InnerPath {
     const EXPECTS: &'static str = "a path below the workspace";
+    const FORM: Form = Form::Text(r"^(?![/~]|\.\.(/|$)).*\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let Filled(path) = Filled::parse(text)?;
@@ -175,6 +213,7 @@ text_scalars!(Filled, Name, InnerPath);
 
 impl Scalar for bool {
     const EXPECTS: &'static str = "true or false";
+    const FORM: Form = Form::Flag;
 
     fn parse(text: &str) -> Result<Self, Fault> {
         match text {
@@ -199,6 +238,7 @@ fn digits<N: FromStr + Scalar>(text: &str) -> Result<N, Fault> {
 
 impl Scalar for u32 {
     const EXPECTS: &'static str = "a whole number from 0 to 4294967295";
+    const FORM: Form = Form::Whole(0, u32::MAX as u64);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         digits(text)
@@ -207,6 +247,7 @@ impl Scalar for u32 {
 
 impl Scalar for u64 {
     const EXPECTS: &'static str = "a whole number, 0 or more";
+    const FORM: Form = Form::Whole(0, u64::MAX);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         digits(text)
@@ -215,6 +256,7 @@ impl Scalar for u64 {
 
 impl Scalar for NonZeroU32 {
     const EXPECTS: &'static str = "a whole number from 1 to 4294967295";
+    const FORM: Form = Form::Whole(1, u32::MAX as u64);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         digits(text)
@@ -234,6 +276,7 @@ pub(super) struct RubricLevel(pub u8);
 
 impl Scalar for RubricLevel {
     const EXPECTS: &'static str = "a level of the scale: 1, 2, 3, 4 or 5";
+    const FORM: Form = Form::Whole(1, 5);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         match text {
@@ -249,6 +292,11 @@ impl Scalar for RubricLevel {
 
 impl Scalar for Decimal {
     const EXPECTS: &'static str = "a number";
+    const FORM: Form = Form::Number {
+        above: None,
+        least: None,
+        most: None,
+    };
 
     fn parse(text: &str) -> Result<Self, Fault> {
         // from_str_exact refuses what it would have to round.
@@ -275,6 +323,11 @@ impl Positive {
 
 impl Scalar for Positive {
     const EXPECTS: &'static str = "a number above 0 and at most 1000000";
+    const FORM: Form = Form::Number {
+        above: Some(0),
+        least: None,
+        most: Some(1_000_000),
+    };
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Decimal::parse(text)
@@ -290,6 +343,7 @@ pub(super) struct Fraction;
 
 impl Scalar for Fraction {
     const EXPECTS: &'static str = "a number from 0 to 1";
+    const FORM: Form = Form::number(0, 1);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Decimal::parse(text)
@@ -311,6 +365,7 @@ impl From<Temperature> for Decimal {
 
 impl Scalar for Temperature {
     const EXPECTS: &'static str = "a number from 0 to 2";
+    const FORM: Form = Form::number(0, 2);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Decimal::parse(text)
@@ -323,6 +378,10 @@ impl Scalar for Temperature {
 
 impl Scalar for Millis {
     const EXPECTS: &'static str = "a duration";
+    const FORM: Form = Form::Either(&[
+        Form::Whole(1, u64::MAX),
+        Form::Mixed(r"^\s*0*[1-9][0-9]*(ms|s|m|h|d)?$"),
+    ]);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let help = "write 90s, 30m, 2h, 1d, 250ms, or milliseconds as a bare number above 0";
@@ -338,6 +397,7 @@ pub(super) struct Deadline;
 
 impl Scalar for Deadline {
     const EXPECTS: &'static str = "a deadline";
+    const FORM: Form = Form::Either(&[Form::Mixed(r"^\d{4}-\d\d-\d\dT"), Millis::FORM]);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let is_moment = chrono::DateTime::parse_from_rfc3339(text).is_ok()
@@ -351,6 +411,11 @@ impl Scalar for Deadline {
 
 impl Scalar for Points {
     const EXPECTS: &'static str = "a bar";
+    const FORM: Form = Form::Either(&[
+        Form::number(1, 5),
+        Form::number(20, 100),
+        Form::Mixed(r"^\s*[0-9.]+\s*(/\s*(5|100)\s*)?$"),
+    ]);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|_| {
@@ -364,6 +429,7 @@ impl Scalar for Points {
 /// A bar of the mission file itself; [`super::config`] changes the origin of those in a `quorum.yaml`.
 impl Scalar for Bar {
     const EXPECTS: &'static str = Points::EXPECTS;
+    const FORM: Form = Points::FORM;
 
     fn parse(text: &str) -> Result<Self, Fault> {
         Points::parse(text).map(|points| Self {
@@ -375,6 +441,7 @@ impl Scalar for Bar {
 
 impl Scalar for VersionReq {
     const EXPECTS: &'static str = "a range of versions";
+    const FORM: Form = Form::Text(r"\S");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         // People write `quorum >=0.2` as they would say it.
@@ -394,12 +461,12 @@ macro_rules! words {
     ($type:ty: $expects:literal, $($word:literal => $value:ident),+ $(,)?) => {
         impl $crate::mission::scalar::Scalar for $type {
             const EXPECTS: &'static str = $expects;
-            const WORDS: &'static [&'static str] = &[$($word),+];
+            const FORM: $crate::mission::scalar::Form = $crate::mission::scalar::Form::Words(&[$($word),+]);
 
             fn parse(text: &str) -> Result<Self, $crate::mission::scalar::Fault> {
                 match text {
                     $($word => Ok(Self::$value),)+
-                    _ => Err($crate::mission::scalar::unknown_word(text, Self::EXPECTS, Self::WORDS)),
+                    _ => Err($crate::mission::scalar::unknown_word(text, Self::EXPECTS, &[$($word),+])),
                 }
             }
         }
@@ -408,7 +475,7 @@ macro_rules! words {
 pub(super) use words;
 
 /// The fault of a text that is none of `words`.
-pub(super) fn unknown_word(text: &str, expects: &str, words: &'static [&'static str]) -> Fault {
+pub(super) fn unknown_word(text: &str, expects: &str, words: &[&str]) -> Fault {
     Fault::new(Code::UnknownWord, format!("{} is not {expects}", quoted(text))).with_help(suggestion(
         text,
         words.iter().copied(),

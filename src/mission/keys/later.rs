@@ -65,36 +65,54 @@ const COMMAND_LINE: Shape = Shape::Either(&[Shape::NonEmptyList(&TEXT), FILLED])
 pub(super) static CHANNEL: Table = Table {
     name: "a channel",
     keys: &[
-        key("type", one::<ChannelType>()).required(),
-        key("url", one::<Template>()),
-        key("path", FILLED),
-        key("run", COMMAND_LINE),
-        key("headers", Shape::Named(&one_shape::<Name>(), &one::<Template>())),
-        key("timeout", SPAN),
+        key("type", one::<ChannelType>(), "What kind of channel it is.").required(),
+        key("url", one::<Template>(), "Where messages are posted."),
+        key("path", FILLED, "The file that messages are appended to."),
+        key("run", COMMAND_LINE, "The command that gets messages."),
+        key(
+            "headers",
+            Shape::Named(&one_shape::<Name>(), &one::<Template>()),
+            "Headers of the request.",
+        ),
+        key("timeout", SPAN, "How long a delivery may take."),
     ],
 };
 
 pub(super) static RUBRIC: Table = Table {
     name: "a rubric",
     keys: &[
-        key("description", TEXT),
-        key("criteria", Shape::NonEmptyList(&Shape::Map(&CRITERION))).required(),
-        key("examples", Shape::List(&Shape::Map(&EXAMPLE))),
-        key("minConfidence", SHARE),
+        key("description", TEXT, "What it is for."),
+        key(
+            "criteria",
+            Shape::NonEmptyList(&Shape::Map(&CRITERION)),
+            "What is graded.",
+        )
+        .required(),
+        key(
+            "examples",
+            Shape::List(&Shape::Map(&EXAMPLE)),
+            "Graded examples for the judge.",
+        ),
+        key(
+            "minConfidence",
+            SHARE,
+            "The confidence below which a grade counts as referred.",
+        ),
     ],
 };
 
 static CRITERION: Table = Table {
     name: "a criterion",
     keys: &[
-        key("name", NAME).required(),
-        key("description", FILLED),
-        key("weight", one::<Positive>()).required(),
-        key("grade", one::<Grade>()),
-        key("required", FLAG),
+        key("name", NAME, "Its name.").required(),
+        key("description", FILLED, "What is looked at."),
+        key("weight", one::<Positive>(), "Its weight.").required(),
+        key("grade", one::<Grade>(), "How it is graded."),
+        key("required", FLAG, "Whether failing it fails everything."),
         key(
             "levels",
             Shape::Named(&one_shape::<crate::mission::scalar::RubricLevel>(), &FILLED),
+            "What each level means.",
         ),
     ],
 };
@@ -102,73 +120,114 @@ static CRITERION: Table = Table {
 static EXAMPLE: Table = Table {
     name: "an example",
     keys: &[
-        key("artifact", FILLED).required(),
-        key("verdict", one::<ExpectedVerdict>()).required(),
-        key("rationale", FILLED).required(),
-        key("grades", Shape::Named(&one_shape::<Name>(), &SHARE)),
+        key("artifact", FILLED, "The work.").required(),
+        key(
+            "verdict",
+            one::<ExpectedVerdict>(),
+            "What a judge should say of it.",
+        )
+        .required(),
+        key("rationale", FILLED, "Why that verdict is right.").required(),
+        key(
+            "grades",
+            Shape::Named(&one_shape::<Name>(), &SHARE),
+            "The grade of each criterion.",
+        ),
     ],
 };
 
 pub(super) static CHECKPOINT: Table = Table {
     name: "a checkpoint",
     keys: &[
-        key("name", NAME).required(),
-        key("afterTasks", TASK_TITLES).required(),
-        key("blocksTasks", TASK_TITLES).required(),
-        key("message", TEXT),
-        key("notifyChannels", CHANNEL_NAMES),
+        key("name", NAME, "Its unique name.").required(),
+        key(
+            "afterTasks",
+            TASK_TITLES,
+            "Titles of the tasks that it waits for.",
+        )
+        .required(),
+        key(
+            "blocksTasks",
+            TASK_TITLES,
+            "Titles of the tasks that wait for it.",
+        )
+        .required(),
+        key("message", TEXT, "What the person is told."),
+        key("notifyChannels", CHANNEL_NAMES, "Channels that are told."),
     ],
 };
 
 pub(super) static DELAY: Table = Table {
     name: "a delay",
     keys: &[
-        key("name", NAME).required(),
-        key("afterTasks", TASK_TITLES).required(),
-        key("blocksTasks", TASK_TITLES).required(),
-        key("duration", SPAN).required(),
-        key("message", TEXT),
-        key("notifyChannels", CHANNEL_NAMES),
+        key("name", NAME, "Its unique name.").required(),
+        key(
+            "afterTasks",
+            TASK_TITLES,
+            "Titles of the tasks that it waits for.",
+        )
+        .required(),
+        key(
+            "blocksTasks",
+            TASK_TITLES,
+            "Titles of the tasks that wait for it.",
+        )
+        .required(),
+        key("duration", SPAN, "How long it waits.").required(),
+        key("message", TEXT, "What is shown meanwhile."),
+        key("notifyChannels", CHANNEL_NAMES, "Channels that are told."),
     ],
 };
 
 pub(super) static BUDGET: Table = Table {
     name: "a budget",
     keys: &[
-        key("maxCost", one::<Positive>()),
-        key("maxTokens", one::<u64>()),
-        key("maxRequests", one::<u64>()),
-        key("maxTime", SPAN),
+        key("maxCost", one::<Positive>(), "Cost in all."),
+        key("maxTokens", one::<u64>(), "Tokens in all."),
+        key("maxRequests", one::<u64>(), "Requests in all."),
+        key("maxTime", SPAN, "Time in all."),
     ],
 };
 
 pub(super) static RED_TEAM: Table = Table {
     name: "a red team",
     keys: &[
-        key("agent", AGENT).required(),
-        key("minStakes", one::<Stakes>()),
-        key("onMissing", one::<OnMissing>()),
+        key("agent", AGENT, "Who attacks.").required(),
+        key(
+            "minStakes",
+            one::<Stakes>(),
+            "The least stakes at which it is asked.",
+        ),
+        key(
+            "onMissing",
+            one::<OnMissing>(),
+            "What happens if it cannot be asked.",
+        ),
     ],
 };
 
 pub(super) static VISION: Table = Table {
     name: "a vision check",
     keys: &[
-        key("kind", one::<VisionKind>()),
-        key("agent", AGENT),
-        key("screenshots", PATHS),
-        key("expectations", Shape::List(&Shape::Anything)),
-        key("tolerance", SHARE),
+        key("kind", one::<VisionKind>(), "What kind of check it is."),
+        key("agent", AGENT, "Who looks."),
+        key("screenshots", PATHS, "The pictures."),
+        key(
+            "expectations",
+            Shape::List(&Shape::Anything),
+            "What must be seen.",
+        ),
+        key("tolerance", SHARE, "How much may differ."),
     ],
 };
 
 static STAGE: Table = Table {
     name: "a stage",
     keys: &[
-        key("name", NAME).required(),
-        key("agent", AGENT),
-        key("command", FILLED),
-        key("timeout", SPAN),
+        key("name", NAME, "Its name.").required(),
+        key("agent", AGENT, "Who judges."),
+        key("command", FILLED, "A command that judges."),
+        key("timeout", SPAN, "How long it may take."),
     ],
 };
 
@@ -177,25 +236,45 @@ pub(super) const STAGES: Shape = Shape::List(&Shape::Map(&STAGE));
 pub(super) static SLA: Table = Table {
     name: "sla settings",
     keys: &[
-        key("warningThreshold", SHARE),
-        key("checkIntervalMs", COUNT),
-        key("warningChannels", CHANNEL_NAMES),
-        key("violationChannels", CHANNEL_NAMES),
-        key("violationAction", one::<ViolationAction>()),
+        key(
+            "warningThreshold",
+            SHARE,
+            "The share of the time after which a warning is given.",
+        ),
+        key("checkIntervalMs", COUNT, "Milliseconds between two looks."),
+        key("warningChannels", CHANNEL_NAMES, "Channels that are warned."),
+        key(
+            "violationChannels",
+            CHANNEL_NAMES,
+            "Channels that hear of a missed deadline.",
+        ),
+        key(
+            "violationAction",
+            one::<ViolationAction>(),
+            "What follows when a deadline passes.",
+        ),
     ],
 };
 
 pub(super) static MIDDLEWARE: Table = Table {
     name: "middleware settings",
     keys: &[
-        key("agent", Shape::List(&one::<AgentMiddleware>())),
-        key("coordination", Shape::List(&one::<CoordinationMiddleware>())),
+        key(
+            "agent",
+            Shape::List(&one::<AgentMiddleware>()),
+            "Around every agent, in order.",
+        ),
+        key(
+            "coordination",
+            Shape::List(&one::<CoordinationMiddleware>()),
+            "Around the whole run, in order.",
+        ),
     ],
 };
 
 static APPROVER_COMMAND: Table = Table {
     name: "an approver",
-    keys: &[key("command", FILLED).required()],
+    keys: &[key("command", FILLED, "A command that decides.").required()],
 };
 
 /// Approvers are people, agents or commands; a person's name is any text.
@@ -204,35 +283,42 @@ const APPROVERS: Shape = Shape::NonEmptyList(&Shape::Either(&[Shape::Map(&APPROV
 pub(super) static APPROVAL: Table = Table {
     name: "an approval",
     keys: &[
-        key("approvers", APPROVERS),
-        key("timeout", SPAN),
-        key("message", TEXT),
+        key("approvers", APPROVERS, "Who may agree."),
+        key("timeout", SPAN, "How long it waits."),
+        key("message", TEXT, "What they are asked."),
     ],
 };
 
 pub(super) static APPROVAL_GATE: Table = Table {
     name: "an approval gate",
     keys: &[
-        key("name", NAME).required(),
-        key("when", FILLED),
-        key("approvers", APPROVERS),
-        key("timeout", SPAN),
+        key("name", NAME, "Its name.").required(),
+        key("when", FILLED, "Which tasks it holds."),
+        key("approvers", APPROVERS, "Who may agree."),
+        key("timeout", SPAN, "How long it waits."),
     ],
 };
 
 pub(super) static PRICE: Table = Table {
     name: "a price",
-    keys: &[key("input", one::<Positive>()), key("output", one::<Positive>())],
+    keys: &[
+        key("input", one::<Positive>(), "Of a million input tokens."),
+        key("output", one::<Positive>(), "Of a million output tokens."),
+    ],
 };
 
 pub(super) static VERIFICATION: Table = Table {
     name: "a verification",
     keys: &[
-        key("rubric", reference(Referent::Rubric)).required(),
-        key("threshold", one::<Points>()),
-        key("onRefer", one::<OnRefer>()),
-        key("minConfidence", SHARE),
-        key("grader", one::<Grader>()),
+        key("rubric", reference(Referent::Rubric), "The rubric by its name.").required(),
+        key("threshold", one::<Points>(), "What the grade must reach."),
+        key("onRefer", one::<OnRefer>(), "What happens to referred work."),
+        key(
+            "minConfidence",
+            SHARE,
+            "The confidence below which a grade counts as referred.",
+        ),
+        key("grader", one::<Grader>(), "Who grades."),
     ],
 };
 
@@ -240,7 +326,7 @@ pub(super) const ACCEPTANCE: Shape = Shape::NonEmptyList(&FILLED);
 
 static AGENT_DECOMPOSER: Table = Table {
     name: "a decomposer",
-    keys: &[key("agent", AGENT).required()],
+    keys: &[key("agent", AGENT, "The agent that does it.").required()],
 };
 
 pub(super) const DECOMPOSER: Shape =
@@ -249,17 +335,22 @@ pub(super) const DECOMPOSER: Shape =
 pub(super) static FINISH_GATE: Table = Table {
     name: "a finish gate",
     keys: &[
-        key("requiredTests", TEXTS),
-        key("testCommand", FILLED),
+        key("requiredTests", TEXTS, "Tests that must pass."),
+        key("testCommand", FILLED, "The command that runs them."),
         key(
             "failToPass",
             Shape::Either(&[Shape::NonEmptyList(&FILLED), FILLED]),
+            "Tests that failed before and must pass now.",
         ),
-        key("requireFileChanges", FLAG),
-        key("requireCompilation", FLAG),
-        key("compileCommand", FILLED),
-        key("commands", TEXTS),
-        key("maxAttempts", COUNT),
-        key("compilationMaxAttempts", COUNT),
+        key("requireFileChanges", FLAG, "Whether something must have changed."),
+        key("requireCompilation", FLAG, "Whether it must compile."),
+        key("compileCommand", FILLED, "The command that compiles."),
+        key("commands", TEXTS, "Further commands that must exit 0."),
+        key("maxAttempts", COUNT, "How often the gate may send back."),
+        key(
+            "compilationMaxAttempts",
+            COUNT,
+            "How often a failed compilation may send back.",
+        ),
     ],
 };

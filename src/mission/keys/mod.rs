@@ -1,14 +1,16 @@
 //! The one table of keys: what may stand where in a mission file, what it may hold, and whether it is built.
 //!
-//! Documents are checked against it, and the JSON Schema is to be printed from it.
+//! Documents are checked against it, and the JSON Schema (`quorum schema`) is printed from it.
 //! A key marked [`Built::Later`] is checked like any other; `validate` notes it and `run` refuses it.
 
+mod expectations;
 mod later;
 mod tables;
 
-use super::scalar::{Fault, Scalar};
+use super::scalar::{Fault, Form, Scalar};
 
-pub(super) use tables::{CONFIG, EXPECTATION_TYPES, MISSION};
+pub(super) use expectations::EXPECTATION_TYPES;
+pub(super) use tables::{CONFIG, MISSION};
 
 /// What may stand in one kind of map.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ pub(super) struct Key {
     pub name: &'static str,
     /// What it holds.
     pub shape: Shape,
+    /// What it is for, in one line, with the default in square brackets.
+    pub says: &'static str,
     /// Whether the map is incomplete without it.
     pub required: bool,
     /// Whether quorum acts on it.
@@ -82,6 +86,8 @@ pub(super) enum Shape {
 pub(super) struct OneShape {
     /// To complete "this key takes …".
     pub expects: &'static str,
+    /// What it looks like, for the schema.
+    pub form: Form,
     /// Whether the text stands for such a value.
     pub check: fn(&str) -> Result<(), Fault>,
     /// What it names, if it refers to something.
@@ -104,6 +110,7 @@ fn check<T: Scalar>(text: &str) -> Result<(), Fault> {
 const fn one_shape<T: Scalar>() -> OneShape {
     OneShape {
         expects: T::EXPECTS,
+        form: T::FORM,
         check: check::<T>,
         refers_to: None,
     }
@@ -123,10 +130,11 @@ const fn reference(to: Referent) -> Shape {
 }
 
 /// An optional key that is built.
-const fn key(name: &'static str, shape: Shape) -> Key {
+const fn key(name: &'static str, shape: Shape, says: &'static str) -> Key {
     Key {
         name,
         shape,
+        says,
         required: false,
         built: Built::Yes,
     }

@@ -2,7 +2,6 @@
 
 use std::num::NonZeroU32;
 
-use rust_decimal::Decimal;
 use semver::VersionReq;
 
 use super::later::{
@@ -13,23 +12,21 @@ use super::later::{
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
-use crate::mission::model::{
-    Adapter, Consensus, ExpectationType, GateFailure, Input, OnExhausted, Review, Seats, TaskType, Url,
-};
-use crate::mission::scalar::{Deadline, Filled, InnerPath, Name, Positive, RubricLevel, Temperature};
+use crate::mission::model::{Adapter, Consensus, GateFailure, Input, OnExhausted, Review, TaskType, Url};
+use crate::mission::scalar::{Deadline, Filled, InnerPath, Name, Positive, Temperature};
 
 const TITLE: OneShape = one_shape::<Name>();
 const TEXT: Shape = one::<String>();
-const FILLED: Shape = one::<Filled>();
-const PATH: Shape = one::<InnerPath>();
-const FLAG: Shape = one::<bool>();
+pub(super) const FILLED: Shape = one::<Filled>();
+pub(super) const PATH: Shape = one::<InnerPath>();
+pub(super) const FLAG: Shape = one::<bool>();
 const COUNT: Shape = one::<NonZeroU32>();
 const NUMBER: Shape = one::<u32>();
-const BAR: Shape = one::<Points>();
-const SPAN: Shape = one::<Millis>();
+pub(super) const BAR: Shape = one::<Points>();
+pub(super) const SPAN: Shape = one::<Millis>();
 const TEXTS: Shape = Shape::List(&FILLED);
 const PATHS: Shape = Shape::List(&PATH);
-const NON_EMPTY_PATHS: Shape = Shape::NonEmptyList(&PATH);
+pub(super) const NON_EMPTY_PATHS: Shape = Shape::NonEmptyList(&PATH);
 const TEMPLATE: Shape = one::<Template>();
 const TEMPLATES: Shape = Shape::Named(&TITLE, &TEMPLATE);
 const AGENT_NAME: Shape = reference(Referent::Agent);
@@ -40,37 +37,102 @@ pub(super) const TASK_TITLES: Shape = Shape::List(&TASK_TITLE);
 pub(super) const CHANNEL_NAMES: Shape = Shape::List(&CHANNEL_NAME);
 const COMMAND_LINE: Shape = Shape::Either(&[Shape::NonEmptyList(&TEXT), FILLED]);
 
-const ON_EXHAUSTED: Key =
-    key("onExhausted", one::<OnExhausted>()).only(&["fail", "accept"], "exhausted tasks");
-const AUTONOMY: Key = key("autonomy", one::<Autonomy>()).later_unless("red team", "semi");
-const STAKES: Key = key("stakes", one::<Stakes>()).later_unless("red team", "medium");
-const ISOLATION: Key = key("isolation", one::<Isolation>()).later_unless("isolation", "shared");
-const DEADLINE: Key = key("deadline", one::<Deadline>()).later("deadlines");
-const PROTECT: Key = key("protect", PATHS).later("protected paths");
+const ON_EXHAUSTED: Key = key(
+    "onExhausted",
+    one::<OnExhausted>(),
+    "What happens to work that still fails when its attempts are used up.",
+)
+.only(&["fail", "accept"], "exhausted tasks");
+const AUTONOMY: Key = key(
+    "autonomy",
+    one::<Autonomy>(),
+    "How much agents may decide alone [semi].",
+)
+.later_unless("red team", "semi");
+const STAKES: Key = key(
+    "stakes",
+    one::<Stakes>(),
+    "How much harm wrong work would do [medium].",
+)
+.later_unless("red team", "medium");
+const ISOLATION: Key = key(
+    "isolation",
+    one::<Isolation>(),
+    "What tasks share of the workspace [shared].",
+)
+.later_unless("isolation", "shared");
+const DEADLINE: Key = key(
+    "deadline",
+    one::<Deadline>(),
+    "When it must be finished: a moment, or a duration from the start.",
+)
+.later("deadlines");
+const PROTECT: Key =
+    key("protect", PATHS, "Globs of files that agents must not change.").later("protected paths");
 
 /// A mission file.
 pub(in crate::mission) static MISSION: Table = Table {
     name: "a mission",
     keys: &[
-        key("name", one::<Name>()).required(),
-        key("description", TEXT),
-        key("requires", one::<VersionReq>()),
-        key("workspace", FILLED),
+        key(
+            "name",
+            one::<Name>(),
+            "The name of the mission, shown in all reports.",
+        )
+        .required(),
+        key("description", TEXT, "What the mission is for."),
+        key(
+            "requires",
+            one::<VersionReq>(),
+            "The versions of quorum that can run it, for example \">=0.1.0\".",
+        ),
+        key(
+            "workspace",
+            FILLED,
+            "Where agents work, relative to the mission's folder [.]; made if it is missing.",
+        ),
         ISOLATION,
         DEADLINE,
-        key("qualityThreshold", BAR),
+        key(
+            "qualityThreshold",
+            BAR,
+            "The bar that the mean score of all scored tasks must reach, or the run exits 5.",
+        ),
         AGENTS,
         CHANNELS,
         RUBRICS,
         SETTINGS_KEY,
-        key("tasks", Shape::List(&Shape::Map(&TASK))),
-        key("qualityGates", Shape::List(&Shape::Map(&GATE))),
-        key("checkpoints", Shape::List(&Shape::Map(&CHECKPOINT))).later("checkpoints and delays"),
-        key("delays", Shape::List(&Shape::Map(&DELAY))).later("checkpoints and delays"),
-        key("budget", Shape::Map(&BUDGET)).later("budget"),
-        key("redTeam", Shape::Map(&RED_TEAM)).later("red team"),
-        key("vision", Shape::Map(&VISION)).later("vision"),
-        key("stages", STAGES).later("stages"),
+        key(
+            "tasks",
+            Shape::List(&Shape::Map(&TASK)),
+            "What is to be done; at least one task.",
+        ),
+        key(
+            "qualityGates",
+            Shape::List(&Shape::Map(&GATE)),
+            "Checkpoints between tasks: what they block starts only when they pass.",
+        ),
+        key(
+            "checkpoints",
+            Shape::List(&Shape::Map(&CHECKPOINT)),
+            "Places where the run waits for a person.",
+        )
+        .later("checkpoints and delays"),
+        key(
+            "delays",
+            Shape::List(&Shape::Map(&DELAY)),
+            "Places where the run waits for some time.",
+        )
+        .later("checkpoints and delays"),
+        key("budget", Shape::Map(&BUDGET), "What the run may use in all.").later("budget"),
+        key(
+            "redTeam",
+            Shape::Map(&RED_TEAM),
+            "An agent that attacks work before it is accepted.",
+        )
+        .later("red team"),
+        key("vision", Shape::Map(&VISION), "A check of screenshots.").later("vision"),
+        key("stages", STAGES, "Further stages of judging for every task.").later("stages"),
         AUTONOMY,
         STAKES,
         ON_EXHAUSTED,
@@ -86,89 +148,301 @@ pub(in crate::mission) static CONFIG: Table = Table {
 const ONE_AGENT: Shape = Shape::Map(&AGENT);
 const ONE_CHANNEL: Shape = Shape::Map(&CHANNEL);
 const ONE_RUBRIC: Shape = Shape::Map(&RUBRIC);
-const AGENTS: Key = key("agents", Shape::Named(&TITLE, &ONE_AGENT));
-const CHANNELS: Key = key("channels", Shape::Named(&TITLE, &ONE_CHANNEL)).later("notifications");
-const RUBRICS: Key = key("rubrics", Shape::Named(&TITLE, &ONE_RUBRIC)).later("verification");
-const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS));
+const AGENTS: Key = key(
+    "agents",
+    Shape::Named(&TITLE, &ONE_AGENT),
+    "Who works and judges, by name.",
+);
+const CHANNELS: Key = key(
+    "channels",
+    Shape::Named(&TITLE, &ONE_CHANNEL),
+    "Where notifications go, by name.",
+)
+.later("notifications");
+const RUBRICS: Key = key(
+    "rubrics",
+    Shape::Named(&TITLE, &ONE_RUBRIC),
+    "Rubrics for verification, by name.",
+)
+.later("verification");
+const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS), "How the mission is run.");
 
 static AGENT: Table = Table {
     name: "an agent",
     keys: &[
-        key("adapter", one::<Adapter>()).only(&["command", "openai"], "adapters"),
-        key("run", COMMAND_LINE),
-        key("input", one::<Input>()),
-        key("env", TEMPLATES),
-        key("timeout", SPAN),
-        key("maxConcurrent", COUNT),
-        key("role", FILLED),
-        key("reportsTo", AGENT_NAME),
-        key("family", FILLED),
-        key("model", FILLED),
-        key("baseUrl", one::<Url>()),
-        key("apiKey", one::<Secret>()),
-        key("headers", TEMPLATES),
-        key("temperature", one::<Temperature>()),
-        key("maxTokens", COUNT),
-        key("vision", FLAG).later_unless("vision", "false"),
-        key("tools", TEXTS).later("tools"),
-        key("fallback", Shape::Either(&[AGENT_NAMES, AGENT_NAME])).later("fallback"),
-        key("maxCostPerTurn", one::<Positive>()).later("budget"),
+        key(
+            "adapter",
+            one::<Adapter>(),
+            "How the agent is talked to [command].",
+        )
+        .only(&["command", "openai"], "adapters"),
+        key(
+            "run",
+            COMMAND_LINE,
+            "Its command line: a list is executed as it is, a text by `sh -c`.",
+        ),
+        key(
+            "input",
+            one::<Input>(),
+            "How a command agent gets its prompt [stdin].",
+        ),
+        key(
+            "env",
+            TEMPLATES,
+            "Variables for it; ${NAME} is taken from the environment of quorum.",
+        ),
+        key(
+            "timeout",
+            SPAN,
+            "How long one turn may take, where the task does not say.",
+        ),
+        key(
+            "maxConcurrent",
+            COUNT,
+            "Turns that it may work on at the same time.",
+        ),
+        key(
+            "role",
+            FILLED,
+            "Its role; `reviewer` and `qa` are asked to judge before others.",
+        ),
+        key(
+            "reportsTo",
+            AGENT_NAME,
+            "Its manager, who may be asked to judge its work.",
+        ),
+        key(
+            "family",
+            FILLED,
+            "The family of its model, where it should not be derived from the model's name.",
+        ),
+        key("model", FILLED, "The model of an HTTP agent."),
+        key(
+            "baseUrl",
+            one::<Url>(),
+            "The address of an HTTP agent, for example http://127.0.0.1:8080/v1.",
+        ),
+        key(
+            "apiKey",
+            one::<Secret>(),
+            "The key of an HTTP agent, as ${NAME} of an environment variable.",
+        ),
+        key(
+            "headers",
+            TEMPLATES,
+            "Headers of an HTTP agent, in which ${NAME} is taken from the environment.",
+        ),
+        key(
+            "temperature",
+            one::<Temperature>(),
+            "Sampling temperature of an HTTP agent.",
+        ),
+        key(
+            "maxTokens",
+            COUNT,
+            "The most tokens of one reply of an HTTP agent.",
+        ),
+        key("vision", FLAG, "Whether it can look at pictures.").later_unless("vision", "false"),
+        key("tools", TEXTS, "The tools that it may use.").later("tools"),
+        key(
+            "fallback",
+            Shape::Either(&[AGENT_NAMES, AGENT_NAME]),
+            "Who is asked instead when it cannot be reached.",
+        )
+        .later("fallback"),
+        key(
+            "maxCostPerTurn",
+            one::<Positive>(),
+            "The most that one of its turns may cost.",
+        )
+        .later("budget"),
     ],
 };
 
 static SETTINGS: Table = Table {
     name: "settings",
     keys: &[
-        key("concurrency", COUNT),
-        key("orchestrator", AGENT_NAME).later("questions"),
-        key("evaluate", FLAG),
-        key("evalThreshold", BAR),
-        key("failOpenOnUnparsedEval", FLAG),
-        key("maxAttempts", COUNT),
-        key("maxFixAttempts", NUMBER),
-        key("maxRetries", NUMBER),
-        key("maxQuestionRounds", NUMBER).later("questions"),
-        key("maxResolutionAttempts", NUMBER).later("failed dependencies"),
-        key("maxAssessmentRetries", NUMBER),
-        key("taskTimeout", SPAN),
-        key("staleThreshold", SPAN).later("stale agents"),
-        key("approvalGates", Shape::List(&Shape::Map(&APPROVAL_GATE))).later("approvals"),
-        key("autoRejectOnTimeout", FLAG).later_unless("approvals", "false"),
+        key(
+            "concurrency",
+            COUNT,
+            "Tasks that may run at the same time [the number of CPUs].",
+        ),
+        key(
+            "orchestrator",
+            AGENT_NAME,
+            "The agent that answers questions of the others.",
+        )
+        .later("questions"),
+        key("evaluate", FLAG, "Whether judges are called at all [true]."),
+        key("evalThreshold", BAR, "The bar of evaluations [60 of 100]."),
+        key(
+            "failOpenOnUnparsedEval",
+            FLAG,
+            "Whether an evaluation that cannot be read passes, flagged as unreviewed [false].",
+        ),
+        key(
+            "maxAttempts",
+            COUNT,
+            "Attempts of a task that is judged by evaluation [2].",
+        ),
+        key(
+            "maxFixAttempts",
+            NUMBER,
+            "Fixes after one first attempt or retry [2].",
+        ),
+        key("maxRetries", NUMBER, "Retries in all [3]."),
+        key(
+            "maxQuestionRounds",
+            NUMBER,
+            "Questions that an agent may ask about one task [2].",
+        )
+        .later("questions"),
+        key(
+            "maxResolutionAttempts",
+            NUMBER,
+            "Attempts to do without a failed dependency [2].",
+        )
+        .later("failed dependencies"),
+        key(
+            "maxAssessmentRetries",
+            NUMBER,
+            "How often a panel without any verdict is run again [1].",
+        ),
+        key("taskTimeout", SPAN, "How long one turn may take [30m]."),
+        key("staleThreshold", SPAN, "How long an agent may be silent [5m].").later("stale agents"),
+        key(
+            "approvalGates",
+            Shape::List(&Shape::Map(&APPROVAL_GATE)),
+            "Rules that make tasks wait for a person.",
+        )
+        .later("approvals"),
+        key(
+            "autoRejectOnTimeout",
+            FLAG,
+            "Whether an approval that nobody gave in time counts as refused [false].",
+        )
+        .later_unless("approvals", "false"),
         INDEPENDENCE,
-        key("consensus", one::<Consensus>()),
+        key(
+            "consensus",
+            one::<Consensus>(),
+            "How the seats' scores become one [median].",
+        ),
         PANEL,
         REFER_BELOW,
         JUDGE_BREAKER,
-        key("verifyPriorFeedback", FLAG),
-        key("foundation", FLAG).later_unless("foundation tasks", "false"),
-        key("maxDelegationDepth", NUMBER).later("delegation"),
-        key("maxDelegations", NUMBER).later("delegation"),
+        key(
+            "verifyPriorFeedback",
+            FLAG,
+            "Whether a reviewer must answer for every earlier finding [true].",
+        ),
+        key(
+            "foundation",
+            FLAG,
+            "Whether tasks that others build on are done first.",
+        )
+        .later_unless("foundation tasks", "false"),
+        key(
+            "maxDelegationDepth",
+            NUMBER,
+            "How deep tasks may be handed down [3].",
+        )
+        .later("delegation"),
+        key(
+            "maxDelegations",
+            NUMBER,
+            "How many tasks may be handed down in all [20].",
+        )
+        .later("delegation"),
         ON_DEPENDENCY_FAILED,
         PROTECT,
-        key("sla", Shape::Map(&SLA)).later("deadlines"),
-        key("budget", Shape::Map(&BUDGET)).later("budget"),
-        key("middleware", Shape::Map(&MIDDLEWARE)).later("middleware"),
-        key("clarification", one::<Clarification>()).later("middleware"),
-        key("hooks", Shape::Named(&TITLE, &COMMAND_LINE)).later("hooks"),
-        key("prices", Shape::Named(&TITLE, &Shape::Map(&PRICE))).later("budget"),
-        key("defaultChannels", CHANNEL_NAMES).later("notifications"),
+        key(
+            "sla",
+            Shape::Map(&SLA),
+            "Warnings before deadlines, and what follows when one passes.",
+        )
+        .later("deadlines"),
+        key("budget", Shape::Map(&BUDGET), "What a run may use in all.").later("budget"),
+        key(
+            "middleware",
+            Shape::Map(&MIDDLEWARE),
+            "What sees every message before and after an agent.",
+        )
+        .later("middleware"),
+        key(
+            "clarification",
+            one::<Clarification>(),
+            "What happens when criteria are unclear.",
+        )
+        .later("middleware"),
+        key(
+            "hooks",
+            Shape::Named(&TITLE, &COMMAND_LINE),
+            "Commands that are run when something happens, by event.",
+        )
+        .later("hooks"),
+        key(
+            "prices",
+            Shape::Named(&TITLE, &Shape::Map(&PRICE)),
+            "Prices of models, by model.",
+        )
+        .later("budget"),
+        key(
+            "defaultChannels",
+            CHANNEL_NAMES,
+            "Channels of notifications that name none.",
+        )
+        .later("notifications"),
     ],
 };
 
-const INDEPENDENCE: Key = key("independence", one::<Independence>()).only(&["identity"], "independence");
-const PANEL: Key = key("panel", one::<PanelMode>()).only(&["parallel"], "adaptive panels");
-const REFER_BELOW: Key = key("referBelow", one::<Positive>()).later("referrals");
-const JUDGE_BREAKER: Key = key("judgeBreaker", NUMBER).later_unless("judge breaker", "0");
-const ON_DEPENDENCY_FAILED: Key =
-    key("onDependencyFailed", Shape::List(&one::<DependencyFailure>())).later("failed dependencies");
+pub(super) const INDEPENDENCE: Key = key(
+    "independence",
+    one::<Independence>(),
+    "What a reviewer must not share with the author [identity].",
+)
+.only(&["identity"], "independence");
+pub(super) const PANEL: Key = key(
+    "panel",
+    one::<PanelMode>(),
+    "Whether all seats are asked at once [parallel].",
+)
+.only(&["parallel"], "adaptive panels");
+pub(super) const REFER_BELOW: Key = key(
+    "referBelow",
+    one::<Positive>(),
+    "A confidence below which the work is referred to a person.",
+)
+.later("referrals");
+pub(super) const JUDGE_BREAKER: Key = key(
+    "judgeBreaker",
+    NUMBER,
+    "After so many failures in a row a judge is not asked any more.",
+)
+.later_unless("judge breaker", "0");
+const ON_DEPENDENCY_FAILED: Key = key(
+    "onDependencyFailed",
+    Shape::List(&one::<DependencyFailure>()),
+    "What is tried, in this order, when a dependency failed [resolve, skip].",
+)
+.later("failed dependencies");
 
 static TASK: Table = Table {
     name: "a task",
     keys: &[
-        key("title", one::<Name>()).required(),
-        key("assignTo", AGENT_NAME),
-        key("description", TEXT),
-        key("type", one::<TaskType>()).only(
+        key(
+            "title",
+            one::<Name>(),
+            "The unique title, by which other tasks refer to it.",
+        )
+        .required(),
+        key(
+            "assignTo",
+            AGENT_NAME,
+            "The agent that does it; may be left out if there is only one.",
+        ),
+        key("description", TEXT, "What is to be done; becomes the prompt."),
+        key("type", one::<TaskType>(), "What kind of work it is [other].").only(
             &[
                 "implement",
                 "test",
@@ -181,120 +455,129 @@ static TASK: Table = Table {
             ],
             "verification",
         ),
-        key("dependsOn", TASK_TITLES),
-        key("priority", one::<Positive>()),
-        key("tags", TEXTS),
-        key("exclusive", FLAG),
-        key("sideEffects", FLAG).later_unless("side effects", "false"),
-        key("requiresApproval", Shape::Either(&[Shape::Map(&APPROVAL), FLAG]))
-            .later_unless("approvals", "false"),
-        key("requiresToolCalls", FLAG).later_unless("tool calls", "false"),
-        key("targetFiles", PATHS),
+        key(
+            "dependsOn",
+            TASK_TITLES,
+            "Titles of the tasks that must be done before; they may stand later in the file.",
+        ),
+        key(
+            "priority",
+            one::<Positive>(),
+            "Orders what could start, and weighs in the mission threshold [1].",
+        ),
+        key("tags", TEXTS, "Labels of your own."),
+        key(
+            "exclusive",
+            FLAG,
+            "Whether nothing else may run while it runs and is judged [false].",
+        ),
+        key("sideEffects", FLAG, "Whether running it twice does harm.").later_unless("side effects", "false"),
+        key(
+            "requiresApproval",
+            Shape::Either(&[Shape::Map(&APPROVAL), FLAG]),
+            "Whether a person must agree before it starts [false].",
+        )
+        .later_unless("approvals", "false"),
+        key(
+            "requiresToolCalls",
+            FLAG,
+            "Whether work without any tool call counts as not done [false].",
+        )
+        .later_unless("tool calls", "false"),
+        key(
+            "targetFiles",
+            PATHS,
+            "Files that it must produce, relative to the workspace.",
+        ),
         PROTECT,
-        key("delegatedBy", AGENT_NAME),
-        key("review", one::<Review>()),
-        key("expectations", Shape::Expectations),
-        key("maxAttempts", COUNT),
-        key("maxFixAttempts", NUMBER),
-        key("maxRetries", NUMBER),
-        key("maxDuration", SPAN),
+        key(
+            "delegatedBy",
+            AGENT_NAME,
+            "The agent that handed it down, and is the first to be asked for a review.",
+        ),
+        key(
+            "review",
+            one::<Review>(),
+            "Whether work without expectations is evaluated: never, where somebody can, or by all means [auto].",
+        ),
+        key("expectations", Shape::Expectations, "What the work must pass."),
+        key("maxAttempts", COUNT, "The most attempts of every kind."),
+        key(
+            "maxFixAttempts",
+            NUMBER,
+            "Fixes after one first attempt or retry [2].",
+        ),
+        key("maxRetries", NUMBER, "Retries in all [3]."),
+        key("maxDuration", SPAN, "How long one turn may take."),
         ON_EXHAUSTED,
-        key("workspace", FILLED),
+        key(
+            "workspace",
+            FILLED,
+            "Where its agent works, relative to the mission's folder.",
+        ),
         ISOLATION,
         DEADLINE,
         AUTONOMY,
         STAKES,
         ON_DEPENDENCY_FAILED,
-        key("acceptance", ACCEPTANCE).later("verification"),
-        key("verification", Shape::Map(&VERIFICATION)).later("verification"),
-        key("decomposer", DECOMPOSER).later("verification"),
-        key("verify", Shape::Map(&FINISH_GATE)).later("finish gate"),
-        key("stages", STAGES).later("stages"),
-        key("middleware", Shape::List(&one::<AgentMiddleware>())).later("middleware"),
-        key("onPass", TASK_TITLE).later("verification"),
-        key("onFail", TASK_TITLE).later("verification"),
-        key("onRefer", TASK_TITLE).later("verification"),
-        key("maxVisits", COUNT).later("verification"),
+        key("acceptance", ACCEPTANCE, "Criteria that are checked one by one.").later("verification"),
+        key("verification", Shape::Map(&VERIFICATION), "Grading by a rubric.").later("verification"),
+        key("decomposer", DECOMPOSER, "Who cuts it into criteria.").later("verification"),
+        key(
+            "verify",
+            Shape::Map(&FINISH_GATE),
+            "What must hold before an agent may say that it is finished.",
+        )
+        .later("finish gate"),
+        key("stages", STAGES, "Further stages of judging.").later("stages"),
+        key(
+            "middleware",
+            Shape::List(&one::<AgentMiddleware>()),
+            "What sees every message before and after its agent.",
+        )
+        .later("middleware"),
+        key("onPass", TASK_TITLE, "The task that follows if it passes.").later("verification"),
+        key("onFail", TASK_TITLE, "The task that follows if it fails.").later("verification"),
+        key("onRefer", TASK_TITLE, "The task that follows if it is referred.").later("verification"),
+        key("maxVisits", COUNT, "How often it may be entered.").later("verification"),
     ],
 };
 
 static GATE: Table = Table {
     name: "a gate",
     keys: &[
-        key("name", one::<Name>()).required(),
-        key("afterTasks", TASK_TITLES),
-        key("blocksTasks", TASK_TITLES),
-        key("minScore", BAR),
-        key("requireAllPassed", FLAG),
-        key("acceptBelowThreshold", FLAG),
-        key("onFail", one::<GateFailure>()),
-        key("notifyChannels", CHANNEL_NAMES).later("notifications"),
-    ],
-};
-
-const TYPE: Key = key("type", one::<ExpectationType>()).required();
-const COMMAND: Key = key("command", FILLED).required();
-const TIMEOUT: Key = key("timeout", SPAN);
-
-static COMMAND_EXPECTATION: Table = Table {
-    name: "a test or script expectation",
-    keys: &[TYPE, COMMAND, TIMEOUT, key("cwd", PATH)],
-};
-
-static FILE_EXPECTATION: Table = Table {
-    name: "a file_exists expectation",
-    keys: &[
-        TYPE,
-        key("paths", NON_EMPTY_PATHS).required(),
-        key("minBytes", one::<u64>()),
-        key("contains", FILLED),
-    ],
-};
-
-static METRIC_EXPECTATION: Table = Table {
-    name: "a metric expectation",
-    keys: &[
-        TYPE,
-        key("name", one::<Name>()).required(),
-        COMMAND,
-        TIMEOUT,
-        key("min", one::<Decimal>()),
-        key("max", one::<Decimal>()),
-    ],
-};
-
-static REVIEW_EXPECTATION: Table = Table {
-    name: "an llm_review expectation",
-    keys: &[
-        TYPE,
-        key("criteria", FILLED),
-        key("dimensions", Shape::List(&Shape::Map(&DIMENSION))),
-        key("threshold", BAR),
-        key("reviewers", Shape::Either(&[AGENT_NAMES, one::<Seats>()])),
-        key("consensus", one::<Consensus>()),
-        key("verifyPriorFeedback", FLAG),
-        INDEPENDENCE,
-        PANEL,
-        REFER_BELOW,
-        JUDGE_BREAKER,
-    ],
-};
-
-/// What an expectation may hold, by its `type`.
-pub(in crate::mission) static EXPECTATION_TYPES: [(&str, &Table); 5] = [
-    ("test", &COMMAND_EXPECTATION),
-    ("script", &COMMAND_EXPECTATION),
-    ("file_exists", &FILE_EXPECTATION),
-    ("metric", &METRIC_EXPECTATION),
-    ("llm_review", &REVIEW_EXPECTATION),
-];
-
-static DIMENSION: Table = Table {
-    name: "a dimension",
-    keys: &[
-        key("name", one::<Name>()).required(),
-        key("weight", one::<Positive>()).required(),
-        key("description", FILLED),
-        key("rubric", Shape::Named(&one_shape::<RubricLevel>(), &FILLED)),
+        key(
+            "name",
+            one::<Name>(),
+            "The unique name, by which it is shown and overridden.",
+        )
+        .required(),
+        key(
+            "afterTasks",
+            TASK_TITLES,
+            "Titles of the tasks that it waits for.",
+        ),
+        key(
+            "blocksTasks",
+            TASK_TITLES,
+            "Titles of the tasks that wait for it.",
+        ),
+        key("minScore", BAR, "What the mean score of `afterTasks` must reach."),
+        key(
+            "requireAllPassed",
+            FLAG,
+            "Whether one failed task fails the gate [false].",
+        ),
+        key(
+            "acceptBelowThreshold",
+            FLAG,
+            "Whether work accepted below the bar may pass [false].",
+        ),
+        key(
+            "onFail",
+            one::<GateFailure>(),
+            "What its failure does to the rest of the run [continue].",
+        ),
+        key("notifyChannels", CHANNEL_NAMES, "Channels that are told.").later("notifications"),
     ],
 };

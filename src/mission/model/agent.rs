@@ -11,7 +11,7 @@ use crate::domain::Millis;
 use crate::mission::codes::Code;
 use crate::mission::environment::{Secret, Template};
 use crate::mission::read::{self, Single};
-use crate::mission::scalar::{Fault, Filled, Scalar, Temperature, words};
+use crate::mission::scalar::{Fault, Filled, Form, Scalar, Temperature, words};
 use crate::mission::text::quoted;
 
 /// An agent: someone or something that works or judges.
@@ -171,6 +171,7 @@ impl From<Url> for String {
 
 impl Scalar for Url {
     const EXPECTS: &'static str = "an http or https URL";
+    const FORM: Form = Form::Text(r"^https?://[^\s/?#@]");
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let rest = text

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::domain::{Dimension, Millis, Points};
 use crate::mission::read::{self, Single};
-use crate::mission::scalar::{Fault, Filled, InnerPath, Name, Positive, Scalar, number_in, words};
+use crate::mission::scalar::{Fault, Filled, Form, InnerPath, Name, Positive, Scalar, number_in, words};
 
 use super::Consensus;
 
@@ -103,6 +103,7 @@ pub(in crate::mission) struct Seats(u32);
 
 impl Scalar for Seats {
     const EXPECTS: &'static str = "a number of reviewers from 1 to 99";
+    const FORM: Form = Form::Whole(1, MAX_SEATS as u64);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         number_in::<Self>(text, 1..=MAX_SEATS).map(Self)

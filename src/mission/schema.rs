@@ -1,0 +1,329 @@
+//! The JSON Schema of mission files, and one key's documentation for people.
+//!
+//! Both are printed from the one table of keys, so an editor, a reader and the loader never disagree about what a
+//! file may hold. The schema is as strict as the loader where JSON Schema has words for it; names, circles and what
+//! belongs together are for `quorum validate`.
+
+use serde_json::{Map, Value, json};
+
+use super::check::expects;
+use super::keys::{Built, CONFIG, EXPECTATION_TYPES, Key, MISSION, OneShape, Shape, Table};
+use super::scalar::Form;
+use super::text::suggestion;
+
+/// A kind of file that has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A mission file.
+    Mission,
+    /// A `quorum.yaml`.
+    Config,
+}
+
+impl FileKind {
+    fn table(self) -> &'static Table {
+        match self {
+            Self::Mission => &MISSION,
+            Self::Config => &CONFIG,
+        }
+    }
+
+    fn id(self) -> &'static str {
+        match self {
+            Self::Mission => "urn:quorum:mission:v1",
+            Self::Config => "urn:quorum:config:v1",
+        }
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of a kind of file.
+#[must_use]
+pub fn json_schema(kind: FileKind) -> Value {
+    let mut definitions = Map::new();
+    let root = table_schema(kind.table(), &mut definitions);
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": kind.id(),
+        "title": format!("{} of quorum", kind.table().name.trim_start_matches("a ")),
+    });
+    let keywords = root.as_object().cloned().unwrap_or_default();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.extend(keywords);
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    schema
+}
+
+/// The name of a table's definition: "a finish gate" is `finish-gate`.
+fn definition_name(table: &Table) -> String {
+    let name = table.name.trim_start_matches("an ").trim_start_matches("a ");
+    name.replace(' ', "-")
+}
+
+fn reference(table: &'static Table, definitions: &mut Map<String, Value>) -> Value {
+    let name = definition_name(table);
+    if !definitions.contains_key(&name) {
+        // Reserved before it is made: a table that held itself would come here again.
+        definitions.insert(name.clone(), Value::Null);
+        let schema = table_schema(table, definitions);
+        definitions.insert(name.clone(), schema);
+    }
+    json!({"$ref": format!("#/$defs/{name}")})
+}
+
+fn table_schema(table: &'static Table, definitions: &mut Map<String, Value>) -> Value {
+    let mut properties = Map::new();
+    for key in table.keys {
+        properties.insert(key.name.to_owned(), key_schema(key, definitions));
+    }
+    let required: Vec<&str> = table
+        .keys
+        .iter()
+        .filter(|key| key.required)
+        .map(|key| key.name)
+        .collect();
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties,
+        "patternProperties": {"^x-": {}},
+        "additionalProperties": false,
+    });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+fn key_schema(key: &'static Key, definitions: &mut Map<String, Value>) -> Value {
+    let mut schema = shape_schema(&key.shape, definitions);
+    if !key.required {
+        // `key:` with nothing behind it is the same as no key.
+        schema = or_null(schema);
+    }
+    schema["description"] = json!(match not_built(key) {
+        Some(note) => format!("{} ({note})", key.says),
+        None => key.says.to_owned(),
+    });
+    schema
+}
+
+fn or_null(schema: Value) -> Value {
+    json!({"anyOf": [schema, {"type": "null"}]})
+}
+
+/// What of a key is not built yet.
+fn not_built(key: &Key) -> Option<String> {
+    match key.built {
+        Built::Yes => None,
+        Built::Later { off: None, .. } => Some("not built yet".to_owned()),
+        Built::Later { off: Some(off), .. } => Some(format!("not built yet, except `{off}`")),
+        Built::Words { words, .. } => Some(format!("built: {}", words.join(", "))),
+    }
+}
+
+fn shape_schema(shape: &'static Shape, definitions: &mut Map<String, Value>) -> Value {
+    match shape {
+        Shape::One(one) => one_schema(one),
+        Shape::List(of) => json!({"type": "array", "items": shape_schema(of, definitions)}),
+        Shape::NonEmptyList(of) => {
+            json!({"type": "array", "minItems": 1, "items": shape_schema(of, definitions)})
+        }
+        Shape::Map(table) => reference(table, definitions),
+        Shape::Named(name, of) => json!({
+            "type": "object",
+            "propertyNames": name_schema(&name.form),
+            "additionalProperties": shape_schema(of, definitions),
+        }),
+        Shape::Either(shapes) => {
+            let schemas = shapes.iter().map(|shape| shape_schema(shape, definitions));
+            json!({"anyOf": schemas.collect::<Vec<_>>()})
+        }
+        Shape::Expectations => expectations_schema(definitions),
+        Shape::Anything => json!({}),
+    }
+}
+
+/// Which keys an expectation has depends on its `type`: written as conditions, so that a mistake is reported for that
+/// type alone and not once for each.
+fn expectations_schema(definitions: &mut Map<String, Value>) -> Value {
+    let words = EXPECTATION_TYPES.map(|(word, _)| word);
+    let conditions = EXPECTATION_TYPES.map(|(word, table)| {
+        json!({
+            "if": {"properties": {"type": {"const": word}}, "required": ["type"]},
+            "then": reference(table, definitions),
+        })
+    });
+    json!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["type"],
+            "properties": {"type": {"enum": words}},
+            "allOf": conditions,
+        },
+    })
+}
+
+fn one_schema(one: &OneShape) -> Value {
+    form_schema(&one.form)
+}
+
+fn form_schema(form: &Form) -> Value {
+    match form {
+        // Every single value is read from its text, so `title: 1.0` is a text as well.
+        Form::Text("") => json!({"type": ["string", "number", "boolean"]}),
+        Form::Text(pattern) => json!({"type": ["string", "number", "boolean"], "pattern": pattern}),
+        Form::Mixed(pattern) => json!({"type": "string", "pattern": pattern}),
+        Form::Words(words) => json!({"type": "string", "enum": words}),
+        Form::Flag => json!({"type": "boolean"}),
+        Form::Whole(least, u64::MAX) => json!({"type": "integer", "minimum": least}),
+        Form::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
+        Form::Number { above, least, most } => {
+            let mut schema = json!({"type": "number"});
+            let bounds = [("exclusiveMinimum", above), ("minimum", least), ("maximum", most)];
+            for (keyword, bound) in bounds {
+                if let Some(bound) = bound {
+                    schema[keyword] = json!(bound);
+                }
+            }
+            schema
+        }
+        Form::Either(forms) => json!({"anyOf": forms.iter().map(form_schema).collect::<Vec<_>>()}),
+    }
+}
+
+/// Names of maps are always texts in JSON.
+fn name_schema(form: &Form) -> Value {
+    match form {
+        Form::Text("") => json!({}),
+        Form::Text(pattern) => json!({"pattern": pattern}),
+        Form::Whole(least, most) if *most <= 9 => json!({"pattern": format!("^[{least}-{most}]$")}),
+        Form::Words(words) => json!({"enum": words}),
+        _ => json!({}),
+    }
+}
+
+/// One key's documentation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldDoc {
+    /// Where it stands: `qualityGates.minScore`.
+    pub path: String,
+    /// What it is for, in one line, with the default in square brackets.
+    pub says: &'static str,
+    /// What kind of value it takes.
+    pub takes: String,
+    /// The words it takes, if there is a list of them.
+    pub words: &'static [&'static str],
+    /// Whether the map around it is incomplete without it.
+    pub required: bool,
+    /// What of it is not built yet.
+    pub not_built: Option<String>,
+    /// The keys below it, each with its line.
+    pub keys: Vec<(&'static str, &'static str)>,
+    /// Its JSON Schema, in which other definitions are named but not held.
+    pub schema: Value,
+}
+
+/// A path at which no key is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place} has no key '{key}'")]
+pub struct NoSuchField {
+    /// Where it was looked for.
+    pub place: String,
+    /// What was looked for.
+    pub key: String,
+    /// What was probably meant, or what there is.
+    pub help: String,
+}
+
+/// The documentation of a key, by its path from the top of the file: keys with dots between them. Names that the file
+/// gives (`agents.coder.run`) and types of expectations may stand in the path or be left out.
+///
+/// # Errors
+/// When there is no such key.
+pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
+    let mut tables = vec![kind.table()];
+    let mut found: Option<&'static Key> = None;
+    // Whether the tables belong to named entries, or to types, whose name has not been passed yet.
+    let mut may_be_named = false;
+    for part in path
+        .split('.')
+        .map(|part| part.trim_end_matches("[]"))
+        .filter(|part| !part.is_empty())
+    {
+        if let Some(key) = tables.iter().find_map(|table| table.key(part)) {
+            found = Some(key);
+            tables = tables_below(&key.shape);
+            may_be_named = matches!(key.shape, Shape::Named(..) | Shape::Expectations);
+        } else if may_be_named {
+            let of_type = EXPECTATION_TYPES.iter().find(|(word, _)| *word == part);
+            if let Some((_, table)) = of_type.filter(|(_, table)| is_among(table, &tables)) {
+                tables = vec![table];
+            }
+            may_be_named = false;
+        } else {
+            return Err(no_such_field(&tables, found, part));
+        }
+    }
+    let key = found.ok_or_else(|| no_such_field(&tables, None, path))?;
+    Ok(FieldDoc {
+        path: path.to_owned(),
+        says: key.says,
+        takes: expects(&key.shape),
+        words: words_of(&key.shape),
+        required: key.required,
+        not_built: not_built(key),
+        keys: keys_of(&tables_below(&key.shape)),
+        schema: key_schema(key, &mut Map::new()),
+    })
+}
+
+fn is_among(table: &Table, tables: &[&'static Table]) -> bool {
+    tables.iter().any(|other| std::ptr::eq(*other, table))
+}
+
+fn no_such_field(tables: &[&'static Table], below: Option<&Key>, key: &str) -> NoSuchField {
+    let known = keys_of(tables).into_iter().map(|(name, _)| name);
+    NoSuchField {
+        place: match (tables.first(), below) {
+            (Some(table), _) => table.name.to_owned(),
+            (None, Some(key)) => format!("`{}`", key.name),
+            (None, None) => "the file".to_owned(),
+        },
+        key: key.to_owned(),
+        help: suggestion(key, known, "known keys"),
+    }
+}
+
+/// The tables of the maps that a shape holds.
+fn tables_below(shape: &'static Shape) -> Vec<&'static Table> {
+    match shape {
+        Shape::Map(table) => vec![table],
+        Shape::List(of) | Shape::NonEmptyList(of) | Shape::Named(_, of) => tables_below(of),
+        Shape::Either(shapes) => shapes.iter().flat_map(tables_below).collect(),
+        Shape::Expectations => EXPECTATION_TYPES.iter().map(|(_, table)| *table).collect(),
+        Shape::One(_) | Shape::Anything => Vec::new(),
+    }
+}
+
+/// The keys of several tables, each once.
+fn keys_of(tables: &[&'static Table]) -> Vec<(&'static str, &'static str)> {
+    let mut keys: Vec<(&str, &str)> = Vec::new();
+    for key in tables.iter().flat_map(|table| table.keys) {
+        if keys.iter().all(|(name, _)| *name != key.name) {
+            keys.push((key.name, key.says));
+        }
+    }
+    keys
+}
+
+fn words_of(shape: &'static Shape) -> &'static [&'static str] {
+    match shape {
+        Shape::One(OneShape {
+            form: Form::Words(words),
+            ..
+        }) => words,
+        Shape::List(of) | Shape::NonEmptyList(of) => words_of(of),
+        _ => &[],
+    }
+}

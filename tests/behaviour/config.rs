@@ -1,0 +1,113 @@
+//! `quorum config show`: every layer is named, and the strongest wins.
+
+use serde_json::Value;
+
+use crate::support::Workspace;
+
+const MISSION: &str = "name: m\nagents: {a: {run: 'true'}}\nsettings: {maxRetries: 5, evalThreshold: 70}\n\
+                       tasks: [{title: one}]\n";
+
+/// A mission over a project's file over a user's file, each with settings.
+fn layered() -> Workspace {
+    let workspace = Workspace::with(MISSION);
+    workspace.write(
+        "quorum.yaml",
+        "settings: {maxRetries: 1, taskTimeout: 5m, concurrency: 3}\n",
+    );
+    workspace.write(
+        "home/.config/quorum/quorum.yaml",
+        "settings: {maxRetries: 0, taskTimeout: 1m, consensus: mean}\n",
+    );
+    workspace
+}
+
+/// Value, layer and source of a setting.
+fn setting<'a>(document: &'a Value, name: &str) -> (&'a Value, &'a str, &'a str) {
+    let rows = document["settings"].as_array().expect("a list");
+    let row = rows.iter().find(|row| row["name"] == name);
+    let row = row.unwrap_or_else(|| panic!("no setting '{name}' in {document:#}"));
+    let text = |key: &str| row[key].as_str().unwrap_or_default();
+    (&row["value"], text("origin"), text("source"))
+}
+
+#[test]
+fn each_setting_comes_from_the_strongest_layer() {
+    let workspace = layered();
+    let document = workspace
+        .quorum_with(
+            &[("EVAL_THRESHOLD", "80"), ("QUORUM_STRICT", "true")],
+            &["config", "show", "--json", "-j", "7", "--allow", "gate_failed"],
+        )
+        .exits(0)
+        .json();
+    assert_eq!(document["schema"], "quorum.config/v1");
+    let project = workspace.path("quorum.yaml");
+    let user = workspace.path("home/.config/quorum/quorum.yaml");
+    let paths = [&project, &user].map(|path| path.canonicalize().expect("it is there"));
+    for (name, value, layer, source) in [
+        ("concurrency", "7", "flag", "--jobs"),
+        ("evalThreshold", "80.0", "environment", "EVAL_THRESHOLD"),
+        ("strict", "true", "environment", "QUORUM_STRICT"),
+        ("allow", "[\"gate_failed\"]", "flag", "--allow"),
+        ("maxRetries", "5", "mission", "mission.yaml"),
+        (
+            "taskTimeout",
+            "\"5m\"",
+            "project",
+            paths[0].to_str().unwrap_or_default(),
+        ),
+        (
+            "consensus",
+            "\"mean\"",
+            "user",
+            paths[1].to_str().unwrap_or_default(),
+        ),
+        ("maxFixAttempts", "2", "default", ""),
+        ("timeout", "null", "default", ""),
+    ] {
+        let (found, by, place) = setting(&document, name);
+        assert_eq!((found.to_string().as_str(), by), (value, layer), "{name}");
+        let is_there = place == source || place.ends_with(source);
+        assert!(is_there, "{name}: {place}");
+    }
+}
+
+#[test]
+fn without_files_all_is_default() {
+    let workspace = Workspace::new();
+    let document = workspace.quorum(&["config", "show", "--json"]).exits(0).json();
+    for row in document["settings"].as_array().expect("a list") {
+        assert_eq!(row["origin"], "default", "{row}");
+    }
+    assert_eq!(setting(&document, "evalThreshold").0, 60.0);
+    let off = workspace
+        .quorum_with(&[("EVAL", "off")], &["config", "show", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(setting(&off, "evaluate"), (&false.into(), "environment", "EVAL"));
+}
+
+#[test]
+fn people_see_a_table_and_where_things_come_from_if_they_ask() {
+    let workspace = layered();
+    let plain = workspace.quorum(&["config", "show"]).exits(0).stdout;
+    assert!(
+        plain.contains("maxRetries") && !plain.contains("mission.yaml"),
+        "{plain}"
+    );
+    let origin = workspace.quorum(&["config", "show", "--origin"]).exits(0).stdout;
+    assert!(
+        origin.contains("mission: mission.yaml") && origin.contains("quorum.yaml"),
+        "{origin}"
+    );
+}
+
+#[test]
+fn a_mission_that_is_wrong_is_said() {
+    let workspace = Workspace::with("name: m\n");
+    workspace.quorum(&["config", "show"]).exits(2).says(&["Q0301"]);
+    workspace
+        .quorum(&["config", "show", "--mission", "nowhere.yaml"])
+        .exits(2)
+        .says(&["nowhere.yaml"]);
+}
