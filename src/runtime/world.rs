@@ -108,9 +108,11 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
             });
             Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
         }
-        Adapter::Openai => Endpoint::of_agent(agent, variable)
-            .map(Reach::Model)
-            .map_err(|error| error.to_string()),
+        Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
+            Endpoint::of_agent(agent, variable)
+                .map(Reach::Model)
+                .map_err(|error| error.to_string())
+        }
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }
