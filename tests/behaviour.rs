@@ -6,6 +6,8 @@
 mod bad_input;
 #[path = "behaviour/command_agents.rs"]
 mod command_agents;
+#[path = "behaviour/echo.rs"]
+mod echo;
 #[path = "behaviour/events.rs"]
 mod events;
 #[path = "behaviour/expectations.rs"]
@@ -14,6 +16,8 @@ mod expectations;
 mod false_greens;
 #[path = "behaviour/gates.rs"]
 mod gates;
+#[path = "behaviour/http_models.rs"]
+mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
 #[path = "behaviour/interrupted.rs"]

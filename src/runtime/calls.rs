@@ -31,10 +31,10 @@ const EXCERPT_CHARS: usize = 2_000;
 
 /// One call to a reviewer.
 #[derive(Debug, Clone)]
-struct SeatCall {
-    task: TaskId,
-    seat: SeatId,
-    strict: Option<String>,
+pub(super) struct SeatCall {
+    pub task: TaskId,
+    pub seat: SeatId,
+    pub strict: Option<String>,
 }
 
 impl World {
@@ -59,6 +59,7 @@ impl World {
                     self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
                 }
             }
+            Some(Reach::Echo) => self.echo_reviewer(state, call),
             Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
                 Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
                 Ok(client) => self.ask_model(state, call, agent, client, endpoint),
@@ -343,14 +344,17 @@ async fn ask_model(
 /// Writes a reply to the spool, durable before any record names it.
 async fn store_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
     let (path, text) = (path.to_owned(), text.to_owned());
-    let stored = tokio::task::spawn_blocking(move || {
-        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        match seal(&path) {
-            Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
-            sealed => Ok(sealed.file()),
-        }
-    });
+    let stored = tokio::task::spawn_blocking(move || write_reply(&path, &text));
     stored.await.map_err(|error| error.to_string())?
+}
+
+/// The same, blocking.
+pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
+    std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    match seal(path) {
+        Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
+        sealed => Ok(sealed.file()),
+    }
 }
 
 /// Reads a verdict out of a stored reply.
@@ -411,7 +415,12 @@ fn unread(mut input: Input, why: &str) -> Input {
 }
 
 /// What a reviewer is asked. Reads the work's output and files. Blocks.
-fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &SeatCall) -> JudgePrompt {
+pub(super) fn judge_prompt(
+    folder: &RunFolder,
+    plan: &Plan,
+    task_state: &TaskState,
+    call: &SeatCall,
+) -> JudgePrompt {
     let task_plan = plan.task(call.task);
     let panel = panel_of(plan, call.task);
     let turn = TurnId {
@@ -519,7 +528,7 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-fn seat_failed(
+pub(super) fn seat_failed(
     task: TaskId,
     seat: SeatId,
     class: FailureClass,

@@ -51,6 +51,8 @@ pub(super) enum Reach {
     Command(Program, Vec<(String, String)>),
     /// Over HTTP.
     Model(Endpoint),
+    /// Here: it repeats what it is told.
+    Echo,
 }
 
 /// What a run would need and this machine does not have.
@@ -113,6 +115,7 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
                 .map(Reach::Model)
                 .map_err(|error| error.to_string())
         }
+        Adapter::Echo => Ok(Reach::Echo),
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }

@@ -95,7 +95,7 @@ static AGENT: Table = Table {
     name: "an agent",
     keys: &[
         key("adapter", one::<Adapter>()).only(
-            &["command", "openai", "anthropic", "gemini-api", "ollama"],
+            &["command", "echo", "openai", "anthropic", "gemini-api", "ollama"],
             "adapters",
         ),
         key("run", COMMAND_LINE),
