@@ -8,6 +8,8 @@ mod bad_input;
 mod command_agents;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/echo.rs"]
+mod echo;
 #[path = "behaviour/events.rs"]
 mod events;
 #[path = "behaviour/expectations.rs"]
@@ -20,6 +22,8 @@ mod gates;
 mod hostile_agents;
 #[path = "behaviour/help.rs"]
 mod help;
+#[path = "behaviour/http_models.rs"]
+mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
 #[path = "behaviour/interrupted.rs"]

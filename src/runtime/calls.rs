@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, environment};
 use crate::agents::endpoint::Endpoint;
-use crate::agents::openai::{self, ModelError, ModelReply, ModelRequest};
+use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
@@ -32,10 +32,10 @@ const EXCERPT_CHARS: usize = 2_000;
 
 /// One call to a reviewer.
 #[derive(Debug, Clone)]
-struct SeatCall {
-    task: TaskId,
-    seat: SeatId,
-    strict: Option<String>,
+pub(super) struct SeatCall {
+    pub task: TaskId,
+    pub seat: SeatId,
+    pub strict: Option<String>,
 }
 
 impl World {
@@ -60,6 +60,7 @@ impl World {
                     self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
                 }
             }
+            Some(Reach::Echo) => self.echo_reviewer(state, call),
             Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
                 Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
                 Ok(client) => self.ask_model(state, call, agent, client, endpoint),
@@ -211,7 +212,7 @@ async fn worker_turn(
         Ok(prompt) => prompt,
         Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
     };
-    let result = openai::complete(client, endpoint, &request, begin).await;
+    let result = model::complete(client, endpoint, &request, begin).await;
     let duration = Timestamp::now().since(begin);
     match result {
         Ok(reply) => worker_replied(turn, out, &reply, duration).await,
@@ -245,7 +246,19 @@ async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: 
         Ok(output) => output,
         Err(message) => return vec![not_reachable(turn, message)],
     };
+    let mut exit = Exit::default();
+    if reply.text.trim().is_empty() {
+        // Saying nothing is not doing the work, whatever the provider's status was.
+        let message = if reply.is_cut_short() {
+            "the model ran into its token limit before it said anything"
+        } else {
+            "the model's reply is empty"
+        };
+        exit.failure = Some(FailureClass::Unknown);
+        exit.message = Some(message.to_owned());
+    }
     let end = TurnEnd {
+        exit,
         output,
         duration,
         usage: usage_of(reply),
@@ -297,20 +310,25 @@ async fn ask_model(
         max_tokens: spec.max_tokens,
         timeout: review_timeout(plan.agent(agent)).as_duration(),
     };
-    let mut result = openai::complete(client, endpoint, &request, Timestamp::now()).await;
+    let mut result = model::complete(client, endpoint, &request, Timestamp::now()).await;
     if request.schema.is_some() && matches!(&result, Err(error) if error.schema_unsupported) {
         // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
         request.schema = None;
-        result = openai::complete(client, endpoint, &request, Timestamp::now()).await;
+        result = model::complete(client, endpoint, &request, Timestamp::now()).await;
     }
     match result {
         Ok(reply) => {
             let path = folder.spool_file(&SpoolName::Reply(task, seat));
             let usage = usage_of(&reply);
+            let cut = reply.is_cut_short();
             match store_reply(&path, &reply.text).await {
                 Ok(_) => {
                     let plan = plan.clone();
-                    let read = move || read_reply(&plan, task, seat, &path, reply.model.clone(), usage);
+                    let read = move || match read_reply(&plan, task, seat, &path, reply.model.clone(), usage)
+                    {
+                        read if cut => unread(read, "the reply ran into its token limit and is cut short"),
+                        read => read,
+                    };
                     tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
                         seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None)
                     })
@@ -330,14 +348,17 @@ async fn ask_model(
 /// Writes a reply to the spool, durable before any record names it.
 async fn store_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
     let (path, text) = (path.to_owned(), text.to_owned());
-    let stored = tokio::task::spawn_blocking(move || {
-        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        match seal(&path) {
-            Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
-            sealed => Ok(sealed.file()),
-        }
-    });
+    let stored = tokio::task::spawn_blocking(move || write_reply(&path, &text));
     stored.await.map_err(|error| error.to_string())?
+}
+
+/// The same, blocking.
+pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
+    std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    match seal(path) {
+        Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
+        sealed => Ok(sealed.file()),
+    }
 }
 
 /// Reads a verdict out of a stored reply.
@@ -390,8 +411,26 @@ fn read_reply(
     }
 }
 
+/// The same reply as one without a verdict. Of a reply that was cut, half a number could be read as a whole one.
+fn unread(mut input: Input, why: &str) -> Input {
+    if let Input::SeatReplied { result, .. } = &mut input
+        && !matches!(result, SeatResult::Unparsed { .. })
+    {
+        *result = SeatResult::Unparsed {
+            why: why.to_owned(),
+            excerpt: String::new(),
+        };
+    }
+    input
+}
+
 /// What a reviewer is asked. Reads the work's output and files. Blocks.
-fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &SeatCall) -> JudgePrompt {
+pub(super) fn judge_prompt(
+    folder: &RunFolder,
+    plan: &Plan,
+    task_state: &TaskState,
+    call: &SeatCall,
+) -> JudgePrompt {
     let task_plan = plan.task(call.task);
     let panel = panel_of(plan, call.task);
     let turn = TurnId {
@@ -499,7 +538,7 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-fn seat_failed(
+pub(super) fn seat_failed(
     task: TaskId,
     seat: SeatId,
     class: FailureClass,

@@ -32,6 +32,7 @@ impl World {
                 format!("agent '{}' cannot be reached", plan.agent(agent_id).name),
             )),
             Some(Reach::Model(endpoint)) => self.call_worker(state, turn, endpoint),
+            Some(Reach::Echo) => self.echo_worker(turn),
             Some(Reach::Command(program, own_env)) => {
                 let cwd = workspace(plan, turn.task);
                 // The mission's own was made when the session started.

@@ -10,6 +10,7 @@
 mod admission;
 mod calls;
 mod children;
+mod echo;
 mod observer;
 mod recover;
 mod session;

@@ -51,6 +51,8 @@ pub(super) enum Reach {
     Command(Program, Vec<(String, String)>),
     /// Over HTTP.
     Model(Endpoint),
+    /// Here: it repeats what it is told.
+    Echo,
 }
 
 /// What a run would need and this machine does not have.
@@ -108,9 +110,12 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
             });
             Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
         }
-        Adapter::Openai => Endpoint::of_agent(agent, variable)
-            .map(Reach::Model)
-            .map_err(|error| error.to_string()),
+        Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
+            Endpoint::of_agent(agent, variable)
+                .map(Reach::Model)
+                .map_err(|error| error.to_string())
+        }
+        Adapter::Echo => Ok(Reach::Echo),
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }
