@@ -4,6 +4,7 @@ mod args;
 mod events;
 mod failure;
 mod gate;
+mod operate;
 mod project;
 mod resume;
 mod run;
