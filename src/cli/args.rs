@@ -6,6 +6,9 @@ use clap::{Args, Parser, ValueEnum};
 
 use crate::domain::{Millis, OutcomeClass, Points, RunId};
 
+use super::gate::Gate;
+use super::resume::Resume;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 ok · 1 internal · 2 usage · 3 task_failed · 4 gate_failed · 5 below_threshold · 6 indeterminate · \
 7 limit · 8 awaiting · 9 environment · 130/143 interrupted";
@@ -29,7 +32,7 @@ pub enum Subcommand {
     #[command(after_help = "Example: quorum run mission.yaml -j 4 --eval-threshold 70")]
     Run(Run),
     /// Continue the latest (or named) run after a crash, an interrupt or a gate override
-    #[command(after_help = "Example: quorum resume")]
+    #[command(after_help = "Example: quorum resume --retry-failed")]
     Resume(Resume),
     /// Judge a task of a run again, or any work without a run: files, a diff, a pipe. Exit 0, 5 or 6
     #[command(
@@ -42,8 +45,10 @@ pub enum Subcommand {
     /// Show a run: tasks, phases, scores, flags, gates, what waits, the outcome
     #[command(after_help = "Example: quorum status --json | jq .outcome")]
     Status(Status),
-    /// Evaluate gates from stored state: exit 0 passed, 4 failed, 8 not finished, 2 unknown
-    #[command(after_help = "Example: quorum gate code-review")]
+    /// Evaluate gates from stored state, or let a failed one pass: exit 0 passed, 4 failed, 8 not finished, 2 unknown
+    #[command(
+        after_help = "Examples: quorum gate code-review --wait --timeout 5m\n          quorum gate code-review --override --reason 'accepted risk'"
+    )]
     Gate(Gate),
     /// Print what happened in a run, event by event
     #[command(
@@ -184,15 +189,6 @@ pub struct SessionFlags {
 }
 
 #[derive(Debug, Args)]
-pub struct Resume {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
-    #[command(flatten)]
-    pub flags: SessionFlags,
-}
-
-#[derive(Debug, Args)]
 pub struct Validate {
     /// Mission files; `-` is standard input
     #[arg(value_name = "MISSION", default_value = "mission.yaml")]
@@ -207,16 +203,6 @@ pub struct Status {
     /// Exit with the run's own code
     #[arg(long)]
     pub exit_code: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Gate {
-    /// The gate [default: all]
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
-    /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<RunId>,
 }
 
 #[derive(Debug, Args)]

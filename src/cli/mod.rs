@@ -7,6 +7,7 @@ mod events;
 mod explain;
 mod failure;
 mod gate;
+mod operate;
 mod project;
 mod resume;
 mod review;

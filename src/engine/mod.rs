@@ -12,6 +12,7 @@
 //! Rules about *how good* work is live in `judging`; this room knows only *when* something happens.
 
 mod apply;
+mod command;
 mod decide;
 mod effect;
 mod event;
@@ -25,17 +26,18 @@ mod tests;
 pub(crate) use tests::simulation;
 
 pub use apply::apply;
+pub use command::{Command, CommandResult, meets};
 pub use decide::decide;
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::{
     CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
     SeatId, SeatResult, StageReport, StopCause, Usage,
 };
-pub use input::{Input, SeatFailure, TurnEnd};
+pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
 pub use outcome::{Outcome, conditions, outcome};
 pub use state::{
-    Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
-    Waiting,
+    Answer, Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
+    Turn, Waiting,
 };
 
 /// What a gate would say of the state as it is (section 14).

@@ -175,6 +175,29 @@ pub(super) fn marker_of(pid: Pid) -> Marked {
     }
 }
 
+/// Whether this process or one it descends from is an agent's: it carries the marker, or a keeper is above it, which
+/// adopts whatever tries to leave its tree.
+pub(super) fn below_a_keeper(keeper_name: &str, variables: &[&str]) -> bool {
+    let mut next = Some(rustix::process::getpid());
+    while let Some(pid) = next {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let marked = environment.split(|&byte| byte == 0).any(|variable| {
+            let mut names = variables.iter();
+            names.any(|name| {
+                variable
+                    .strip_prefix(name.as_bytes())
+                    .is_some_and(|rest| rest.starts_with(b"="))
+            })
+        });
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if marked || name.trim_end() == keeper_name {
+            return true;
+        }
+        next = Stat::of(pid).ok().and_then(|stat| Pid::from_raw(stat.parent));
+    }
+    false
+}
+
 fn pid_of(identity: &ProcessIdentity) -> Option<Pid> {
     i32::try_from(identity.pid).ok().and_then(Pid::from_raw)
 }

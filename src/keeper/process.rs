@@ -13,7 +13,7 @@ use rustix::process::Pid;
 
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::exits::{ExitRecord, Writer};
-use super::identity::{ProcessIdentity, number};
+use super::identity::{KEEPER_NAME, ProcessIdentity, number};
 use super::orphans::{Found, Marker, Orphans, TURN_KEY_VARIABLE, Turns};
 use super::outputs::Outputs;
 use super::platform;
@@ -59,7 +59,7 @@ fn become_keeper(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentity)> 
     posix::close_inherited(socket.as_raw_fd(), platform::open_descriptors()?)?;
     let signals = Signals::install()?;
     platform::adopt_orphans()?;
-    platform::name_process("quorum-keeper");
+    platform::name_process(KEEPER_NAME);
     Ok((signals, ProcessIdentity::own()?))
 }
 

@@ -263,7 +263,11 @@ impl<'a> TaskRow<'a> {
                 .iter()
                 .map(|score| DimensionRow::of(source, id, score))
                 .collect(),
-            reviews: seats.iter().map(|seat| ReviewRow::of(source, seat)).collect(),
+            reviews: seats
+                .iter()
+                .map(|seat| ReviewRow::of(source, seat))
+                .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
+                .collect(),
             failure: seen.failure.as_deref().map(FailureRow::of),
             waiting: seen
                 .waiting
@@ -368,6 +372,17 @@ impl<'a> ReviewRow<'a> {
             model: seat.model.as_deref(),
             points: seat.points.map(Points::to_f64),
             dimensions: seat.dimensions.iter().map(row).collect(),
+        }
+    }
+
+    /// A person decides without scores.
+    fn of_person(name: &'a str) -> Self {
+        Self {
+            stage: Stage::Judge.as_str(),
+            reviewer: name,
+            model: None,
+            points: None,
+            dimensions: Vec::new(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod calls;
 mod children;
 mod echo;
 mod observer;
+mod operator;
 mod recover;
 mod session;
 mod signals;
@@ -20,8 +21,9 @@ mod spool;
 mod worker_prompt;
 mod world;
 
-pub use admission::{Unfinished, unfinished_runs};
+pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use observer::Observer;
+pub use operator::{TellError, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
 pub use spool::{Sealed, read_output};

@@ -239,6 +239,7 @@ impl World {
                 strict,
                 ..
             } => self.call_seat(state, task, seat, agent, strict),
+            Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll => {}
         }
         Ok(())
@@ -350,6 +351,27 @@ impl World {
         Ok(())
     }
 
+    /// Ends what runs for one task. What comes back of it is too late by then, and means nothing.
+    fn stop_task(&mut self, task: TaskId) -> Result<(), RunError> {
+        self.model_turns.retain(|turn, request| {
+            if turn.task == task {
+                request.abort();
+            }
+            turn.task != task
+        });
+        let of_task = |child: &Child| match child {
+            Child::Turn(turn) => turn.task == task,
+            Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
+        };
+        let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
+        let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
+        for key in keys {
+            let grace_ms = GRACE_MS;
+            self.send(&Command::Terminate { key, grace_ms })?;
+        }
+        Ok(())
+    }
+
     fn send(&mut self, command: &Command) -> Result<(), RunError> {
         self.keeper.send(command).map_err(RunError::Keeper)
     }
@@ -369,7 +391,7 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
-        Effect::PreparePrompt(_) | Effect::StopAll => true,
+        Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }
 }
 

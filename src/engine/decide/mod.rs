@@ -7,10 +7,14 @@
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
+//! | `again` | failed and done work tried again by a person's word (5) |
+//! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
+mod again;
 mod conclude;
 mod draft;
+mod operator;
 mod schedule;
 mod seats;
 mod stages;
@@ -37,7 +41,10 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Cancel { reason, keeper } if state.phase != RunPhase::New => {
             schedule::cancel(state, reason, keeper)
         }
-        Input::OverrideGate { gate, reason, by } => schedule::override_gate(state, *gate, reason, by),
+        Input::OverrideGate { gate, reason, by } => operator::override_gate(state, *gate, reason, by),
+        Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
+        Input::RetryFailed => again::retry_failed(state),
+        Input::Redo(task) => again::redo(state, *task),
         Input::Warn(message) => vec![Event::Warning {
             message: message.clone(),
         }],
@@ -65,6 +72,6 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
-        Input::Start(_) | Input::Resume { .. } | Input::Cancel { .. } => Vec::new(),
+        Input::Start(_) | Input::Resume { .. } | Input::Cancel { .. } | Input::Operator(_) => Vec::new(),
     }
 }

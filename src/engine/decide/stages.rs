@@ -288,6 +288,7 @@ impl StageReport {
             outliers: Vec::new(),
             findings: Vec::new(),
             failure: None,
+            by: None,
         }
     }
 }

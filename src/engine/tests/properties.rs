@@ -12,10 +12,10 @@ use crate::mission::RunOptions;
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
 /// SplitMix64: a few lines, the same on every machine.
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,11 +23,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() % n as u64).unwrap()
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
@@ -118,7 +118,7 @@ fn random_mission(random: &mut Random) -> String {
     yaml
 }
 
-fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
+pub(super) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
     let class = [
         FailureClass::Unknown,
         FailureClass::Timeout,
@@ -138,7 +138,7 @@ fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
     }
 }
 
-fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
+pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
     let mut random = Random(seed);
     let yaml = random_mission(&mut random);
     let options = RunOptions {
@@ -167,7 +167,7 @@ fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
 }
 
 /// What `ok` promises, computed from the tasks and not from the engine's sums.
-fn really_ok(state: &State, options: &RunOptions) -> bool {
+pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
     let tasks_ok = state.tasks.iter().all(|task| {
         let flag = task.flag;
         task.status == Status::Done
