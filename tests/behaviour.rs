@@ -22,6 +22,8 @@ mod interrupted;
 mod json;
 #[path = "behaviour/judging.rs"]
 mod judging;
+#[path = "behaviour/plan.rs"]
+mod plan;
 #[path = "behaviour/scale.rs"]
 mod scale;
 #[path = "behaviour/settings.rs"]

@@ -23,6 +23,17 @@ pub struct Arguments {
     pub output: Output,
 }
 
+impl Arguments {
+    /// Whether a plan is asked for, under either of its names.
+    pub fn is_plan(&self) -> bool {
+        match &self.command {
+            None => self.run.dry_run,
+            Some(Subcommand::Run(run)) => run.flags.dry_run,
+            Some(command) => matches!(command, Subcommand::Plan(_)),
+        }
+    }
+}
+
 #[derive(Debug, clap::Subcommand)]
 pub enum Subcommand {
     /// Validate a mission, run it, judge it, and report
@@ -31,6 +42,9 @@ pub enum Subcommand {
     /// Continue the latest (or named) run after a crash, an interrupt or a gate override
     #[command(after_help = "Example: quorum resume")]
     Resume(Resume),
+    /// Show what a mission would do: waves, who judges whom and why, gates, the worst case; no agent starts
+    #[command(after_help = "Example: quorum plan mission.yaml --format mermaid")]
+    Plan(super::plan::Plan),
     /// Check mission files without a network: exit 0 or 2
     #[command(after_help = "Example: quorum validate mission.yaml")]
     Validate(Validate),
@@ -82,6 +96,10 @@ pub enum Format {
     Json,
     /// One object a line
     Jsonl,
+    /// A drawing for Graphviz (plan only)
+    Dot,
+    /// A drawing for Markdown (plan only)
+    Mermaid,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -125,6 +143,9 @@ pub struct RunFlags {
     /// Cancel the unfinished runs that have a task in common with this mission
     #[arg(long, env = "QUORUM_FRESH")]
     pub fresh: bool,
+    /// Show the plan instead of running it (the same as quorum plan)
+    #[arg(long, env = "QUORUM_DRY_RUN")]
+    pub dry_run: bool,
     #[command(flatten)]
     pub session: SessionFlags,
 }

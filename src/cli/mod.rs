@@ -4,6 +4,7 @@ mod args;
 mod events;
 mod failure;
 mod gate;
+mod plan;
 mod project;
 mod resume;
 mod run;
@@ -36,10 +37,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let screen = screen::Screen::new(&arguments.output);
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
+    if screen.is_drawing() && !arguments.is_plan() {
+        let failure = failure::Failure::usage(anyhow::anyhow!("only a plan can be drawn"))
+            .help("--format dot and --format mermaid belong to `quorum plan`");
+        return ExitCode::from(failure.report(&screen));
+    }
     let result = match arguments.command {
         None => run::run(arguments.run.bare(), matches, &screen),
         Some(Subcommand::Run(arguments)) => run::run(arguments, matches, &screen),
         Some(Subcommand::Resume(arguments)) => resume::resume(&arguments, matches, &screen),
+        Some(Subcommand::Plan(arguments)) => plan::plan(&arguments.run, matches, &screen),
         Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, &screen),
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),

@@ -15,6 +15,7 @@ use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, State
 
 use super::args::{Run, RunFlags};
 use super::failure::Failure;
+use super::plan::plan;
 use super::project::{current_dir, refuse, state_folder};
 use super::screen::{LiveView, Screen};
 use super::session::{
@@ -22,6 +23,9 @@ use super::session::{
 };
 
 pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    if arguments.flags.dry_run {
+        return plan(&arguments, matches, screen);
+    }
     // First of all, while there is one thread, little memory and no lock.
     let keeper = fork_keeper()?;
     let mut options = options_with_config()?;
@@ -30,8 +34,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
-    let plan = Arc::new(mission::compile(loaded.mission, &options));
-    let state = State::new(plan.clone());
+    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
     let programs = resolve_programs(&state, &options)?;
 
     let folder = state_folder(screen.output())?;
@@ -42,8 +45,8 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         .clone()
         .map_or_else(|| new_run_id(&folder), Ok)?;
     let _lock = lock(&folder, "quorum run", &id)?;
-    clear_the_way(&folder, &plan, &arguments.flags, screen)?;
-    make_workspace(&plan.rules.workspace)?;
+    clear_the_way(&folder, &state.plan, &arguments.flags, screen)?;
+    make_workspace(&state.plan.rules.workspace)?;
 
     let run = folder.run(&id);
     run.create()
@@ -69,7 +72,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 }
 
 /// Loads a mission for a run: what is not built yet is an error here.
-fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded, Failure> {
+pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded, Failure> {
     let layers = layers_of(options).map_err(Failure::mission)?;
     let loaded = mission::load(source, &layers).map_err(Failure::mission)?;
     let later = later_keys(&loaded);
@@ -86,7 +89,7 @@ fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded
 }
 
 /// Where a mission's relative paths begin: beside its file; the current folder for standard input.
-fn mission_folder(mission: &Path) -> Result<PathBuf, Failure> {
+pub fn mission_folder(mission: &Path) -> Result<PathBuf, Failure> {
     match absolute(mission).as_deref().and_then(Path::parent) {
         Some(folder) => Ok(folder.to_owned()),
         None => current_dir(),

@@ -10,12 +10,14 @@
 //! | [`events`] | the journal with full names, for scripts and on a terminal |
 //! | [`progress`] | a session while it runs |
 //! | [`summary`] | the block at a session's end |
+//! | [`plan`] | a mission as it would run, also as a drawing |
 //! | [`status`] | the table of a run's tasks |
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
 
 pub mod events;
 pub mod ids;
 pub mod json;
+pub mod plan;
 pub mod progress;
 pub mod status;
 pub mod style;

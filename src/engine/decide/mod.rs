@@ -7,6 +7,7 @@
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
+//! | `worst_case` | the most that a task may take by these rules |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod conclude;
@@ -15,6 +16,7 @@ mod schedule;
 mod seats;
 mod stages;
 mod turns;
+mod worst_case;
 
 use crate::domain::Timestamp;
 
@@ -24,7 +26,10 @@ use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
-pub(super) use stages::bar;
+pub use stages::JudgedBy;
+pub(super) use stages::{bar, judged_by};
+pub use worst_case::WorstCase;
+pub(super) use worst_case::worst_case;
 
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]
