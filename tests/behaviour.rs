@@ -22,6 +22,8 @@ mod interrupted;
 mod json;
 #[path = "behaviour/judging.rs"]
 mod judging;
+#[path = "behaviour/look_into.rs"]
+mod look_into;
 #[path = "behaviour/plan.rs"]
 mod plan;
 #[path = "behaviour/scale.rs"]

@@ -51,6 +51,12 @@ pub enum Subcommand {
     /// Show a run: tasks, phases, scores, flags, gates, what waits, the outcome
     #[command(after_help = "Example: quorum status --json | jq .outcome")]
     Status(Status),
+    /// Show everything about one task: attempts, verdicts, findings, scores, reviews, files
+    #[command(after_help = "Example: quorum show implement-api --attempt 2")]
+    Show(super::show::Show),
+    /// Print what the agent of a task said; -f follows it until the task ends
+    #[command(after_help = "Example: quorum logs implement-api -f")]
+    Logs(super::logs::Logs),
     /// Evaluate gates from stored state: exit 0 passed, 4 failed, 8 not finished, 2 unknown
     #[command(after_help = "Example: quorum gate code-review")]
     Gate(Gate),

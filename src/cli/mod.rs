@@ -4,12 +4,14 @@ mod args;
 mod events;
 mod failure;
 mod gate;
+mod logs;
 mod plan;
 mod project;
 mod resume;
 mod run;
 mod screen;
 mod session;
+mod show;
 mod status;
 mod validate;
 
@@ -49,6 +51,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Plan(arguments)) => plan::plan(&arguments.run, matches, &screen),
         Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, &screen),
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
+        Some(Subcommand::Show(arguments)) => show::show(&arguments, &screen),
+        Some(Subcommand::Logs(arguments)) => logs::logs(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
     };

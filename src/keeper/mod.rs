@@ -38,7 +38,7 @@ mod platform;
 
 pub use client::{Client, Handle, fork};
 pub use exits::{ExitRecord, ExitsLog, read as read_exits};
-pub use identity::{ProcessIdentity, alive, end};
+pub use identity::{ProcessIdentity, alive, end, open_output};
 pub use orphans::TURN_KEY_VARIABLE;
 pub use protocol::{Command, Event, Exit, Spawn};
 pub use resolve::resolve;

@@ -47,3 +47,4 @@ pub use plan::{
 };
 pub use read::Named;
 pub use scalar::Positive;
+pub use text::suggestion;

@@ -66,7 +66,7 @@ pub(super) fn closest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// `did you mean 'x'?` if something is close, else the names there are (at most eight), introduced by `otherwise`.
-pub(super) fn suggestion<'a, I>(text: &str, known: I, otherwise: &str) -> String
+pub fn suggestion<'a, I>(text: &str, known: I, otherwise: &str) -> String
 where
     I: IntoIterator<Item = &'a str>,
     I::IntoIter: Clone,

@@ -23,5 +23,5 @@ pub use admission::{Unfinished, unfinished_runs};
 pub use observer::Observer;
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
-pub use spool::{Sealed, read_output};
+pub use spool::{Sealed, preview, read_output};
 pub use world::{EnvironmentProblem, Programs};
