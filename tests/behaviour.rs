@@ -14,6 +14,8 @@ mod expectations;
 mod false_greens;
 #[path = "behaviour/gates.rs"]
 mod gates;
+#[path = "behaviour/housekeeping.rs"]
+mod housekeeping;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
 #[path = "behaviour/interrupted.rs"]

@@ -57,6 +57,15 @@ pub enum Subcommand {
     /// Print what the agent of a task said; -f follows it until the task ends
     #[command(after_help = "Example: quorum logs implement-api -f")]
     Logs(super::logs::Logs),
+    /// List the runs, the newest last
+    #[command(after_help = "Example: quorum runs -n 5")]
+    Runs(super::runs::Runs),
+    /// Remove runs that have ended
+    #[command(after_help = "Example: quorum clean --older-than 30d")]
+    Clean(super::clean::Clean),
+    /// Show how tasks, agents and the mission did: assessments, scores, fixes, retries
+    #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
+    Metrics(super::metrics::Metrics),
     /// Evaluate gates from stored state: exit 0 passed, 4 failed, 8 not finished, 2 unknown
     #[command(after_help = "Example: quorum gate code-review")]
     Gate(Gate),

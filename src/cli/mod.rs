@@ -1,14 +1,17 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
 mod args;
+mod clean;
 mod events;
 mod failure;
 mod gate;
 mod logs;
+mod metrics;
 mod plan;
 mod project;
 mod resume;
 mod run;
+mod runs;
 mod screen;
 mod session;
 mod show;
@@ -53,6 +56,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
         Some(Subcommand::Show(arguments)) => show::show(&arguments, &screen),
         Some(Subcommand::Logs(arguments)) => logs::logs(&arguments, &screen),
+        Some(Subcommand::Runs(arguments)) => runs::runs(&arguments, &screen),
+        Some(Subcommand::Clean(arguments)) => clean::clean(&arguments, &screen),
+        Some(Subcommand::Metrics(arguments)) => metrics::metrics(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
     };

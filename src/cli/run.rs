@@ -128,10 +128,14 @@ fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
 /// Takes the lock of the state folder, or says who has it.
 pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Failure> {
     Lock::take(&folder.lock_path(), command, Some(run)).map_err(|error| match error {
-        LockError::Held { .. } => Failure::environment(error)
-            .help("wait until it ends, or use a state folder of its own with --state-dir"),
+        LockError::Held { .. } => held(error),
         LockError::Io { .. } => Failure::environment(error),
     })
+}
+
+/// Somebody else writes.
+pub fn held(error: LockError) -> Failure {
+    Failure::environment(error).help("wait until it ends, or use a state folder of its own with --state-dir")
 }
 
 /// A title may be active in one unfinished run only; `--fresh` cancels the runs in the way.

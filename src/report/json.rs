@@ -135,11 +135,12 @@ struct RunDocument<'a> {
     warnings: &'a [String],
 }
 
-#[derive(Serialize)]
+/// How many tasks are what.
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Counts {
-    total: usize,
-    done: u32,
+pub struct Counts {
+    pub(super) total: usize,
+    pub(super) done: u32,
     failed: u32,
     pending: usize,
     awaiting: u32,
@@ -156,7 +157,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(state: &State) -> Self {
+    pub(super) fn of(state: &State) -> Self {
         let counts = &state.counts;
         let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
         Self {
