@@ -26,6 +26,8 @@ mod hostile_agents;
 mod help;
 #[path = "behaviour/http_models.rs"]
 mod http_models;
+#[path = "behaviour/housekeeping.rs"]
+mod housekeeping;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
 #[path = "behaviour/interrupted.rs"]
@@ -36,6 +38,10 @@ mod json;
 mod judging;
 #[path = "behaviour/review.rs"]
 mod review;
+#[path = "behaviour/look_into.rs"]
+mod look_into;
+#[path = "behaviour/plan.rs"]
+mod plan;
 #[path = "behaviour/scale.rs"]
 mod scale;
 #[path = "behaviour/schema.rs"]

@@ -3,18 +3,24 @@
 mod args;
 mod completions;
 mod config;
+mod clean;
 mod events;
 mod explain;
 mod failure;
 mod gate;
 mod operate;
+mod logs;
+mod metrics;
+mod plan;
 mod project;
 mod resume;
 mod review;
 mod run;
 mod schema;
+mod runs;
 mod screen;
 mod session;
+mod show;
 mod status;
 mod validate;
 
@@ -42,13 +48,24 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let screen = screen::Screen::new(&arguments.output);
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
+    if screen.is_drawing() && !arguments.is_plan() {
+        let failure = failure::Failure::usage(anyhow::anyhow!("only a plan can be drawn"))
+            .help("--format dot and --format mermaid belong to `quorum plan`");
+        return ExitCode::from(failure.report(&screen));
+    }
     let result = match arguments.command {
         None => run::run(arguments.run.bare(), matches, &screen),
         Some(Subcommand::Run(arguments)) => run::run(arguments, matches, &screen),
         Some(Subcommand::Resume(arguments)) => resume::resume(&arguments, matches, &screen),
         Some(Subcommand::Review(arguments)) => review::review(&arguments, matches, &screen),
+        Some(Subcommand::Plan(arguments)) => plan::plan(&arguments.run, matches, &screen),
         Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, &screen),
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
+        Some(Subcommand::Show(arguments)) => show::show(&arguments, &screen),
+        Some(Subcommand::Logs(arguments)) => logs::logs(&arguments, &screen),
+        Some(Subcommand::Runs(arguments)) => runs::runs(&arguments, &screen),
+        Some(Subcommand::Clean(arguments)) => clean::clean(&arguments, &screen),
+        Some(Subcommand::Metrics(arguments)) => metrics::metrics(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
         Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),

@@ -15,6 +15,7 @@ use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, State
 
 use super::args::{Run, RunFlags};
 use super::failure::Failure;
+use super::plan::plan;
 use super::project::{current_dir, refuse, state_folder};
 use super::screen::{LiveView, Screen};
 use super::session::{
@@ -22,6 +23,9 @@ use super::session::{
 };
 
 pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    if arguments.flags.dry_run {
+        return plan(&arguments, matches, screen);
+    }
     // First of all, while there is one thread, little memory and no lock.
     let keeper = fork_keeper()?;
     let mut options = options_with_config()?;
@@ -30,8 +34,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
-    let plan = Arc::new(mission::compile(loaded.mission, &options));
-    let state = State::new(plan.clone());
+    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
     let programs = resolve_programs(&state, &options)?;
 
     let folder = state_folder(screen.output())?;
@@ -42,8 +45,8 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         .clone()
         .map_or_else(|| new_run_id(&folder), Ok)?;
     let _lock = lock(&folder, "quorum run", &id)?;
-    clear_the_way(&folder, &plan, &arguments.flags, screen)?;
-    make_workspace(&plan.rules.workspace)?;
+    clear_the_way(&folder, &state.plan, &arguments.flags, screen)?;
+    make_workspace(&state.plan.rules.workspace)?;
 
     let watchers = screen.watch(&id, &arguments.flags.session, LiveView::default());
     let launch = Launch {
@@ -125,7 +128,7 @@ pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Lo
 }
 
 /// Where a mission's relative paths begin: beside its file; the current folder for standard input.
-fn mission_folder(mission: &Path) -> Result<PathBuf, Failure> {
+pub fn mission_folder(mission: &Path) -> Result<PathBuf, Failure> {
     match absolute(mission).as_deref().and_then(Path::parent) {
         Some(folder) => Ok(folder.to_owned()),
         None => current_dir(),
@@ -164,10 +167,14 @@ pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
 /// Takes the lock of the state folder, or says who has it.
 pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Failure> {
     Lock::take(&folder.lock_path(), command, Some(run)).map_err(|error| match error {
-        LockError::Held { .. } => Failure::environment(error)
-            .help("wait until it ends, or use a state folder of its own with --state-dir"),
+        LockError::Held { .. } => held(error),
         LockError::Io { .. } => Failure::environment(error),
     })
+}
+
+/// Somebody else writes.
+pub fn held(error: LockError) -> Failure {
+    Failure::environment(error).help("wait until it ends, or use a state folder of its own with --state-dir")
 }
 
 /// A title may be active in one unfinished run only; `--fresh` cancels the runs in the way.

@@ -364,7 +364,8 @@ impl TaskState {
         }
     }
 
-    fn plan_attempt(&mut self, attempt: u32, kind: AttemptKind) {
+    /// Begins an attempt and counts it against the allowances (section 4).
+    pub(super) fn plan_attempt(&mut self, attempt: u32, kind: AttemptKind) {
         self.attempt = attempt;
         self.kind = kind;
         self.turn = 0;

@@ -53,6 +53,14 @@ pub fn is_of_an_agent() -> bool {
     platform::below_a_keeper(KEEPER_NAME, &[TURN_KEY_VARIABLE, "QUORUM_RUN_ID"])
 }
 
+/// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it
+/// may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell (all but
+/// Linux).
+#[must_use]
+pub fn open_output(identity: &ProcessIdentity, descriptor: std::os::fd::RawFd) -> Option<std::fs::File> {
+    platform::open_output(identity, descriptor)
+}
+
 /// Makes sure that the keeper of a crashed run and everything below it are gone. Blocks.
 ///
 /// A keeper that still runs is asked with SIGTERM, on which it kills its children and ends; after `wait` it is killed.

@@ -212,6 +212,25 @@ pub(super) fn alive(identity: &ProcessIdentity) -> bool {
         && boot_id().is_ok_and(|boot_id| boot_id == identity.boot_id)
 }
 
+/// What a running process writes its output to, from the beginning; `None` if that is not a file or it is gone.
+pub(super) fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let pid = pid_of(identity).filter(|_| alive(identity))?;
+    let path = format!("/proc/{}/fd/{descriptor}", pid.as_raw_nonzero());
+    // Never through a pipe or terminal: that would take away what somebody else shall read.
+    if !fs::metadata(&path).ok()?.is_file() {
+        return None;
+    }
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .ok()?;
+    // Its number may have been given to another process in the meantime.
+    (file.metadata().ok()?.is_file() && alive(identity)).then_some(file)
+}
+
 /// Ends the keeper of `identity` and everything that carries its marker; see [`end`](super::end).
 pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     if boot_id()? != identity.boot_id {

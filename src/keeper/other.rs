@@ -108,6 +108,10 @@ pub(super) fn alive(_identity: &ProcessIdentity) -> bool {
     false
 }
 
+pub(super) fn open_output(_identity: &ProcessIdentity, _descriptor: RawFd) -> Option<fs::File> {
+    None
+}
+
 pub(super) fn end(_identity: &ProcessIdentity, _wait: Duration) -> io::Result<()> {
     Ok(())
 }

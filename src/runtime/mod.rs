@@ -26,5 +26,5 @@ pub use observer::Observer;
 pub use operator::{TellError, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
-pub use spool::{Sealed, read_output};
+pub use spool::{Sealed, preview, read_output};
 pub use world::{EnvironmentProblem, Programs};

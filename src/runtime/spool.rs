@@ -145,6 +145,16 @@ pub(super) fn read_head(path: &Path, most: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The beginning of a file of the spool and its whole length; `None` if there is no such regular file. Blocks.
+#[must_use]
+pub fn preview(path: &Path, most: u64) -> Option<(String, u64)> {
+    let file = open_regular(path).ok().flatten()?;
+    let len = file.metadata().ok()?.len();
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some((String::from_utf8_lossy(&bytes).into_owned(), len))
+}
+
 /// The last `most` bytes of a file as text; empty if there is none.
 pub(super) fn read_tail(path: &Path, most: u64) -> io::Result<String> {
     use std::io::{Seek, SeekFrom};

@@ -9,6 +9,7 @@
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
+//! | `worst_case` | the most that a task may take by these rules |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod again;
@@ -19,6 +20,7 @@ mod schedule;
 mod seats;
 mod stages;
 mod turns;
+mod worst_case;
 
 use crate::domain::Timestamp;
 
@@ -28,7 +30,10 @@ use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
-pub(super) use stages::bar;
+pub use stages::JudgedBy;
+pub(super) use stages::{bar, judged_by};
+pub use worst_case::WorstCase;
+pub(super) use worst_case::worst_case;
 
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use crate::domain::{FailureClass, OutcomeClass, QualityFlag, Status};
-use crate::engine::{Effect, Event, GateState, Input, RunPhase, State, StopCause, decide, outcome};
+use crate::engine::{
+    Effect, Event, GateState, Input, RunPhase, State, StopCause, decide, outcome, worst_case,
+};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
@@ -195,6 +197,19 @@ proptest! {
         prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
         let finished = simulation.journal.iter().flatten().filter(|e| matches!(e, Event::RunFinished { .. })).count();
         prop_assert_eq!(finished, 1);
+    }
+
+    #[test]
+    fn nothing_takes_more_than_its_worst_case(seed: u64) {
+        let (yaml, _, simulation) = random_run(seed);
+        let state = &simulation.state;
+        let calls = |wanted| simulation.journal.iter().flatten().filter(
+            |event| matches!(event, Event::SeatRequested { task, .. } if *task == wanted)).count() as u64;
+        for id in state.plan.task_ids() {
+            let worst = worst_case(state, id);
+            prop_assert!(worst.attempts.is_some_and(|most| state.task(id).tries <= most), "{yaml}");
+            prop_assert!(worst.judge_calls_with_repeats.is_some_and(|most| calls(id) <= most), "{yaml}");
+        }
     }
 
     #[test]
