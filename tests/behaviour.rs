@@ -8,6 +8,8 @@ mod bad_input;
 mod command_agents;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/doctor.rs"]
+mod doctor;
 #[path = "behaviour/events.rs"]
 mod events;
 #[path = "behaviour/expectations.rs"]
@@ -20,6 +22,8 @@ mod gates;
 mod help;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
+#[path = "behaviour/init.rs"]
+mod init;
 #[path = "behaviour/interrupted.rs"]
 mod interrupted;
 #[path = "behaviour/json.rs"]

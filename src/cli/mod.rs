@@ -3,10 +3,12 @@
 mod args;
 mod completions;
 mod config;
+mod doctor;
 mod events;
 mod explain;
 mod failure;
 mod gate;
+mod init;
 mod project;
 mod resume;
 mod run;
@@ -51,6 +53,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),
         Some(Subcommand::Schema(arguments)) => schema::schema(&arguments, &screen),
         Some(Subcommand::Config(arguments)) => config::config(&arguments, matches, &screen),
+        Some(Subcommand::Doctor(arguments)) => doctor::doctor(&arguments, &screen),
+        Some(Subcommand::Init(arguments)) => init::init(&arguments, &screen),
         Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
     };
     ExitCode::from(result.unwrap_or_else(|failure| failure.report(&screen)))

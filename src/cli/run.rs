@@ -86,7 +86,7 @@ fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded
 }
 
 /// Where a mission's relative paths begin: beside its file; the current folder for standard input.
-fn mission_folder(mission: &Path) -> Result<PathBuf, Failure> {
+pub fn mission_folder(mission: &Path) -> Result<PathBuf, Failure> {
     match absolute(mission).as_deref().and_then(Path::parent) {
         Some(folder) => Ok(folder.to_owned()),
         None => current_dir(),

@@ -24,4 +24,4 @@ pub use observer::Observer;
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
 pub use spool::{Sealed, read_output};
-pub use world::{EnvironmentProblem, Programs};
+pub use world::{EnvironmentProblem, Programs, locate};
