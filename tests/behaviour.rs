@@ -2,6 +2,8 @@
 //!
 //! One test binary for all subjects, because each one links slowly.
 
+#[path = "behaviour/again.rs"]
+mod again;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
 #[path = "behaviour/command_agents.rs"]
@@ -10,6 +12,8 @@ mod command_agents;
 mod config;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
+#[path = "behaviour/echo.rs"]
+mod echo;
 #[path = "behaviour/events.rs"]
 mod events;
 #[path = "behaviour/expectations.rs"]
@@ -20,6 +24,12 @@ mod false_greens;
 mod gates;
 #[path = "behaviour/help.rs"]
 mod help;
+#[path = "behaviour/hostile_agents.rs"]
+mod hostile_agents;
+#[path = "behaviour/housekeeping.rs"]
+mod housekeeping;
+#[path = "behaviour/http_models.rs"]
+mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
 #[path = "behaviour/init.rs"]
@@ -30,6 +40,12 @@ mod interrupted;
 mod json;
 #[path = "behaviour/judging.rs"]
 mod judging;
+#[path = "behaviour/look_into.rs"]
+mod look_into;
+#[path = "behaviour/plan.rs"]
+mod plan;
+#[path = "behaviour/review.rs"]
+mod review;
 #[path = "behaviour/scale.rs"]
 mod scale;
 #[path = "behaviour/schema.rs"]

@@ -127,6 +127,8 @@ fn positional(script: &str) -> String {
     let mut out = String::with_capacity(script.len() + 16);
     let mut rest = script;
     let (mut single, mut double) = (false, false);
+    // Inside `$(…)` quotes begin anew: for each open bracket, whether it stands in double quotes.
+    let mut brackets = Vec::new();
     while let Some(c) = rest.chars().next() {
         if let Some((index, name)) = names
             .iter()
@@ -145,6 +147,8 @@ fn positional(script: &str) -> String {
         match c {
             '\'' if !double => single = !single,
             '"' if !single => double = !double,
+            '(' if !single && (!double || out.ends_with('$')) => brackets.push(std::mem::take(&mut double)),
+            ')' if !single && !double => double = brackets.pop().unwrap_or_default(),
             '\\' if !single => {
                 out.push(c);
                 rest = &rest[1..];
@@ -212,6 +216,10 @@ mod tests {
             "printf %s \"{task}\"",
             "printf %s '{task}'",
             "x=\\\"; printf %s {task}",
+            "printf '%s' \"$(printf %s {task})\"",
+            "printf '%s' \"$( (printf %s \"{task}\") )\"",
+            "case x in x) printf %s {task};; esac",
+            "printf %s \"\"\"{task}\"",
         ] {
             let program = Program::resolve(&CommandLine::Shell(script.to_owned()), Path::new("/")).unwrap();
             let argv = program.argv(&placeholders());

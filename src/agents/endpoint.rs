@@ -7,16 +7,12 @@ use std::cell::RefCell;
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
 use crate::mission::{self, AgentPlan, UnsetVariable};
 
-/// OpenAI's own API: the one place where the key is known without being named.
-const OPENAI: &str = "https://api.openai.com/v1";
-
-/// The variable with the key for it.
-const OPENAI_KEY: &str = "OPENAI_API_KEY";
+use super::protocol::Protocol;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,10 +20,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Secrets shorter than this are not searched for in messages: they would be found in every word.
 const MIN_SECRET: usize = 6;
 
-/// A chat completions endpoint with everything that a request needs.
+/// Where one agent's model is, with everything that a request needs.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// The full URL of the chat completions.
+    /// How it is talked to.
+    pub protocol: Protocol,
+    /// The full URL that is asked.
     pub url: Url,
     /// The model that is asked for.
     pub model: String,
@@ -38,6 +36,9 @@ pub struct Endpoint {
 /// Why an agent's endpoint cannot be used. Found before any work starts; outcome `environment` or `usage`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
+    /// The agent is no model behind HTTP.
+    #[error("agent '{0}' is not reached over HTTP")]
+    NotHttp(String),
     /// The agent names no model.
     #[error("agent '{0}' has no model")]
     NoModel(String),
@@ -80,24 +81,31 @@ impl Endpoint {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
         let name = || agent.name.to_string();
+        let protocol = Protocol::of(agent.spec.adapter).ok_or_else(|| EndpointError::NotHttp(name()))?;
         let model = agent
             .spec
             .model
             .clone()
             .ok_or_else(|| EndpointError::NoModel(name()))?;
-        let url = completions_url(agent)?;
+        let url = url_of(agent, protocol, &model)?;
         let environment = Environment {
             agent: &agent.name,
             variable: &variable,
         };
         let mut headers = HeaderMap::new();
         let mut secrets = Vec::new();
-        if let Some(key) = environment.key(agent.spec.api_key.as_deref(), is_openai(&url))? {
-            let value = secret_header(&format!("Bearer {key}")).ok_or_else(|| EndpointError::Header {
-                agent: name(),
-                header: "authorization".to_owned(),
-            })?;
-            headers.insert(AUTHORIZATION, value);
+        for (header, value) in protocol.fixed_headers() {
+            headers.insert(*header, HeaderValue::from_static(value));
+        }
+        let own_key = protocol.own_key().filter(|_| protocol.is_own_service(&url));
+        if let Some(key) = environment.key(agent.spec.api_key.as_deref(), own_key)? {
+            let header = protocol.key_header();
+            let value =
+                secret_header(&format!("{}{key}", header.prefix)).ok_or_else(|| EndpointError::Header {
+                    agent: name(),
+                    header: header.name.to_owned(),
+                })?;
+            headers.insert(header.name, value);
             secrets.push(key);
         }
         for (header, text) in &agent.spec.headers {
@@ -113,6 +121,7 @@ impl Endpoint {
         }
         secrets.retain(|secret| secret.len() >= MIN_SECRET);
         Ok(Self {
+            protocol,
             url,
             model,
             headers,
@@ -126,10 +135,10 @@ impl Endpoint {
         &self.headers
     }
 
-    /// Whether this is OpenAI's own API.
+    /// Whether this is the service of the protocol's own provider.
     #[must_use]
-    pub fn is_openai(&self) -> bool {
-        is_openai(&self.url)
+    pub fn is_own_service(&self) -> bool {
+        self.protocol.is_own_service(&self.url)
     }
 
     /// `text` without any of the endpoint's secrets: providers repeat keys in their errors.
@@ -185,10 +194,10 @@ impl<F: Fn(&str) -> Option<String>> Environment<'_, F> {
             })
     }
 
-    /// The key: the variable that the agent names, else OpenAI's own where the agent talks to OpenAI.
-    fn key(&self, declared: Option<&str>, is_openai: bool) -> Result<Option<String>, EndpointError> {
+    /// The key: the variable that the agent names, else the provider's own where the agent talks to that provider.
+    fn key(&self, declared: Option<&str>, own: Option<&str>) -> Result<Option<String>, EndpointError> {
         let Some(declared) = declared else {
-            return is_openai.then(|| self.get(OPENAI_KEY)).transpose();
+            return own.map(|variable| self.get(variable)).transpose();
         };
         let variable = declared
             .trim()
@@ -213,12 +222,13 @@ impl<F: Fn(&str) -> Option<String>> Environment<'_, F> {
     }
 }
 
-fn completions_url(agent: &AgentPlan) -> Result<Url, EndpointError> {
+fn url_of(agent: &AgentPlan, protocol: Protocol, model: &str) -> Result<Url, EndpointError> {
     let fail = |problem: &str| EndpointError::BaseUrl {
         agent: agent.name.to_string(),
         problem: problem.to_owned(),
     };
-    let base = agent.spec.base_url.as_deref().unwrap_or(OPENAI).trim();
+    let base = agent.spec.base_url.as_deref();
+    let base = base.unwrap_or(protocol.default_base()).trim();
     let mut url = Url::parse(base).map_err(|_| fail("is not a URL"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(fail("must start with http:// or https://"));
@@ -226,13 +236,8 @@ fn completions_url(agent: &AgentPlan) -> Result<Url, EndpointError> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(fail("must not hold credentials: use apiKey or headers"));
     }
-    let path = format!("{}/chat/completions", url.path().trim_end_matches('/'));
-    url.set_path(&path);
+    protocol.complete_url(&mut url, model);
     Ok(url)
-}
-
-fn is_openai(url: &Url) -> bool {
-    url.scheme() == "https" && url.host_str() == Some("api.openai.com")
 }
 
 /// Whether the URL points at this machine itself.
@@ -257,6 +262,12 @@ mod tests {
     use super::*;
     use crate::mission::model::{Adapter, Agent};
 
+    fn of(adapter: Adapter, base_url: Option<&str>) -> AgentPlan {
+        let mut agent = agent(base_url, None, &[]);
+        agent.spec.adapter = adapter;
+        agent
+    }
+
     fn agent(base_url: Option<&str>, api_key: Option<&str>, headers: &[(&str, &str)]) -> AgentPlan {
         AgentPlan {
             name: "judge".into(),
@@ -278,6 +289,8 @@ mod tests {
     fn variable(name: &str) -> Option<String> {
         match name {
             "OPENAI_API_KEY" => Some("sk-of-openai\n".to_owned()),
+            "ANTHROPIC_API_KEY" => Some("sk-of-anthropic".to_owned()),
+            "GEMINI_API_KEY" => Some("sk-of-gemini".to_owned()),
             "MINE" => Some("sk-of-mine".to_owned()),
             "EMPTY" => Some(" ".to_owned()),
             _ => None,
@@ -332,9 +345,98 @@ mod tests {
             "https://x.test/v1",
             "http://api.openai.com/v1",
             "https://api.openai.com.x.test/v1",
+            "https://api.openai.com:8443/v1",
             "https://x.test/api.openai.com",
         ] {
             assert_eq!(key(Some(other), None), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn every_protocol_has_its_place_its_path_and_its_own_key() {
+        for (adapter, base, url, header, key) in [
+            (
+                Adapter::Anthropic,
+                None,
+                "https://api.anthropic.com/v1/messages",
+                "x-api-key",
+                Some("sk-of-anthropic"),
+            ),
+            (
+                Adapter::Anthropic,
+                Some("https://api.anthropic.com"),
+                "https://api.anthropic.com/v1/messages",
+                "x-api-key",
+                Some("sk-of-anthropic"),
+            ),
+            (
+                Adapter::Anthropic,
+                Some("https://x.test/a/v1/"),
+                "https://x.test/a/v1/messages",
+                "x-api-key",
+                None,
+            ),
+            (
+                Adapter::GeminiApi,
+                None,
+                "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent",
+                "x-goog-api-key",
+                Some("sk-of-gemini"),
+            ),
+            (
+                Adapter::GeminiApi,
+                Some("https://x.test/g?a=b"),
+                "https://x.test/g/v1beta/models/m:generateContent?a=b",
+                "x-goog-api-key",
+                None,
+            ),
+            (
+                Adapter::Ollama,
+                None,
+                "http://127.0.0.1:11434/api/chat",
+                "authorization",
+                None,
+            ),
+            (
+                Adapter::Ollama,
+                Some("http://x.test/api/"),
+                "http://x.test/api/chat",
+                "authorization",
+                None,
+            ),
+            // A key goes to its own provider only, whatever protocol is spoken there.
+            (
+                Adapter::Openai,
+                Some("https://api.anthropic.com/v1"),
+                "https://api.anthropic.com/v1/chat/completions",
+                "authorization",
+                None,
+            ),
+        ] {
+            let endpoint = endpoint(&of(adapter, base)).unwrap();
+            assert_eq!(endpoint.url.as_str(), url);
+            assert_eq!(sent(&endpoint, header).as_deref(), key, "{url}");
+        }
+        let unset = |adapter| Endpoint::of_agent(&of(adapter, None), |_| None);
+        assert!(unset(Adapter::Anthropic).is_err() && unset(Adapter::GeminiApi).is_err());
+        assert!(unset(Adapter::Ollama).is_ok());
+        assert!(matches!(unset(Adapter::Acp), Err(EndpointError::NotHttp(_))));
+    }
+
+    #[test]
+    fn a_model_is_a_name_and_never_a_way_out_of_the_path() {
+        for (model, want) in [
+            (
+                "models/gemini-2.5-pro",
+                "/v1beta/models/gemini-2.5-pro:generateContent",
+            ),
+            ("tunedModels/mine", "/v1beta/tunedModels/mine:generateContent"),
+            ("x?y#z/..", "/v1beta/x%3Fy%23z/..:generateContent"),
+        ] {
+            let mut agent = of(Adapter::GeminiApi, Some("https://x.test"));
+            agent.spec.model = Some(model.to_owned());
+            let url = endpoint(&agent).unwrap().url;
+            assert_eq!((url.path(), url.query(), url.fragment()), (want, None, None));
         }
     }
 

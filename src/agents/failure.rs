@@ -46,6 +46,27 @@ const SPEND_CODES: &[&str] = &[
     "billing_not_active",
     "billing_error",
     "credit_balance_too_low",
+    "quota_exhausted",
+    "billing_disabled",
+];
+
+/// Codes that say what the status does not, where the status is that of a success or of any bad request.
+const TOLD: &[(&str, FailureClass)] = &[
+    ("api_key_invalid", FailureClass::ProviderAuth),
+    ("invalid_api_key", FailureClass::ProviderAuth),
+    ("authentication_error", FailureClass::ProviderAuth),
+    ("permission_error", FailureClass::ProviderAuth),
+    ("unauthenticated", FailureClass::ProviderAuth),
+    ("permission_denied", FailureClass::ProviderAuth),
+    ("rate_limit_error", FailureClass::RateLimited),
+    ("rate_limit_exceeded", FailureClass::RateLimited),
+    ("resource_exhausted", FailureClass::RateLimited),
+    ("overloaded_error", FailureClass::ProviderTransient),
+    ("api_error", FailureClass::ProviderTransient),
+    ("unavailable", FailureClass::ProviderTransient),
+    ("internal", FailureClass::ProviderTransient),
+    ("timeout_error", FailureClass::Timeout),
+    ("deadline_exceeded", FailureClass::Timeout),
 ];
 
 /// The text of a provider that says so without a code.
@@ -68,8 +89,17 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
         408 | 504 => FailureClass::Timeout,
         429 => FailureClass::RateLimited,
         500..=599 => FailureClass::ProviderTransient,
+        200..=299 | 400 => told_class(answer.codes),
         _ => FailureClass::Unknown,
     }
+}
+
+/// The class that the codes alone tell.
+fn told_class(codes: &[&str]) -> FailureClass {
+    let told = TOLD
+        .iter()
+        .find(|(told, _)| codes.iter().any(|code| code.eq_ignore_ascii_case(told)));
+    told.map_or(FailureClass::Unknown, |(_, class)| *class)
 }
 
 #[cfg(test)]
@@ -103,6 +133,24 @@ mod tests {
             (400, &[], "", Unknown),
             (404, &["model_not_found"], "", Unknown),
             (302, &[], "", Unknown),
+            (400, &["INVALID_ARGUMENT", "API_KEY_INVALID"], "", ProviderAuth),
+            (403, &["PERMISSION_DENIED"], "", ProviderAuth),
+            (
+                403,
+                &["PERMISSION_DENIED", "BILLING_DISABLED"],
+                "",
+                ProviderSpendLimit,
+            ),
+            (429, &["RESOURCE_EXHAUSTED"], "", RateLimited),
+            (
+                429,
+                &["RESOURCE_EXHAUSTED", "quota_exhausted"],
+                "",
+                ProviderSpendLimit,
+            ),
+            (200, &["overloaded_error"], "", ProviderTransient),
+            (200, &["RESOURCE_EXHAUSTED"], "", RateLimited),
+            (500, &["rate_limit_error"], "", ProviderTransient),
             (200, &[], "wrote 500 lines, timeout 504", Unknown),
         ] {
             let answer = ErrorAnswer {

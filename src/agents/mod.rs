@@ -6,4 +6,10 @@
 pub mod command;
 pub mod endpoint;
 pub mod failure;
-pub mod openai;
+pub mod model;
+pub mod protocol;
+
+mod anthropic;
+mod gemini;
+mod ollama;
+mod openai;

@@ -1,147 +1,22 @@
-//! Models behind an OpenAI-compatible chat completions API.
-//!
-//! Written on reqwest itself rather than on a provider library, because judging needs what such libraries smooth over:
-//! the model as returned and nothing where the body names none, answers of bounded size, and missing usage as unknown
-//! rather than zero. One call is one request: no retry, no fallback, no second question hides in here.
+//! OpenAI's chat completions, as spoken by OpenAI and everything that is compatible with it.
 
-use std::time::Duration;
-
-use reqwest::header::{HeaderMap, RETRY_AFTER};
-use reqwest::{Client, Response};
-use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 use serde_json::{Value, json};
 
-use crate::domain::{FailureClass, Millis, Timestamp};
+use super::model::{Answer, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature};
 
-use super::endpoint::Endpoint;
-use super::failure::{ErrorAnswer, Transport, classify_answer, classify_transport};
-
-/// Bytes of an answer that are read.
-pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
-
-/// Characters of a provider's error message that are kept.
-const MAX_MESSAGE: usize = 500;
-
-/// One question to a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModelRequest {
-    /// Who the model is to be.
-    pub system: Option<String>,
-    /// What it is asked.
-    pub prompt: String,
-    /// The JSON Schema that the reply must keep to, where the provider can enforce one.
-    pub schema: Option<Value>,
-    /// Sampling temperature.
-    pub temperature: Option<Decimal>,
-    /// Tokens that the reply may have.
-    pub max_tokens: Option<u32>,
-    /// How long request and reply may take together.
-    pub timeout: Duration,
-}
-
-/// What the model replied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelReply {
-    /// The text; empty when the provider sent none.
-    pub text: String,
-    /// The model that the provider says it used. Never filled in from the request.
-    pub model: Option<String>,
-    /// What was used.
-    pub usage: Usage,
-    /// Why the reply ended, in the provider's word: `stop`, `length`, `content_filter` …
-    pub finish_reason: Option<String>,
-}
-
-impl ModelReply {
-    /// Whether the reply ended because it ran into its limit, so that its end is missing.
-    #[must_use]
-    pub fn is_cut_short(&self) -> bool {
-        self.finish_reason.as_deref() == Some("length")
-    }
-}
-
-/// Tokens as the provider counted them. Missing or negative counts are unknown, never free (semantics, section 19).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
-    /// Tokens of the question.
-    pub input_tokens: Option<u64>,
-    /// Tokens of the reply.
-    pub output_tokens: Option<u64>,
-}
-
-/// Why there is no reply.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ModelError {
-    /// The class of the failure: decides about retries.
-    pub class: FailureClass,
-    /// The HTTP status, where there was an answer.
-    pub status: Option<u16>,
-    /// How long the provider asks to be left alone.
-    pub retry_after: Option<Millis>,
-    /// For people: cut to one short line, without secrets.
-    pub message: String,
-    /// The provider refused the schema, not the question: the same request without a schema may work.
-    pub schema_unsupported: bool,
-}
-
-impl ModelError {
-    fn new(class: FailureClass, status: Option<u16>, message: impl Into<String>) -> Self {
-        Self {
-            class,
-            status,
-            retry_after: None,
-            message: message.into(),
-            schema_unsupported: false,
-        }
-    }
-}
-
-/// Asks a model once. `now` is what a Retry-After date is measured against.
-///
-/// # Errors
-/// When no complete, well-formed reply came back.
-pub async fn complete(
-    client: &Client,
-    endpoint: &Endpoint,
-    request: &ModelRequest,
-    now: Timestamp,
-) -> Result<ModelReply, ModelError> {
-    let sent = client
-        .post(endpoint.url.clone())
-        .headers(endpoint.headers().clone())
-        .timeout(request.timeout)
-        .json(&body_of(endpoint, request))
-        .send()
-        .await;
-    let response = sent.map_err(|error| transport_error(endpoint, error, None))?;
-    let status = response.status();
-    let retry_after = retry_after(response.headers(), now);
-    let answer = read_bounded(endpoint, response).await?;
-    let body = serde_json::from_slice(&answer).unwrap_or(Value::Null);
-    if status.is_success() && body.get("choices").is_some() {
-        return read_reply(&body, status.as_u16());
-    }
-    let mut error = error_of(endpoint, request, status.as_u16(), &body);
-    error.retry_after = retry_after;
-    Err(error)
-}
-
-/// The request's JSON body.
-fn body_of(endpoint: &Endpoint, request: &ModelRequest) -> Value {
+pub(super) fn body(model: &str, own_service: bool, request: &ModelRequest) -> Value {
     let mut messages = Vec::new();
     if let Some(system) = &request.system {
         messages.push(json!({"role": "system", "content": system}));
     }
     messages.push(json!({"role": "user", "content": request.prompt}));
-    let mut body = json!({"model": endpoint.model, "messages": messages, "stream": false});
-    if let Some(temperature) = request.temperature.and_then(|temperature| temperature.to_f64()) {
-        body["temperature"] = json!(temperature);
+    let mut body = json!({"model": model, "messages": messages, "stream": false});
+    if let Some(temperature) = temperature(request) {
+        body["temperature"] = temperature;
     }
     if let Some(max_tokens) = request.max_tokens {
         // OpenAI's newer models refuse the old name; other servers know no other.
-        let key = if endpoint.is_openai() {
+        let key = if own_service {
             "max_completion_tokens"
         } else {
             "max_tokens"
@@ -157,157 +32,53 @@ fn body_of(endpoint: &Endpoint, request: &ModelRequest) -> Value {
     body
 }
 
-/// Reads the whole answer, but no more than [`MAX_ANSWER`] bytes of it. Of an error the status is enough.
-async fn read_bounded(endpoint: &Endpoint, mut response: Response) -> Result<Vec<u8>, ModelError> {
-    let status = response.status().as_u16();
-    let mut answer = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if answer.len() + chunk.len() > MAX_ANSWER && !response.status().is_success() => {
-                return Ok(answer);
-            }
-            Ok(Some(chunk)) if answer.len() + chunk.len() > MAX_ANSWER => {
-                let message = format!("the answer is longer than {MAX_ANSWER} bytes");
-                return Err(ModelError::new(FailureClass::Unknown, Some(status), message));
-            }
-            Ok(Some(chunk)) => answer.extend_from_slice(&chunk),
-            Ok(None) => return Ok(answer),
-            Err(error) => return Err(transport_error(endpoint, error, Some(status))),
-        }
-    }
-}
-
-fn read_reply(body: &Value, status: u16) -> Result<ModelReply, ModelError> {
-    let Some(choice) = body["choices"].get(0) else {
-        let message = "the provider's answer has no choices";
-        return Err(ModelError::new(FailureClass::Unknown, Some(status), message));
+pub(super) fn answer(body: &Value) -> Answer {
+    let Some(choices) = body.get("choices") else {
+        return Answer::NotAReply;
     };
-    let owned = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    Ok(ModelReply {
-        text: content_of(&choice["message"]),
-        model: owned(&body["model"]),
+    let Some(choice) = choices.get(0) else {
+        return Answer::Declined("the provider's answer has no choices".to_owned());
+    };
+    let message = &choice["message"];
+    if let Some(refusal) = non_empty(&message["refusal"]) {
+        return Answer::Declined(format!("the model refuses: {refusal}"));
+    }
+    let finish_reason = non_empty(&choice["finish_reason"]);
+    if finish_reason.as_deref() == Some("content_filter") {
+        return Answer::Declined("the provider's content filter stopped the reply".to_owned());
+    }
+    Answer::Reply(ModelReply {
+        text: content_of(message),
+        model: non_empty(&body["model"]),
         usage: Usage {
             input_tokens: body["usage"]["prompt_tokens"].as_u64(),
             output_tokens: body["usage"]["completion_tokens"].as_u64(),
         },
-        finish_reason: owned(&choice["finish_reason"]),
+        finish_reason,
     })
 }
 
-/// The text of a message: a string, a list of text parts, or the words of a refusal.
+/// The text of a message: a string, or a list of text parts.
 fn content_of(message: &Value) -> String {
     match &message["content"] {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
-        _ => message["refusal"].as_str().unwrap_or_default().to_owned(),
+        _ => String::new(),
     }
 }
 
-/// The failure that an answer describes. Some gateways send errors with status 200 and the true status in the body.
-fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body: &Value) -> ModelError {
+/// Some gateways send errors with status 200 and the true status in the body; some servers put the fields at the top.
+pub(super) fn told_error(body: &Value) -> ToldError<'_> {
     let error = match &body["error"] {
-        // Some servers put the fields at the top.
         Value::Null => body,
         error => error,
     };
-    let told = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
-    let status = if http_status == 200 {
-        told.unwrap_or(http_status)
-    } else {
-        http_status
-    };
-    let codes: Vec<_> = [&error["code"], &error["type"]]
-        .into_iter()
-        .filter_map(Value::as_str)
-        .collect();
-    let message = error["message"].as_str().or(error.as_str()).unwrap_or_default();
-    let answer = ErrorAnswer {
-        status,
-        codes: &codes,
-        message,
-    };
-    let host = host(endpoint);
-    let shown = match message {
-        "" if status == 200 => format!("the answer of {host} is not a chat completion"),
-        "" => format!("HTTP {status} from {host}"),
-        message => format!("HTTP {status} from {host}: {message}"),
-    };
-    ModelError {
-        class: classify_answer(&answer),
-        status: Some(status),
+    let texts = [&error["code"], &error["type"]].into_iter();
+    ToldError {
+        status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
+        codes: texts.filter_map(Value::as_str).collect(),
+        message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+        about: error["param"].as_str(),
         retry_after: None,
-        message: presentable(endpoint, &shown),
-        schema_unsupported: request.schema.is_some() && refuses_schema(status, error, message),
     }
 }
-
-/// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.
-fn refuses_schema(status: u16, error: &Value, message: &str) -> bool {
-    if !matches!(status, 400 | 404 | 422 | 501) {
-        return false;
-    }
-    let about = |text: &str| {
-        let text = text.to_ascii_lowercase();
-        [
-            "response_format",
-            "json_schema",
-            "structured output",
-            "guided_json",
-        ]
-        .iter()
-        .any(|word| text.contains(word))
-    };
-    error["param"].as_str().is_some_and(about) || about(message)
-}
-
-fn transport_error(endpoint: &Endpoint, error: reqwest::Error, status: Option<u16>) -> ModelError {
-    let transport = if error.is_timeout() {
-        Transport::TimedOut
-    } else if error.is_builder() {
-        Transport::NotSent
-    } else {
-        Transport::Broken
-    };
-    let error = error.without_url();
-    let mut message = format!("{}: {error}", host(endpoint));
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    ModelError::new(
-        classify_transport(transport),
-        status,
-        presentable(endpoint, &message),
-    )
-}
-
-fn host(endpoint: &Endpoint) -> &str {
-    endpoint.url.host_str().unwrap_or("the provider")
-}
-
-/// One line without secrets, cut to size.
-fn presentable(endpoint: &Endpoint, message: &str) -> String {
-    let clean = endpoint.redact(message);
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    clean.chars().take(MAX_MESSAGE).map(plain).collect()
-}
-
-/// How long the provider asks to be left alone: milliseconds, seconds or an HTTP date.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Millis> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    if let Some(ms) = text("retry-after-ms").and_then(|text| text.parse().ok()) {
-        return Some(Millis(ms));
-    }
-    let text = text(RETRY_AFTER.as_str())?;
-    if let Ok(seconds) = text.parse::<Decimal>() {
-        let ms = seconds.checked_mul(1000.into())?.to_u64()?;
-        return Some(Millis(ms));
-    }
-    let at = httpdate::parse_http_date(text).ok()?;
-    let since_epoch = at.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(Timestamp(Millis::from(since_epoch).0).since(now))
-}
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,9 @@ use clap::{Args, Parser, ValueEnum};
 
 use crate::domain::{Millis, OutcomeClass, Points, RunId};
 
+use super::gate::Gate;
+use super::resume::Resume;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 ok · 1 internal · 2 usage · 3 task_failed · 4 gate_failed · 5 below_threshold · 6 indeterminate · \
 7 limit · 8 awaiting · 9 environment · 130/143 interrupted";
@@ -23,22 +26,58 @@ pub struct Arguments {
     pub output: Output,
 }
 
+impl Arguments {
+    /// Whether a plan is asked for, under either of its names.
+    pub fn is_plan(&self) -> bool {
+        match &self.command {
+            None => self.run.dry_run,
+            Some(Subcommand::Run(run)) => run.flags.dry_run,
+            Some(command) => matches!(command, Subcommand::Plan(_)),
+        }
+    }
+}
+
 #[derive(Debug, clap::Subcommand)]
 pub enum Subcommand {
     /// Validate a mission, run it, judge it, and report
     #[command(after_help = "Example: quorum run mission.yaml -j 4 --eval-threshold 70")]
     Run(Run),
     /// Continue the latest (or named) run after a crash, an interrupt or a gate override
-    #[command(after_help = "Example: quorum resume")]
+    #[command(after_help = "Example: quorum resume --retry-failed")]
     Resume(Resume),
+    /// Judge a task of a run again, or any work without a run: files, a diff, a pipe. Exit 0, 5 or 6
+    #[command(
+        after_help = "Examples: quorum review 'Implement GET /users'\n          git diff main | quorum review --criteria 'No secrets, tests for every change' -"
+    )]
+    Review(super::review::Review),
+    /// Show what a mission would do: waves, who judges whom and why, gates, the worst case; no agent starts
+    #[command(after_help = "Example: quorum plan mission.yaml --format mermaid")]
+    Plan(super::plan::Plan),
     /// Check mission files without a network: exit 0 or 2
     #[command(after_help = "Example: quorum validate mission.yaml")]
     Validate(Validate),
     /// Show a run: tasks, phases, scores, flags, gates, what waits, the outcome
     #[command(after_help = "Example: quorum status --json | jq .outcome")]
     Status(Status),
-    /// Evaluate gates from stored state: exit 0 passed, 4 failed, 8 not finished, 2 unknown
-    #[command(after_help = "Example: quorum gate code-review")]
+    /// Show everything about one task: attempts, verdicts, findings, scores, reviews, files
+    #[command(after_help = "Example: quorum show implement-api --attempt 2")]
+    Show(super::show::Show),
+    /// Print what the agent of a task said; -f follows it until the task ends
+    #[command(after_help = "Example: quorum logs implement-api -f")]
+    Logs(super::logs::Logs),
+    /// List the runs, the newest last
+    #[command(after_help = "Example: quorum runs -n 5")]
+    Runs(super::runs::Runs),
+    /// Remove runs that have ended
+    #[command(after_help = "Example: quorum clean --older-than 30d")]
+    Clean(super::clean::Clean),
+    /// Show how tasks, agents and the mission did: assessments, scores, fixes, retries
+    #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
+    Metrics(super::metrics::Metrics),
+    /// Evaluate gates from stored state, or let a failed one pass: exit 0 passed, 4 failed, 8 not finished, 2 unknown
+    #[command(
+        after_help = "Examples: quorum gate code-review --wait --timeout 5m\n          quorum gate code-review --override --reason 'accepted risk'"
+    )]
     Gate(Gate),
     /// Print what happened in a run, event by event
     #[command(
@@ -88,6 +127,10 @@ pub enum Format {
     Json,
     /// One object a line
     Jsonl,
+    /// A drawing for Graphviz (plan only)
+    Dot,
+    /// A drawing for Markdown (plan only)
+    Mermaid,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -131,6 +174,9 @@ pub struct RunFlags {
     /// Cancel the unfinished runs that have a task in common with this mission
     #[arg(long, env = "QUORUM_FRESH")]
     pub fresh: bool,
+    /// Show the plan instead of running it (the same as quorum plan)
+    #[arg(long, env = "QUORUM_DRY_RUN")]
+    pub dry_run: bool,
     #[command(flatten)]
     pub session: SessionFlags,
 }
@@ -181,15 +227,6 @@ pub struct SessionFlags {
 }
 
 #[derive(Debug, Args)]
-pub struct Resume {
-    /// The run [default: the latest]
-    #[arg(value_name = "RUN")]
-    pub run: Option<RunId>,
-    #[command(flatten)]
-    pub flags: SessionFlags,
-}
-
-#[derive(Debug, Args)]
 pub struct Validate {
     /// Mission files; `-` is standard input
     #[arg(value_name = "MISSION", default_value = "mission.yaml")]
@@ -204,16 +241,6 @@ pub struct Status {
     /// Exit with the run's own code
     #[arg(long)]
     pub exit_code: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Gate {
-    /// The gate [default: all]
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
-    /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
-    pub run: Option<RunId>,
 }
 
 #[derive(Debug, Args)]

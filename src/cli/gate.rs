@@ -1,15 +1,46 @@
-//! `quorum gate`: gates from stored state only. Nothing is run and nothing is changed.
+//! `quorum gate`: gates from stored state only. Nothing is run; a person may let a failed gate pass.
+
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use clap::Args;
 use serde_json::{Value, json};
 
-use crate::domain::GateId;
-use crate::engine::{State, evaluate_gate};
+use crate::domain::{GateId, Millis, RunId};
+use crate::engine::{Command, CommandResult, State, evaluate_gate};
+use crate::store::RunFolder;
 
-use super::args::Gate;
 use super::failure::Failure;
+use super::operate::{Speaker, give};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
+
+/// How often a journal is looked at that others write.
+const LOOK: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Args)]
+pub struct Gate {
+    /// The gate [default: all]
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// The run [default: the latest]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<RunId>,
+    /// Wait until the gate's tasks have ended
+    #[arg(long)]
+    pub wait: bool,
+    /// How long to wait at most
+    #[arg(long, value_name = "DURATION", requires = "wait", default_value = "5m")]
+    pub timeout: Millis,
+    /// Let the failed gate pass; `quorum resume` goes on. Recorded, and shown as overridden ever after
+    #[arg(long = "override", requires_all = ["name", "reason"], conflicts_with = "wait")]
+    pub let_pass: bool,
+    /// Why it may pass
+    #[arg(long, value_name = "TEXT", requires = "let_pass")]
+    pub reason: Option<String>,
+    #[command(flatten)]
+    pub speaker: Speaker,
+}
 
 /// What a gate says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,8 +73,25 @@ impl Standing {
 pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
-    let state = open_run(&run, |_, _| {})?.state;
+    let mut state = open_run(&run, |_, _| {})?.state;
     let gates = selected(&state, arguments.name.as_deref())?;
+    if let (true, Some(reason)) = (arguments.let_pass, &arguments.reason) {
+        if reason.trim().is_empty() {
+            return Err(Failure::usage(anyhow!("an override needs a reason")));
+        }
+        for gate in &gates {
+            let command = Command::OverrideGate {
+                gate: *gate,
+                reason: reason.clone(),
+            };
+            let met = give(&folder, &run, command, &arguments.speaker)?;
+            tell_override(screen, met);
+        }
+        state = open_run(&run, |_, _| {})?.state;
+    }
+    if arguments.wait {
+        state = wait(&run, state, &gates, arguments.timeout)?;
+    }
     let rows: Vec<(GateId, Standing)> = gates.into_iter().map(|id| (id, standing(&state, id))).collect();
     if screen.is_json() {
         let gates: Vec<Value> = rows
@@ -62,6 +110,35 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
         .into_iter()
         .find(|s| any(*s))
         .map_or(0, Standing::exit_code))
+}
+
+fn tell_override(screen: &Screen, met: CommandResult) {
+    let said = match met {
+        CommandResult::TooEarly => "note: the gate's tasks have not ended; it cannot be overridden yet\n",
+        CommandResult::AlreadySo => "note: the gate is open already; nothing was changed\n",
+        _ => return,
+    };
+    screen.error(said);
+}
+
+/// Follows the journal until no gate of these waits any more, or the time is up. Waiting is not working: whoever runs
+/// the mission is somebody else.
+fn wait(run: &RunFolder, mut state: State, gates: &[GateId], limit: Millis) -> Result<State, Failure> {
+    let begin = Instant::now();
+    let length = || std::fs::metadata(run.journal()).map_or(0, |journal| journal.len());
+    let mut seen = length();
+    while gates.iter().any(|id| standing(&state, *id) == Standing::Waiting) {
+        if begin.elapsed() >= limit.as_duration() {
+            break;
+        }
+        std::thread::sleep(LOOK);
+        let now = length();
+        if now != seen {
+            seen = now;
+            state = open_run(run, |_, _| {})?.state;
+        }
+    }
+    Ok(state)
 }
 
 fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {

@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
 mod args;
+mod clean;
 mod completions;
 mod config;
 mod doctor;
@@ -9,12 +10,19 @@ mod explain;
 mod failure;
 mod gate;
 mod init;
+mod logs;
+mod metrics;
+mod operate;
+mod plan;
 mod project;
 mod resume;
+mod review;
 mod run;
+mod runs;
 mod schema;
 mod screen;
 mod session;
+mod show;
 mod status;
 mod validate;
 
@@ -42,12 +50,24 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let screen = screen::Screen::new(&arguments.output);
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
+    if screen.is_drawing() && !arguments.is_plan() {
+        let failure = failure::Failure::usage(anyhow::anyhow!("only a plan can be drawn"))
+            .help("--format dot and --format mermaid belong to `quorum plan`");
+        return ExitCode::from(failure.report(&screen));
+    }
     let result = match arguments.command {
         None => run::run(arguments.run.bare(), matches, &screen),
         Some(Subcommand::Run(arguments)) => run::run(arguments, matches, &screen),
         Some(Subcommand::Resume(arguments)) => resume::resume(&arguments, matches, &screen),
+        Some(Subcommand::Review(arguments)) => review::review(&arguments, matches, &screen),
+        Some(Subcommand::Plan(arguments)) => plan::plan(&arguments.run, matches, &screen),
         Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, &screen),
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
+        Some(Subcommand::Show(arguments)) => show::show(&arguments, &screen),
+        Some(Subcommand::Logs(arguments)) => logs::logs(&arguments, &screen),
+        Some(Subcommand::Runs(arguments)) => runs::runs(&arguments, &screen),
+        Some(Subcommand::Clean(arguments)) => clean::clean(&arguments, &screen),
+        Some(Subcommand::Metrics(arguments)) => metrics::metrics(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
         Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),

@@ -82,14 +82,19 @@ pub fn unchecked_state_folder(output: &Output) -> Result<StateFolder, Failure> {
     StateFolder::at(&path).map_err(Failure::environment)
 }
 
-/// The named run, or the latest.
-pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, Failure> {
-    let runs = folder.runs().map_err(|error| {
+/// All runs, the oldest first.
+pub fn all_runs(folder: &StateFolder) -> Result<Vec<RunFolder>, Failure> {
+    folder.runs().map_err(|error| {
         Failure::environment(anyhow!(
             "cannot read the runs in {}: {error}",
             folder.path().display()
         ))
-    })?;
+    })
+}
+
+/// The named run, or the latest.
+pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, Failure> {
+    let runs = all_runs(folder)?;
     let found = match wanted {
         Some(id) => runs.iter().find(|run| run.id() == id),
         None => runs.last(),

@@ -10,11 +10,12 @@ use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{FORMAT, Input, KeeperRef, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source, later_keys};
-use crate::runtime::{layers_of, recover, unfinished_runs};
+use crate::runtime::{Ending, Observer, Programs, layers_of, recover, unfinished_runs};
 use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
 
 use super::args::{Run, RunFlags};
 use super::failure::Failure;
+use super::plan::plan;
 use super::project::{current_dir, refuse, state_folder};
 use super::screen::{LiveView, Screen};
 use super::session::{
@@ -22,6 +23,9 @@ use super::session::{
 };
 
 pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    if arguments.flags.dry_run {
+        return plan(&arguments, matches, screen);
+    }
     // First of all, while there is one thread, little memory and no lock.
     let keeper = fork_keeper()?;
     let mut options = options_with_config()?;
@@ -30,8 +34,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
-    let plan = Arc::new(mission::compile(loaded.mission, &options));
-    let state = State::new(plan.clone());
+    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
     let programs = resolve_programs(&state, &options)?;
 
     let folder = state_folder(screen.output())?;
@@ -42,34 +45,73 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         .clone()
         .map_or_else(|| new_run_id(&folder), Ok)?;
     let _lock = lock(&folder, "quorum run", &id)?;
-    clear_the_way(&folder, &plan, &arguments.flags, screen)?;
-    make_workspace(&plan.rules.workspace)?;
+    clear_the_way(&folder, &state.plan, &arguments.flags, screen)?;
+    make_workspace(&state.plan.rules.workspace)?;
 
-    let run = folder.run(&id);
-    run.create()
-        .map_err(|error| Failure::environment(anyhow!("cannot make the run: {error}")))?;
-    let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
-    replace_file(&run.mission(), &source.bytes).map_err(io)?;
-    let file = FsLog::open(&run.journal(), 0).map_err(io)?;
-    crate::store::sync_parent(&run.journal()).map_err(io)?;
-    let journal = Journal::new(file, &run.journal(), JournalEnd::START);
-    let started = RunStarted {
-        format: FORMAT,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        run_id: id.clone(),
-        mission_digest: Digest::of(&source.bytes),
+    let watchers = screen.watch(&id, &arguments.flags.session, LiveView::default());
+    let launch = Launch {
+        run: folder.run(&id),
+        mission: &source.bytes,
         mission_path: absolute(&arguments.mission),
         options,
-        keeper: keeper_ref(&keeper),
+        state,
+        programs,
+        keeper,
+        observers: watchers.observers,
     };
-    let watchers = screen.watch(&id, &arguments.flags.session, LiveView::default());
-    let first = Input::Start(Box::new(started));
-    let ending = drive(&run, state, journal, keeper, programs, watchers.observers, first)?;
+    let ending = launch.go()?;
     Ok(screen.finish(ending, watchers.view))
 }
 
+/// A run that is ready to begin, in a state folder that is locked and clear.
+pub struct Launch<'a> {
+    pub run: RunFolder,
+    /// The mission's bytes, to be frozen.
+    pub mission: &'a [u8],
+    /// Where they came from; `None` for standard input.
+    pub mission_path: Option<PathBuf>,
+    pub options: RunOptions,
+    pub state: State,
+    pub programs: Programs,
+    pub keeper: keeper::Handle,
+    pub observers: Vec<Box<dyn Observer>>,
+}
+
+impl Launch<'_> {
+    /// Makes the run's folder, freezes the mission, opens the journal and runs the first session.
+    pub fn go(self) -> Result<Ending, Failure> {
+        let run = self.run;
+        run.create()
+            .map_err(|error| Failure::environment(anyhow!("cannot make the run: {error}")))?;
+        let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
+        replace_file(&run.mission(), self.mission).map_err(io)?;
+        let file = FsLog::open(&run.journal(), 0).map_err(io)?;
+        crate::store::sync_parent(&run.journal()).map_err(io)?;
+        let journal = Journal::new(file, &run.journal(), JournalEnd::START);
+        let started = RunStarted {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: run.id().clone(),
+            mission_digest: Digest::of(self.mission),
+            mission_path: self.mission_path,
+            options: self.options,
+            keeper: keeper_ref(&self.keeper),
+        };
+        let first = Input::Start(Box::new(started));
+        drive(
+            &run,
+            self.state,
+            journal,
+            self.keeper,
+            self.programs,
+            self.observers,
+            first,
+        )
+    }
+}
+
 /// Loads a mission for a run: what is not built yet is an error here.
-fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded, Failure> {
+pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded, Failure> {
     let layers = layers_of(options).map_err(Failure::mission)?;
     let loaded = mission::load(source, &layers).map_err(Failure::mission)?;
     let later = later_keys(&loaded);
@@ -103,7 +145,7 @@ fn absolute(mission: &Path) -> Option<PathBuf> {
 }
 
 /// Ids sort by start time; the digits at the end keep apart what starts in the same second.
-fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
+pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
     let now = Timestamp::now();
     let seconds: String = now
         .to_rfc3339()
@@ -125,10 +167,14 @@ fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
 /// Takes the lock of the state folder, or says who has it.
 pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Failure> {
     Lock::take(&folder.lock_path(), command, Some(run)).map_err(|error| match error {
-        LockError::Held { .. } => Failure::environment(error)
-            .help("wait until it ends, or use a state folder of its own with --state-dir"),
+        LockError::Held { .. } => held(error),
         LockError::Io { .. } => Failure::environment(error),
     })
+}
+
+/// Somebody else writes.
+pub fn held(error: LockError) -> Failure {
+    Failure::environment(error).help("wait until it ends, or use a state folder of its own with --state-dir")
 }
 
 /// A title may be active in one unfinished run only; `--fresh` cancels the runs in the way.

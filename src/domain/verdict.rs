@@ -59,6 +59,8 @@ pub enum Cause {
     RequiredCriterion,
     /// Nobody eligible could judge.
     NoReviewer,
+    /// A person sent the work back.
+    Rejected,
 }
 
 impl Cause {
@@ -76,6 +78,7 @@ impl Cause {
             Self::Confidence => "confidence",
             Self::RequiredCriterion => "required-criterion",
             Self::NoReviewer => "no-reviewer",
+            Self::Rejected => "rejected",
         }
     }
 }

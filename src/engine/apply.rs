@@ -6,7 +6,8 @@ use crate::domain::{AttemptKind, Cause, Phase, QualityFlag, Stage, Status, TaskI
 
 use super::event::{Event, SeatResult, StageReport};
 use super::state::{
-    Feedback, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    APPROVED, Answer, Feedback, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
+    Waiting,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -26,6 +27,7 @@ pub fn apply(state: &mut State, event: &Event) {
             state.options = (**options).clone();
             state.phase = RunPhase::Running;
             state.stop = None;
+            state.paused = false;
             state.threshold_failed = None;
         }
         Event::Stopping { cause } => {
@@ -49,11 +51,11 @@ pub fn apply(state: &mut State, event: &Event) {
             if !was_open {
                 open_gate(state, *gate);
             }
-            state.halted = state
-                .gates
-                .iter()
-                .zip(&state.plan.gates)
-                .any(|(gate_state, gate)| gate_state.has_failed() && gate.halt_on_fail);
+            state.halted = is_halted(state);
+        }
+        Event::Paused { .. } => state.paused = true,
+        Event::CommandTaken { id, .. } => {
+            state.commands.insert(id.clone());
         }
         Event::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
         // The transition beside it takes the task out of the queue.
@@ -129,7 +131,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
             state.ready.release(task_plan.agent);
         }
         if task_plan.exclusive {
-            state.exclusive = holds;
+            adjust(&mut state.exclusive, held, holds);
         }
     }
     if from == Status::Pending {
@@ -142,6 +144,9 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         {
             state.cascades_due.remove(&due);
         }
+    }
+    if from.is_terminal() && !to.is_terminal() {
+        no_longer_terminal(state, id, from);
     }
     if to == Status::Pending {
         make_ready_if_unblocked(state, id);
@@ -169,10 +174,57 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     }
 }
 
+/// The task's result is withdrawn: its dependents are held again, and the gates over it are closed until they are
+/// evaluated anew.
+fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
+    let plan = state.plan.clone();
+    for dependent in plan.dependents.of(id.index()) {
+        if from == Status::Done {
+            block(state, *dependent);
+        } else {
+            state.cascades_due.remove(&(*dependent, id));
+        }
+    }
+    for gate in plan.gates_after.of(id.index()) {
+        let gate_state = &mut state.gates[gate.index()];
+        let was_open = gate_state.is_open();
+        gate_state.open += 1;
+        gate_state.result = None;
+        gate_state.overridden = false;
+        state.gates_due.remove(gate);
+        if was_open {
+            for blocked in &plan.gate(*gate).blocks {
+                block(state, *blocked);
+            }
+        }
+    }
+    state.halted = is_halted(state);
+    // A dependency that stays failed holds it as it held it before.
+    for dependency in plan.dependencies.of(id.index()) {
+        if state.task(*dependency).status == Status::Failed {
+            state.cascades_due.insert((id, *dependency));
+        }
+    }
+}
+
+fn is_halted(state: &State) -> bool {
+    let mut gates = state.gates.iter().zip(&state.plan.gates);
+    gates.any(|(gate_state, gate)| gate_state.has_failed() && gate.halt_on_fail)
+}
+
 fn open_gate(state: &mut State, gate: crate::domain::GateId) {
     let plan = state.plan.clone();
     for blocked in &plan.gate(gate).blocks {
         unblock(state, *blocked);
+    }
+}
+
+fn block(state: &mut State, id: TaskId) {
+    let task = &mut state.tasks[id.index()];
+    task.blockers += 1;
+    if task.status == Status::Pending {
+        let plan = state.plan.task(id);
+        state.ready.remove(id, plan.agent, plan.priority);
     }
 }
 
@@ -259,11 +311,16 @@ impl TaskState {
                     number: *number,
                 });
             }
+            Event::ApprovalResolved {
+                number, resolution, ..
+            } => self.answers.push(Answer {
+                number: *number,
+                approved: resolution == APPROVED,
+            }),
             // What these say is in the transition beside them, or matters to readers only.
             Event::AgentSpawned { .. }
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
-            | Event::ApprovalResolved { .. }
             | Event::DependencyFailed { .. } => {}
             Event::RunStarted(_)
             | Event::RunResumed { .. }
@@ -272,6 +329,8 @@ impl TaskState {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::ThresholdFailed { .. }
+            | Event::Paused { .. }
+            | Event::CommandTaken { .. }
             | Event::Warning { .. } => {}
         }
     }
@@ -302,11 +361,11 @@ impl TaskState {
         }
         if to.is_terminal() {
             self.running = None;
-            self.feedback = Vec::new();
         }
     }
 
-    fn plan_attempt(&mut self, attempt: u32, kind: AttemptKind) {
+    /// Begins an attempt and counts it against the allowances (section 4).
+    pub(super) fn plan_attempt(&mut self, attempt: u32, kind: AttemptKind) {
         self.attempt = attempt;
         self.kind = kind;
         self.turn = 0;
@@ -314,7 +373,14 @@ impl TaskState {
         self.tries += 1;
         self.indeterminate = false;
         match kind {
-            AttemptKind::Execute => {}
+            // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
+            AttemptKind::Execute => {
+                self.tries = 1;
+                self.fixes = 0;
+                self.retries = 0;
+                self.points = None;
+                self.signature = None;
+            }
             AttemptKind::Fix => self.fixes += 1,
             AttemptKind::Retry => {
                 self.retries += 1;

@@ -2,7 +2,7 @@
 //!
 //! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
 
-use crate::domain::{AgentId, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, FailureMode, Status, TaskId, Timestamp, TurnId};
 
 use super::decide::needs_prompt;
 use super::event::{Event, SeatId};
@@ -49,6 +49,8 @@ pub enum Effect {
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
+    /// End what runs for a task that was called off.
+    StopTask(TaskId),
     /// End everything that runs.
     StopAll,
 }
@@ -62,6 +64,13 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             to: Status::Assigned | Status::InProgress,
             ..
         } => prepare_prompt(state, *task).into_iter().collect(),
+        Event::Transition {
+            task,
+            from: Status::InProgress | Status::Review,
+            to: Status::Failed,
+            mode: Some(FailureMode::Cancelled),
+            ..
+        } => vec![Effect::StopTask(*task)],
         Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
         Event::TurnStarted { turn, .. } => vec![Effect::RunTurn {
             turn: *turn,

@@ -12,6 +12,8 @@ use crate::domain::{
 };
 use crate::mission::RunOptions;
 
+use super::command::CommandResult;
+
 /// One thing that happened. State changes only by [`super::apply`]ing these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
@@ -339,6 +341,26 @@ pub enum Event {
         #[serde(rename = "b")]
         by: String,
     },
+    /// `run:paused`: nothing more is started in this session.
+    #[serde(rename = "pa")]
+    Paused {
+        /// By whom, as recorded.
+        #[serde(rename = "b")]
+        by: String,
+    },
+    /// `operator:command`: a queued command was taken, with its result.
+    #[serde(rename = "oc")]
+    CommandTaken {
+        /// Its id.
+        #[serde(rename = "i")]
+        id: String,
+        /// What it met.
+        #[serde(rename = "r")]
+        result: CommandResult,
+        /// By whom, as recorded.
+        #[serde(rename = "b")]
+        by: String,
+    },
     /// `quality:threshold:failed`
     #[serde(rename = "qf")]
     ThresholdFailed {
@@ -598,6 +620,9 @@ pub struct StageReport {
     /// For the outcome stage: what the agent failed with.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureClass>,
+    /// Who said so, where it was a person.
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// What came out of a gate.

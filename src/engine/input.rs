@@ -3,6 +3,7 @@
 use crate::domain::{Digest, FailureClass, GateId, Millis, TaskId, TurnId};
 use crate::mission::RunOptions;
 
+use super::command::Command;
 use super::event::{
     CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
     StopCause, Usage,
@@ -97,6 +98,12 @@ pub enum Input {
         /// By whom, as recorded.
         by: String,
     },
+    /// An operator says something from outside.
+    Operator(Box<OperatorInput>),
+    /// Failed tasks are to be tried again.
+    RetryFailed,
+    /// A done task is to be done again, with everything that was built on it.
+    Redo(TaskId),
     /// The run is called off; what is not terminal fails, mode cancelled.
     Cancel {
         /// Why.
@@ -126,10 +133,24 @@ impl Input {
             Self::SeatFailed(_) => "seat-failed",
             Self::Stop(_) => "stop",
             Self::OverrideGate { .. } => "override",
+            Self::Operator(_) => "operator",
+            Self::RetryFailed => "retry-failed",
+            Self::Redo(_) => "redo",
             Self::Cancel { .. } => "cancel",
             Self::Warn(_) => "warn",
         }
     }
+}
+
+/// A command from outside.
+#[derive(Debug, Clone)]
+pub struct OperatorInput {
+    /// The id of a queued one: it is taken once.
+    pub id: Option<String>,
+    /// What is asked for.
+    pub command: Command,
+    /// By whom, as recorded.
+    pub by: String,
 }
 
 /// How a turn ended, and with what.

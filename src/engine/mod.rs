@@ -12,6 +12,7 @@
 //! Rules about *how good* work is live in `judging`; this room knows only *when* something happens.
 
 mod apply;
+mod command;
 mod decide;
 mod effect;
 mod event;
@@ -25,17 +26,18 @@ mod tests;
 pub(crate) use tests::simulation;
 
 pub use apply::apply;
-pub use decide::decide;
+pub use command::{Command, CommandResult, meets};
+pub use decide::{JudgedBy, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::{
     CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
     SeatId, SeatResult, StageReport, StopCause, Usage,
 };
-pub use input::{Input, SeatFailure, TurnEnd};
+pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
 pub use outcome::{Outcome, conditions, outcome};
 pub use state::{
-    Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
-    Waiting,
+    Answer, Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
+    Turn, Waiting,
 };
 
 /// What a gate would say of the state as it is (section 14).
@@ -48,6 +50,18 @@ pub fn evaluate_gate(state: &State, gate: crate::domain::GateId) -> GateResult {
 #[must_use]
 pub fn bar(state: &State, task: crate::domain::TaskId) -> Option<crate::domain::Bar> {
     decide::bar(state, task)
+}
+
+/// Who judges a task, once its deterministic stages have passed. Depends on the plan alone (section 3).
+#[must_use]
+pub fn judged_by(state: &State, task: crate::domain::TaskId) -> JudgedBy {
+    decide::judged_by(state, task)
+}
+
+/// The most that a task may take in a run without a person's help (sections 4 and 7).
+#[must_use]
+pub fn worst_case(state: &State, task: crate::domain::TaskId) -> WorstCase {
+    decide::worst_case(state, task)
 }
 
 /// The agents that a run would need: who works, and who would be asked to judge.

@@ -52,7 +52,9 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
             counts.below_threshold + counts.degraded + counts.unverified > 0
                 || state.threshold_failed.is_some()
         }
-        OutcomeClass::Awaiting => counts.awaiting > for_judges,
+        OutcomeClass::Awaiting => {
+            counts.awaiting > for_judges || (state.paused && accounted as usize != state.tasks.len())
+        }
         OutcomeClass::Ok | OutcomeClass::Internal | OutcomeClass::Usage | OutcomeClass::Environment => false,
     };
     let mut conditions: Vec<_> = OutcomeClass::BY_PRECEDENCE

@@ -31,10 +31,15 @@ pub struct State {
     pub counts: Counts,
     /// Whether the mission threshold was missed: its score.
     pub threshold_failed: Option<Points>,
+    /// Whether a person asked that nothing more be started in this session.
+    pub paused: bool,
+    /// Ids of queued commands that were taken.
+    pub(super) commands: BTreeSet<String>,
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
-    pub(super) exclusive: bool,
+    /// Exclusive tasks that hold a slot. Two at most for the length of one decision, when a parked one is answered.
+    pub(super) exclusive: u32,
     pub(super) gates_due: BTreeSet<GateId>,
     pub(super) cascades_due: BTreeSet<(TaskId, TaskId)>,
     pub(super) halted: bool,
@@ -165,6 +170,8 @@ pub struct TaskState {
     pub waiting: Option<Waiting>,
     /// How often a person was asked about it; makes the ids of approvals.
     pub asked: u32,
+    /// What persons answered, the oldest first.
+    pub answers: Vec<Answer>,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
 }
@@ -196,6 +203,20 @@ pub struct Waiting {
     pub cause: Option<Cause>,
     /// The approval's number within the task.
     pub number: u32,
+}
+
+/// How an approval is resolved, as the journal says it: the person says yes.
+pub(super) const APPROVED: &str = "approved";
+/// The person says no.
+pub(super) const REJECTED: &str = "rejected";
+
+/// What a person answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// The approval's number within the task.
+    pub number: u32,
+    /// Whether the answer was yes.
+    pub approved: bool,
 }
 
 impl Waiting {
@@ -316,7 +337,9 @@ impl State {
             ready,
             slots: 0,
             turns_running: 0,
-            exclusive: false,
+            exclusive: 0,
+            commands: BTreeSet::new(),
+            paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),
             halted: false,
@@ -366,7 +389,7 @@ impl State {
     /// Whether work may still be started.
     #[must_use]
     pub fn may_start_work(&self) -> bool {
-        self.phase == RunPhase::Running && !self.halted
+        self.phase == RunPhase::Running && !self.halted && !self.paused
     }
 }
 

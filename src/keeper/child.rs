@@ -3,19 +3,19 @@
 //! Children are started by the standard library without a hook between fork and exec and by absolute path, because
 //! only then does it use `posix_spawn`, whose cost does not grow with the process that calls it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::identity::number;
 use super::orphans::TURN_KEY_VARIABLE;
+use super::outputs::{Output, Outputs, open_regular};
 use super::platform;
 use super::posix::Usage;
 use super::protocol::{Event, Exit, Spawn};
@@ -28,8 +28,7 @@ pub(super) struct Child {
     pub(super) start_time: u64,
     started: Instant,
     started_ms: u64,
-    stdout: Option<PathBuf>,
-    stderr: Option<PathBuf>,
+    streams: Streams,
     grace: Duration,
     /// When to send SIGTERM, if there is a time-out and it has not fired.
     time_out: Option<Instant>,
@@ -48,8 +47,16 @@ pub(super) struct Ended {
     /// Report it at this time even if its processes have not died.
     pub(super) give_up: Instant,
     exit: Exit,
-    stdout: Option<PathBuf>,
-    stderr: Option<PathBuf>,
+    streams: Streams,
+}
+
+/// Where a child's two outputs go.
+#[derive(Debug, Default)]
+struct Streams {
+    stdout: Option<Output>,
+    stderr: Option<Output>,
+    /// Standard error goes to the file of `stdout`.
+    shared: bool,
 }
 
 /// Why there never was a process.
@@ -85,13 +92,16 @@ impl SpawnError {
 
 impl Child {
     /// Starts a child; `marker` is the value of [`TURN_KEY_VARIABLE`] for it. On error nothing is left behind.
-    pub(super) fn spawn(spawn: Spawn, marker: &str) -> Result<Child, SpawnError> {
+    pub(super) fn spawn(spawn: Spawn, marker: &str, outputs: &mut Outputs) -> Result<Child, SpawnError> {
         let (started_ms, started) = (wall_clock_ms(), Instant::now());
-        let pid = start(&spawn, marker).inspect_err(|_| {
-            for output in [&spawn.stdout, &spawn.stderr] {
-                settle(output.as_deref());
+        let mut streams = Streams::default();
+        let pid = match start(&spawn, marker, &mut streams, outputs) {
+            Ok(pid) => pid,
+            Err(error) => {
+                streams.settle(outputs);
+                return Err(error);
             }
-        })?;
+        };
         Ok(Child {
             key: spawn.key,
             label: spawn.label,
@@ -100,8 +110,7 @@ impl Child {
             start_time: platform::start_time(pid).unwrap_or(0),
             started,
             started_ms,
-            stdout: spawn.stdout,
-            stderr: spawn.stderr,
+            streams,
             grace: Duration::from_millis(spawn.grace_ms),
             time_out: spawn
                 .timeout_ms
@@ -137,7 +146,7 @@ impl Child {
         }
         if self.kill.is_some_and(|due| due <= now) {
             self.kill = None;
-            self.kill_tree();
+            self.signal(Signal::KILL);
         }
     }
 
@@ -150,7 +159,7 @@ impl Child {
     /// SIGKILL now, because the runner wants it or is gone.
     pub(super) fn kill(&mut self) {
         self.terminated = true;
-        self.kill_tree();
+        self.signal(Signal::KILL);
     }
 
     fn ask_to_end(&mut self, now: Instant, grace: Duration) {
@@ -160,9 +169,9 @@ impl Child {
         self.signal(Signal::TERM);
     }
 
-    /// SIGKILL to all that is still in the child's process group, the child itself included.
-    pub(super) fn kill_tree(&self) {
-        self.signal(Signal::KILL);
+    /// SIGKILL to all that is still in the process group of a child that has exited and is not reaped.
+    pub(super) fn kill_rest(&self) {
+        let _ = kill_process_group(self.pid, Signal::KILL);
     }
 
     /// Reaches the child's process group, and the child itself if it moved to another one. A refusal means that there
@@ -182,8 +191,7 @@ impl Child {
             pid: self.pid,
             start_time: self.start_time,
             give_up: now + patience,
-            stdout: self.stdout,
-            stderr: self.stderr,
+            streams: self.streams,
             exit: Exit {
                 key: self.key,
                 code: status.code(),
@@ -192,6 +200,7 @@ impl Child {
                 terminated: self.terminated,
                 stdout_len: 0,
                 stderr_len: 0,
+                output_lost: None,
                 started_ms: self.started_ms,
                 duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
                 user_us: usage.user_us,
@@ -207,11 +216,59 @@ impl Ended {
         self.exit.key
     }
 
-    /// Measures the outputs, removes the empty ones and completes the report. To be called when nobody writes any more.
-    pub(super) fn report(&mut self) -> &Exit {
-        self.exit.stdout_len = settle(self.stdout.as_deref());
-        self.exit.stderr_len = settle(self.stderr.as_deref());
+    /// Gives the outputs their names and completes the report. To be called once, when nobody writes any more.
+    pub(super) fn report(&mut self, outputs: &mut Outputs) -> &Exit {
+        let (lengths, lost) = std::mem::take(&mut self.streams).settle(outputs);
+        [self.exit.stdout_len, self.exit.stderr_len] = lengths;
+        self.exit.output_lost = lost;
         &self.exit
+    }
+}
+
+impl Streams {
+    /// Opens the files that `spawn` asks for. What was opened before an error is in `self` all the same.
+    fn open(&mut self, spawn: &Spawn, outputs: &mut Outputs) -> Result<[Stdio; 2], SpawnError> {
+        let mut open = |path: &Path| {
+            let opened = outputs.open(path);
+            opened.map_err(|error| SpawnError::system("cannot write the output", path, &error))
+        };
+        let mut stdio = [nowhere(), nowhere()];
+        let [stdout, stderr] = &mut stdio;
+        if let Some(path) = &spawn.stdout {
+            let (output, file) = open(path)?;
+            self.stdout = Some(output);
+            if spawn.stderr.as_ref() == Some(path) {
+                let same = file.try_clone();
+                *stderr = same
+                    .map_err(|error| SpawnError::system("cannot share the output", path, &error))?
+                    .into();
+                self.shared = true;
+            }
+            *stdout = file.into();
+        }
+        if let Some(path) = spawn.stderr.as_ref().filter(|_| !self.shared) {
+            let (output, file) = open(path)?;
+            self.stderr = Some(output);
+            *stderr = file.into();
+        }
+        Ok(stdio)
+    }
+
+    /// The two lengths, and what was lost, if something was.
+    fn settle(self, outputs: &mut Outputs) -> ([u64; 2], Option<String>) {
+        let mut lost = Vec::new();
+        let mut length = |output: Option<Output>| match output.map(|output| outputs.settle(output)) {
+            None => 0,
+            Some(Ok(length)) => length,
+            Some(Err(why)) => {
+                lost.push(why);
+                0
+            }
+        };
+        let stdout = length(self.stdout);
+        let stderr = if self.shared { stdout } else { length(self.stderr) };
+        let lost = (!lost.is_empty()).then(|| lost.join("; "));
+        ([stdout, stderr], lost)
     }
 }
 
@@ -223,7 +280,12 @@ pub(super) fn wall_clock_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn start(spawn: &Spawn, marker: &str) -> Result<Pid, SpawnError> {
+fn start(
+    spawn: &Spawn,
+    marker: &str,
+    streams: &mut Streams,
+    outputs: &mut Outputs,
+) -> Result<Pid, SpawnError> {
     let Some((program, arguments)) = spawn.argv.split_first() else {
         return Err(SpawnError::refused("no program is given"));
     };
@@ -232,7 +294,7 @@ fn start(spawn: &Spawn, marker: &str) -> Result<Pid, SpawnError> {
             "`{program}` is not an absolute path"
         )));
     }
-    let (stdout, stderr) = open_outputs(spawn)?;
+    let [stdout, stderr] = streams.open(spawn, outputs)?;
     let child = Command::new(program)
         .args(arguments)
         .env_clear()
@@ -259,58 +321,16 @@ fn refusal(program: &str, cwd: &Path, error: &io::Error) -> SpawnError {
     }
 }
 
+/// The keeper's own standard streams all lead to `/dev/null`, so a child that inherits them needs none opened.
+fn nowhere() -> Stdio {
+    Stdio::inherit()
+}
+
 fn open_input(path: Option<&Path>) -> Result<Stdio, SpawnError> {
     match path {
-        None => Ok(Stdio::null()),
-        Some(path) => open_regular(OpenOptions::new().read(true), path)
+        None => Ok(nowhere()),
+        Some(path) => open_regular(OpenOptions::new().read(true), path, OFlags::empty())
             .map(Stdio::from)
             .map_err(|error| SpawnError::system("cannot read the input", path, &error)),
     }
-}
-
-fn open_outputs(spawn: &Spawn) -> Result<(Stdio, Stdio), SpawnError> {
-    let open = |path: &Path| {
-        open_regular(OpenOptions::new().write(true).create(true).truncate(true), path)
-            .map_err(|error| SpawnError::system("cannot write the output", path, &error))
-    };
-    match (&spawn.stdout, &spawn.stderr) {
-        (Some(stdout), Some(stderr)) if stdout == stderr => {
-            let file = open(stdout)?;
-            let same = file.try_clone();
-            let same = same.map_err(|error| SpawnError::system("cannot share the output", stdout, &error))?;
-            Ok((file.into(), same.into()))
-        }
-        (stdout, stderr) => {
-            let stdio = |path: &Option<PathBuf>| match path {
-                None => Ok(Stdio::null()),
-                Some(path) => open(path).map(Stdio::from),
-            };
-            Ok((stdio(stdout)?, stdio(stderr)?))
-        }
-    }
-}
-
-/// Opens a regular file and nothing else: a link could lead anywhere, and opening a FIFO would wait for its other end.
-fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    // Not blocking was for the opening only, the child shall not inherit it.
-    fcntl_setfl(&file, OFlags::empty())?;
-    Ok(file)
-}
-
-/// The length of an output; an empty one is removed. What is not a regular file any more counts as none.
-fn settle(output: Option<&Path>) -> u64 {
-    let Some((path, metadata)) = output.and_then(|path| Some((path, fs::symlink_metadata(path).ok()?)))
-    else {
-        return 0;
-    };
-    if metadata.is_file() && metadata.len() == 0 {
-        // It only stays as an empty file then.
-        let _ = fs::remove_file(path);
-    }
-    if metadata.is_file() { metadata.len() } else { 0 }
 }

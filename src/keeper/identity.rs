@@ -6,7 +6,11 @@ use std::time::Duration;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
+use super::orphans::TURN_KEY_VARIABLE;
 use super::platform;
+
+/// How keepers are called in `/proc`.
+pub(super) const KEEPER_NAME: &str = "quorum-keeper";
 
 /// A process, told apart from every other one that had or will have its number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +44,21 @@ pub(super) fn number(pid: Pid) -> u32 {
 /// False where the system cannot tell (all but Linux).
 pub fn alive(identity: &ProcessIdentity) -> bool {
     platform::alive(identity)
+}
+
+/// Whether this process was started by an agent, a check or a judge of some run, however far down its tree: such a one
+/// must not speak for a person.
+#[must_use]
+pub fn is_of_an_agent() -> bool {
+    platform::below_a_keeper(KEEPER_NAME, &[TURN_KEY_VARIABLE, "QUORUM_RUN_ID"])
+}
+
+/// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it
+/// may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell (all but
+/// Linux).
+#[must_use]
+pub fn open_output(identity: &ProcessIdentity, descriptor: std::os::fd::RawFd) -> Option<std::fs::File> {
+    platform::open_output(identity, descriptor)
 }
 
 /// Makes sure that the keeper of a crashed run and everything below it are gone. Blocks.

@@ -2,16 +2,20 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::RawFd;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::identity::ProcessIdentity;
 use super::orphans::{Marker, TURN_KEY_VARIABLE};
+use super::posix;
 
 /// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.
 const KILL_WAIT: Duration = Duration::from_secs(2);
@@ -171,6 +175,29 @@ pub(super) fn marker_of(pid: Pid) -> Marked {
     }
 }
 
+/// Whether this process or one it descends from is an agent's: it carries the marker, or a keeper is above it, which
+/// adopts whatever tries to leave its tree.
+pub(super) fn below_a_keeper(keeper_name: &str, variables: &[&str]) -> bool {
+    let mut next = Some(rustix::process::getpid());
+    while let Some(pid) = next {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let marked = environment.split(|&byte| byte == 0).any(|variable| {
+            let mut names = variables.iter();
+            names.any(|name| {
+                variable
+                    .strip_prefix(name.as_bytes())
+                    .is_some_and(|rest| rest.starts_with(b"="))
+            })
+        });
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if marked || name.trim_end() == keeper_name {
+            return true;
+        }
+        next = Stat::of(pid).ok().and_then(|stat| Pid::from_raw(stat.parent));
+    }
+    false
+}
+
 fn pid_of(identity: &ProcessIdentity) -> Option<Pid> {
     i32::try_from(identity.pid).ok().and_then(Pid::from_raw)
 }
@@ -183,6 +210,25 @@ pub(super) fn alive(identity: &ProcessIdentity) -> bool {
     };
     pid_of(identity).is_some_and(|pid| same(pid).unwrap_or(false))
         && boot_id().is_ok_and(|boot_id| boot_id == identity.boot_id)
+}
+
+/// What a running process writes its output to, from the beginning; `None` if that is not a file or it is gone.
+pub(super) fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let pid = pid_of(identity).filter(|_| alive(identity))?;
+    let path = format!("/proc/{}/fd/{descriptor}", pid.as_raw_nonzero());
+    // Never through a pipe or terminal: that would take away what somebody else shall read.
+    if !fs::metadata(&path).ok()?.is_file() {
+        return None;
+    }
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .ok()?;
+    // Its number may have been given to another process in the meantime.
+    (file.metadata().ok()?.is_file() && alive(identity)).then_some(file)
 }
 
 /// Ends the keeper of `identity` and everything that carries its marker; see [`end`](super::end).
@@ -242,7 +288,7 @@ impl Held {
 
     fn signal(&self, signal: Signal) -> io::Result<()> {
         match pidfd_send_signal(&self.0, signal) {
-            Err(rustix::io::Errno::SRCH) | Ok(()) => Ok(()),
+            Err(Errno::SRCH) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -254,12 +300,95 @@ impl Held {
             let left = deadline.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
             match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&timeout)) {
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
                 Ok(ready) => return Ok(ready > 0),
             }
         }
     }
+}
+
+/// A file that has no name, only this descriptor. Nobody writes through it; children get [`writer`](Self::writer)s.
+#[derive(Debug)]
+pub(super) struct Unnamed {
+    file: File,
+    new: Condition,
+}
+
+/// What a child can change about a file: length, blocks, mode and owners.
+type Condition = (u64, u64, u32, u32, u32);
+
+impl Unnamed {
+    /// Makes one that can be given a name in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if the file system never can, and what the system refuses.
+    pub(super) fn create(folder: &Path) -> io::Result<Unnamed> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
+            Ok(descriptor) => File::from(descriptor),
+            // Kernels that do not know the flag take it for an attempt to write to a folder.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let new = condition(&file)?;
+        Ok(Unnamed { file, new })
+    }
+
+    /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
+    /// flags, and [`is_as_new`](Self::is_as_new) could not tell them from the keeper.
+    pub(super) fn writer(&self) -> io::Result<File> {
+        File::options().append(true).open(self.path())
+    }
+
+    pub(super) fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    /// Whether the file is just as it was made and nobody can change that any more.
+    pub(super) fn is_as_new(&self) -> bool {
+        posix::sole_owner(&self.file) && condition(&self.file).is_ok_and(|now| now == self.new)
+    }
+
+    /// Makes it the file at `path`. Whatever else came to be there is replaced; a link is not followed.
+    pub(super) fn give_name(&self, path: &Path) -> io::Result<()> {
+        let link = |to: &Path| linkat(CWD, self.path(), CWD, to, AtFlags::SYMLINK_FOLLOW);
+        match link(path) {
+            Err(Errno::EXIST) => {}
+            done => return done.map_err(io::Error::from),
+        }
+        // Only renaming replaces.
+        let mut beside = path.to_owned();
+        beside.as_mut_os_string().push(".new");
+        if let Err(error) = fs::remove_file(&beside)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        link(&beside)?;
+        fs::rename(&beside, path).inspect_err(|_| {
+            // The error is what matters.
+            let _ = fs::remove_file(&beside);
+        })
+    }
+
+    fn path(&self) -> String {
+        format!("/proc/self/fd/{}", self.file.as_raw_fd())
+    }
+}
+
+fn condition(file: &File) -> io::Result<Condition> {
+    let metadata = file.metadata()?;
+    Ok((
+        metadata.len(),
+        metadata.blocks(),
+        metadata.mode(),
+        metadata.uid(),
+        metadata.gid(),
+    ))
 }
 
 #[cfg(test)]

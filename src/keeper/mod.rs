@@ -13,8 +13,8 @@
 //! * kills everything when the runner is gone.
 //!
 //! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the keeper's
-//! loop, `child` one child's life, `orphans` the hunt for processes that left their group, `exits` the record,
-//! `identity` how a process is recognised again after a crash, `resolve` the search for programs. `posix` holds the few
+//! loop, `child` one child's life, `outputs` the files its output goes to, `orphans` the
+//! hunt for processes that left their group, `exits` the record, `identity` how a process is recognised again after a crash, `resolve` the search for programs. `posix` holds the few
 //! raw system calls; everything that only Linux has is in `linux`, with a plain process-group fallback in `other`.
 //!
 //! What a child costs beyond the bare spawn is measured by `cargo test --release --test keeper -- --ignored`.
@@ -24,6 +24,7 @@ mod client;
 mod exits;
 mod identity;
 mod orphans;
+mod outputs;
 mod posix;
 mod process;
 mod protocol;
@@ -38,7 +39,7 @@ mod platform;
 
 pub use client::{Client, Handle, fork};
 pub use exits::{ExitRecord, ExitsLog, read as read_exits};
-pub use identity::{ProcessIdentity, alive, end};
+pub use identity::{ProcessIdentity, alive, end, is_of_an_agent, open_output};
 pub use orphans::TURN_KEY_VARIABLE;
 pub use protocol::{Command, Event, Exit, Spawn};
 pub use resolve::resolve;

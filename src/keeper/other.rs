@@ -1,9 +1,11 @@
 //! The fallback for Unixes other than Linux: process groups only. A descendant that leaves its group is not found, and
 //! no process is recognised again after a crash.
 
-use std::fs;
+use std::convert::Infallible;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::RawFd;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -71,8 +73,43 @@ pub(super) fn marker_of(_pid: Pid) -> Marked {
     Marked::Without
 }
 
+/// A file without a name. There are none.
+#[derive(Debug)]
+pub(super) struct Unnamed(Infallible);
+
+impl Unnamed {
+    pub(super) fn create(_folder: &Path) -> io::Result<Unnamed> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn writer(&self) -> io::Result<File> {
+        match self.0 {}
+    }
+
+    pub(super) fn length(&self) -> io::Result<u64> {
+        match self.0 {}
+    }
+
+    pub(super) fn is_as_new(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(super) fn give_name(&self, _path: &Path) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
+/// Only what this process itself was given can be told.
+pub(super) fn below_a_keeper(_keeper_name: &str, variables: &[&str]) -> bool {
+    variables.iter().any(|name| std::env::var_os(name).is_some())
+}
+
 pub(super) fn alive(_identity: &ProcessIdentity) -> bool {
     false
+}
+
+pub(super) fn open_output(_identity: &ProcessIdentity, _descriptor: RawFd) -> Option<fs::File> {
+    None
 }
 
 pub(super) fn end(_identity: &ProcessIdentity, _wait: Duration) -> io::Result<()> {

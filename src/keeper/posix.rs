@@ -105,7 +105,8 @@ impl Signals {
             // SIGKILL, SIGSTOP and numbers that do not exist are refused, rightly.
             let _ = handle(signal, libc::SIG_DFL);
         }
-        for signal in [libc::SIGINT, libc::SIGHUP, libc::SIGPIPE] {
+        // SIGIO comes when somebody opens a file in the moment in which `sole_owner` asks for it.
+        for signal in [libc::SIGINT, libc::SIGHUP, libc::SIGPIPE, libc::SIGIO] {
             handle(
                 signal,
                 do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,
@@ -174,6 +175,18 @@ fn checked(result: libc::c_int) -> io::Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// Whether nobody has `file` open but through this very descriptor: no other process, and not this one once more.
+///
+/// The system grants a write lease exactly then. It is given back at once; where there are no leases, nobody is sure.
+#[cfg(target_os = "linux")]
+pub(super) fn sole_owner(file: &File) -> bool {
+    let lease = |kind: libc::c_int| {
+        // SAFETY: the descriptor is open, and the call takes no pointer.
+        checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) })
+    };
+    lease(libc::F_WRLCK).is_ok() && lease(libc::F_UNLCK).is_ok()
 }
 
 /// What waiting without blocking found.

@@ -13,8 +13,9 @@ use rustix::process::Pid;
 
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::exits::{ExitRecord, Writer};
-use super::identity::{ProcessIdentity, number};
+use super::identity::{KEEPER_NAME, ProcessIdentity, number};
 use super::orphans::{Found, Marker, Orphans, TURN_KEY_VARIABLE, Turns};
+use super::outputs::Outputs;
 use super::platform;
 use super::posix::{self, Signals, Waited};
 use super::protocol::{Command, Event, Frames, Outgoing, Spawn, encode};
@@ -58,7 +59,7 @@ fn become_keeper(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentity)> 
     posix::close_inherited(socket.as_raw_fd(), platform::open_descriptors()?)?;
     let signals = Signals::install()?;
     platform::adopt_orphans()?;
-    platform::name_process("quorum-keeper");
+    platform::name_process(KEEPER_NAME);
     Ok((signals, ProcessIdentity::own()?))
 }
 
@@ -78,6 +79,7 @@ struct Keeper {
     /// Reaped but not reported.
     ended: Vec<Ended>,
     orphans: Orphans,
+    outputs: Outputs,
     /// There are no processes below the keeper at all.
     alone: bool,
     /// When to look for orphans.
@@ -118,6 +120,7 @@ impl Keeper {
             by_pid: HashMap::new(),
             ended: Vec::new(),
             orphans: Orphans::new(marker),
+            outputs: Outputs::new(),
             alone: true,
             hunt: None,
             stop: None,
@@ -280,7 +283,7 @@ impl Keeper {
                 "the keeper was not told where to record exits",
             ))
         } else {
-            Child::spawn(spawn, &self.orphans.marker_for(key))
+            Child::spawn(spawn, &self.orphans.marker_for(key), &mut self.outputs)
         };
         match spawned {
             Ok(child) => {
@@ -309,7 +312,7 @@ impl Keeper {
                 .remove(&pid)
                 .and_then(|key| self.children.remove(&key));
             if let Some(child) = &child {
-                child.kill_tree();
+                child.kill_rest();
             }
             let Ok((status, usage)) = posix::reap(pid) else {
                 return;
@@ -363,7 +366,10 @@ impl Keeper {
     }
 
     fn report(&mut self, mut ended: Ended) {
-        let exit = ended.report().clone();
+        let exit = ended.report(&mut self.outputs).clone();
+        if let Some(lost) = &exit.output_lost {
+            self.warn(format!("output of {}: {lost}", ended.label));
+        }
         let record = ExitRecord {
             pid: number(ended.pid),
             start_time: ended.start_time,

@@ -52,7 +52,12 @@ pub struct Spawn {
     pub cwd: PathBuf,
     /// A regular file to read as standard input; without one `/dev/null`.
     pub stdin: Option<PathBuf>,
-    /// File for standard output, created or emptied; without one `/dev/null`. Removed at the end if it is empty.
+    /// File for standard output; without one `/dev/null`. What was there before is gone, and at the end there is a file
+    /// only if something was written to it.
+    ///
+    /// On Linux the file often has no name before the child's end. What the child has written so far is found through
+    /// the child itself: `/proc/PID/fd/1` (and `2`) can be opened like any file, and a reader that holds it open keeps it
+    /// from being given to another child. It must be opened anew after the child's end, under this path.
     pub stdout: Option<PathBuf>,
     /// The same for standard error. May be the same path as `stdout`, then both share one position in it.
     pub stderr: Option<PathBuf>,
@@ -105,10 +110,14 @@ pub struct Exit {
     pub timed_out: bool,
     /// It was still running when [`Command::Terminate`], [`Command::KillAll`] or the keeper's own end asked it to stop.
     pub terminated: bool,
-    /// Length of the standard output's file in bytes; 0 means that there is no file.
+    /// Length of the standard output's file in bytes; 0 means that there is no file: nothing was written, unless
+    /// [`output_lost`](Self::output_lost) says otherwise.
     pub stdout_len: u64,
-    /// Length of the standard error's file in bytes; 0 means that there is no file.
+    /// The same for standard error.
     pub stderr_len: u64,
+    /// Why an output is not where it should be. Nobody knows what was in it, so it must not count as empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_lost: Option<String>,
     /// Wall clock at the start, milliseconds since 1970.
     pub started_ms: u64,
     /// From the start to the exit of the child itself, in milliseconds, by a clock that is never set.

@@ -135,11 +135,12 @@ struct RunDocument<'a> {
     warnings: &'a [String],
 }
 
-#[derive(Serialize)]
+/// How many tasks are what.
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Counts {
-    total: usize,
-    done: u32,
+pub struct Counts {
+    pub(super) total: usize,
+    pub(super) done: u32,
     failed: u32,
     pending: usize,
     awaiting: u32,
@@ -156,7 +157,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(state: &State) -> Self {
+    pub(super) fn of(state: &State) -> Self {
         let counts = &state.counts;
         let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
         Self {
@@ -215,25 +216,31 @@ impl Serialize for Tasks<'_> {
     }
 }
 
+/// The row of one task, as in the run's document.
+pub(super) fn task_row<'a>(state: &'a State, view: &'a RunView, id: TaskId) -> TaskRow<'a> {
+    TaskRow::of(Source { state, view }, id)
+}
+
+/// One task.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TaskRow<'a> {
-    title: &'a str,
-    agent: &'a str,
-    status: &'static str,
+pub(super) struct TaskRow<'a> {
+    pub title: &'a str,
+    pub agent: &'a str,
+    pub status: &'static str,
     phase: Option<&'static str>,
-    quality_flag: Option<&'static str>,
-    points: Option<f64>,
+    pub quality_flag: Option<&'static str>,
+    pub points: Option<f64>,
     score: Option<f64>,
-    bar: Option<f64>,
+    pub bar: Option<f64>,
     bar_origin: Option<BarOrigin>,
     attempts: Vec<AttemptRow>,
     dimensions: Vec<DimensionRow<'a>>,
     reviews: Vec<ReviewRow<'a>>,
-    failure: Option<FailureRow<'a>>,
-    waiting: Option<WaitingRow<'a>>,
-    depends_on: Vec<&'a str>,
-    blocked_by: Vec<&'a str>,
+    pub failure: Option<FailureRow<'a>>,
+    pub waiting: Option<WaitingRow<'a>>,
+    pub depends_on: Vec<&'a str>,
+    pub blocked_by: Vec<&'a str>,
     started_at: Option<String>,
     finished_at: Option<String>,
     usage: Usage,
@@ -263,7 +270,11 @@ impl<'a> TaskRow<'a> {
                 .iter()
                 .map(|score| DimensionRow::of(source, id, score))
                 .collect(),
-            reviews: seats.iter().map(|seat| ReviewRow::of(source, seat)).collect(),
+            reviews: seats
+                .iter()
+                .map(|seat| ReviewRow::of(source, seat))
+                .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
+                .collect(),
             failure: seen.failure.as_deref().map(FailureRow::of),
             waiting: seen
                 .waiting
@@ -370,6 +381,17 @@ impl<'a> ReviewRow<'a> {
             dimensions: seat.dimensions.iter().map(row).collect(),
         }
     }
+
+    /// A person decides without scores.
+    fn of_person(name: &'a str) -> Self {
+        Self {
+            stage: Stage::Judge.as_str(),
+            reviewer: name,
+            model: None,
+            points: None,
+            dimensions: Vec::new(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -382,11 +404,11 @@ struct SeatDimensionRow<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct FailureRow<'a> {
-    mode: &'static str,
+pub(super) struct FailureRow<'a> {
+    pub mode: &'static str,
     class: Option<&'static str>,
     error_type: Option<&'static str>,
-    message: &'a str,
+    pub message: &'a str,
 }
 
 impl<'a> FailureRow<'a> {
@@ -401,9 +423,9 @@ impl<'a> FailureRow<'a> {
 }
 
 #[derive(Serialize)]
-struct WaitingRow<'a> {
-    reason: &'static str,
-    id: String,
+pub(super) struct WaitingRow<'a> {
+    pub reason: &'static str,
+    pub id: String,
     since: String,
     #[serde(skip)]
     message: &'a str,

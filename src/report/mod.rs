@@ -10,17 +10,27 @@
 //! | [`events`] | the journal with full names, for scripts and on a terminal |
 //! | [`progress`] | a session while it runs |
 //! | [`summary`] | the block at a session's end |
+//! | [`history`], [`show`] | everything about one task |
+//! | [`runs`] | the runs of a folder |
+//! | [`metrics`] | how tasks and agents did |
+//! | [`plan`] | a mission as it would run, also as a drawing |
 //! | [`status`] | the table of a run's tasks |
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
 
 pub mod events;
+pub mod history;
 pub mod ids;
 pub mod json;
+pub mod metrics;
+pub mod plan;
 pub mod progress;
+pub mod runs;
+pub mod show;
 pub mod status;
 pub mod style;
 pub mod summary;
 mod text;
+pub use text::sanitize;
 pub mod view;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::style::Symbols;
 
 /// Text that a worker, a reviewer or a mission's author wrote, made fit for one line of a terminal: escape sequences
 /// and characters that move the cursor or turn the reading direction are gone, line ends are blanks.
-pub(super) fn sanitize(text: &str) -> Cow<'_, str> {
+pub fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }

@@ -5,6 +5,8 @@
 //! that state already has (status, flag, score, counts), so the two cannot contradict each other. A task that just
 //! works costs one small row; what is rare is boxed, because a mission may have 100,000 of them.
 
+use std::collections::BTreeMap;
+
 use crate::domain::{
     AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Points, QualityFlag, RunId,
     Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
@@ -33,6 +35,8 @@ pub struct RunView {
     pub requests: Vec<OperatorRequest>,
     /// What people should know, the oldest first.
     pub warnings: Vec<String>,
+    /// Persons who had the last word about a task's work.
+    pub persons: BTreeMap<TaskId, String>,
     tasks: Vec<TaskView>,
 }
 
@@ -208,6 +212,14 @@ impl RunView {
     /// Takes in one event, decided at `at`. Costs O(1), but for the words in it.
     pub fn apply(&mut self, plan: &Plan, seq: u64, at: Timestamp, event: &Event) {
         self.seq = Some(seq);
+        if !matches!(
+            event,
+            Event::RunFinished { .. } | Event::Warning { .. } | Event::CommandTaken { .. }
+        ) {
+            // Something moved: what the last session ended with is not what the run is now.
+            self.finished_at = None;
+            self.outcome = None;
+        }
         match event {
             Event::RunStarted(started) => {
                 self.run_id = Some(started.run_id.clone());
@@ -216,8 +228,6 @@ impl RunView {
             }
             Event::RunResumed { .. } => {
                 self.session_started_at = Some(at);
-                self.finished_at = None;
-                self.outcome = None;
             }
             Event::RunFinished {
                 outcome,
@@ -256,6 +266,8 @@ impl RunView {
             | Event::DependencyFailed { .. }
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
+            | Event::Paused { .. }
+            | Event::CommandTaken { .. }
             | Event::ThresholdFailed { .. } => {}
         }
     }
@@ -275,6 +287,11 @@ impl RunView {
                 if from.is_terminal() {
                     // Done again: what operators were told of the earlier result no longer holds.
                     self.requests.retain(|request| request.task != *task);
+                    self.tasks[task.index()].review = None;
+                }
+                if *to == Status::Pending {
+                    // What was said of an earlier attempt is in its row.
+                    self.persons.remove(task);
                 }
                 let view = &mut self.tasks[task.index()];
                 view.enter(*to, at, *flag);
@@ -283,7 +300,12 @@ impl RunView {
             Event::AttemptPlanned { task, attempt, kind } => {
                 self.tasks[task.index()].plan_attempt(*attempt, *kind);
             }
-            Event::StageVerdict(report) => self.tasks[report.task.index()].take_verdict(report),
+            Event::StageVerdict(report) => {
+                self.tasks[report.task.index()].take_verdict(report);
+                if let Some(person) = &report.by {
+                    self.persons.insert(report.task, person.clone());
+                }
+            }
             Event::ApprovalRequested {
                 task,
                 number,

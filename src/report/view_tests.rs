@@ -92,6 +92,7 @@ fn marks_of_outliers_come_from_the_verdict() {
         outliers: vec![(0, 1), (7, 7)],
         findings: Vec::new(),
         failure: None,
+        by: None,
     };
     scene.commit(vec![Event::StageVerdict(Box::new(report))]);
     let review = scene.view.task(FIRST).review.as_deref().unwrap();

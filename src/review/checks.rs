@@ -27,6 +27,8 @@ pub struct CommandOutcome {
     pub timed_out: bool,
     /// Why it never started.
     pub not_started: Option<String>,
+    /// Why its output cannot be read.
+    pub output_lost: Option<String>,
     /// The end of its output.
     pub output: String,
     /// How long it took.
@@ -53,9 +55,10 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
         }
     };
     let what = format!("{name} `{}`", first_line(command));
-    let with_output = |message: String| match outcome.output.trim() {
-        "" => message,
-        output => format!("{message}\n{output}"),
+    let with_output = |message: String| match (&outcome.output_lost, outcome.output.trim()) {
+        (Some(lost), _) => format!("{message}, but its output is lost: {lost}"),
+        (None, "") => message,
+        (None, output) => format!("{message}\n{output}"),
     };
     if let Some(why) = &outcome.not_started {
         return failed(format!("{what} could not be started: {why}"), outcome.duration);
@@ -67,6 +70,10 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
         );
     }
     match (outcome.code, outcome.signal) {
+        // What a check prints is evidence too, so one whose output is lost cannot pass.
+        (Some(0), _) if outcome.output_lost.is_some() => {
+            failed(with_output(format!("{what} exited 0")), outcome.duration)
+        }
         (Some(0), _) => match check {
             Check::Metric { min, max, .. } => metric(&what, &outcome.output, *min, *max, outcome.duration),
             _ => CheckResult {
@@ -230,6 +237,25 @@ mod tests {
             ..CommandOutcome::default()
         };
         assert!(!command_result(&test(), &missing).passed);
+    }
+
+    #[test]
+    fn a_lost_output_never_passes() {
+        let lost = |code| CommandOutcome {
+            output_lost: Some("the folder is gone".into()),
+            ..ended(code, "")
+        };
+        for check in [test(), metric(None, None)] {
+            for code in [0, 1] {
+                let result = command_result(&check, &lost(code));
+                assert!(!result.passed);
+                assert!(
+                    result.message.contains("the folder is gone"),
+                    "{}",
+                    result.message
+                );
+            }
+        }
     }
 
     #[test]

@@ -12,11 +12,44 @@ const MAX_LABEL: usize = 200;
 /// Characters between a bracket and the tag's name that are still taken for a tag.
 const MAX_GAP: usize = 16;
 
+/// A text of which the middle may be missing: what was read of a file that is too long to hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Its beginning, or all of it.
+    pub head: String,
+    /// Characters missing between beginning and end.
+    pub missing: usize,
+    /// Its end, if anything is missing.
+    pub tail: String,
+}
+
+impl Excerpt {
+    /// A text that is all there.
+    pub fn whole(text: impl Into<String>) -> Self {
+        Self {
+            head: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether there is nothing to read.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.missing == 0 && self.head.trim().is_empty()
+    }
+}
+
 /// `text` between tags, with what it is, at most `max_chars` characters of it. A cut takes out of the middle, because
 /// beginnings say what a text is and ends say how it went, and is announced inside and, where the text itself cannot
 /// forge it, outside the fence.
 #[must_use]
 pub fn fence(label: &str, text: &str, max_chars: usize) -> String {
+    fence_excerpt(label, &Excerpt::whole(text), max_chars)
+}
+
+/// The same for a text of which the middle may be missing already.
+#[must_use]
+pub fn fence_excerpt(label: &str, text: &Excerpt, max_chars: usize) -> String {
     let (text, cut) = shorten(text, max_chars);
     let mut fenced = format!("<{UNTRUSTED_TAG} label=\"{}\">\n", clean_label(label));
     fenced.push_str(&defuse(&text));
@@ -33,16 +66,26 @@ pub fn fence(label: &str, text: &str, max_chars: usize) -> String {
 }
 
 /// The text with at most `max_chars` of its characters and a note where the rest was, and how many are missing.
-fn shorten(text: &str, max_chars: usize) -> (String, usize) {
-    let total = text.chars().count();
-    if total <= max_chars {
-        return (text.to_owned(), 0);
+fn shorten(text: &Excerpt, max_chars: usize) -> (String, usize) {
+    let (head, tail) = (text.head.chars().count(), text.tail.chars().count());
+    let total = head + text.missing + tail;
+    if text.missing == 0 && total <= max_chars {
+        return (format!("{}{}", text.head, text.tail), 0);
     }
-    let cut = total - max_chars;
-    let head = max_chars - max_chars / 4;
-    let offset = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let (head, tail) = (&text[..offset(head)], &text[offset(head + cut)..]);
-    (format!("{head}\n[… {cut} characters cut here …]\n{tail}"), cut)
+    // Without a missing middle the end is the end of the beginning.
+    let (beginning, end) = if text.missing == 0 {
+        (text.head.as_str(), text.head.as_str())
+    } else {
+        (text.head.as_str(), text.tail.as_str())
+    };
+    let available = if text.missing == 0 { head } else { tail };
+    let show_end = (max_chars / 4).min(available);
+    let show_head = (max_chars - max_chars / 4).min(head);
+    let offset = |text: &str, chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let first = &beginning[..offset(beginning, show_head)];
+    let last = &end[offset(end, available - show_end)..];
+    let cut = total.saturating_sub(show_head + show_end);
+    (format!("{first}\n[… {cut} characters cut here …]\n{last}"), cut)
 }
 
 /// The text with everything defused that could pass for our tag, and with unseen characters shown.
@@ -215,5 +258,26 @@ mod tests {
             prop_assert_eq!(fenced.matches("</untrusted").count(), 1);
             prop_assert_eq!(fenced.matches("<untrusted").count(), 1);
         }
+    }
+
+    #[test]
+    fn a_middle_that_was_never_read_counts_as_cut() {
+        let excerpt = Excerpt {
+            head: "a".repeat(100),
+            missing: 1000,
+            tail: "z".repeat(100),
+        };
+        let fenced = fence_excerpt("x", &excerpt, 40);
+        assert!(
+            fenced.contains(&format!(
+                "{}\n[… 1160 characters cut here …]\n{}\n",
+                "a".repeat(30),
+                "z".repeat(10)
+            )),
+            "{fenced}"
+        );
+        assert!(fenced.contains("1160 characters of its middle are not shown"));
+        let all_that_is_there = fence_excerpt("x", &excerpt, 4000);
+        assert!(all_that_is_there.contains("[… 1000 characters cut here …]"));
     }
 }

@@ -30,19 +30,28 @@ impl Unfinished {
 /// # Errors
 /// When a run cannot be read: it might be in the way, so it must not be passed over.
 pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinished>, RecoverError> {
+    let titles = plan.tasks.iter().map(|task| task.title.as_ref()).collect();
+    unfinished_with(folder, &titles)
+}
+
+/// The same for given titles.
+///
+/// # Errors
+/// When a run cannot be read.
+pub fn unfinished_with(
+    folder: &StateFolder,
+    titles: &HashSet<&str>,
+) -> Result<Vec<Unfinished>, RecoverError> {
     let runs = folder.runs().map_err(|source| RecoverError::Mission {
         path: folder.path().to_owned(),
         source,
     })?;
-    let mut titles: Option<HashSet<&str>> = None;
     let mut found = Vec::new();
     for run in runs {
         let active = match active_titles(&run)? {
             Some(active) => active,
             None => continue,
         };
-        let titles =
-            titles.get_or_insert_with(|| plan.tasks.iter().map(|task| task.title.as_ref()).collect());
         let title = active.into_iter().find(|title| titles.contains(title.as_str()));
         found.extend(title.map(|title| Unfinished {
             run: run.clone(),

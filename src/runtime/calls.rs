@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, environment};
 use crate::agents::endpoint::Endpoint;
-use crate::agents::openai::{self, ModelError, ModelReply, ModelRequest};
+use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
@@ -14,6 +14,7 @@ use crate::judging::parser::{parse_evaluation, parse_scores};
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
 use crate::review::evidence;
+use crate::review::fence::Excerpt;
 use crate::review::prompt::{
     self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
 };
@@ -31,10 +32,10 @@ const EXCERPT_CHARS: usize = 2_000;
 
 /// One call to a reviewer.
 #[derive(Debug, Clone)]
-struct SeatCall {
-    task: TaskId,
-    seat: SeatId,
-    strict: Option<String>,
+pub(super) struct SeatCall {
+    pub task: TaskId,
+    pub seat: SeatId,
+    pub strict: Option<String>,
 }
 
 impl World {
@@ -59,6 +60,7 @@ impl World {
                     self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
                 }
             }
+            Some(Reach::Echo) => self.echo_reviewer(state, call),
             Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
                 Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
                 Ok(client) => self.ask_model(state, call, agent, client, endpoint),
@@ -121,22 +123,7 @@ impl World {
         let reply = self.folder.spool_file(&SpoolName::Reply(task, seat));
         let stderr = self.folder.spool_file(&SpoolName::ReplyErr(task, seat));
         self.blocking(move || {
-            let failure = match (exit.timed_out, exit.code) {
-                (true, _) => Some((
-                    FailureClass::Timeout,
-                    "the reviewer was killed after its time-out".to_owned(),
-                )),
-                (false, Some(0)) => None,
-                (false, code) => {
-                    let said = read_tail(&stderr, 500).unwrap_or_default();
-                    let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
-                    Some((
-                        FailureClass::Unknown,
-                        format!("the reviewer {how}: {}", said.trim()),
-                    ))
-                }
-            };
-            vec![match failure {
+            vec![match reviewer_failure(&exit, &stderr) {
                 Some((class, message)) => seat_failed(task, seat, class, message, None),
                 None => read_reply(&plan, task, seat, &reply, None, Usage::default()),
             }]
@@ -194,6 +181,24 @@ impl World {
     }
 }
 
+/// Why a command judge's reply does not count; its standard error is quoted.
+fn reviewer_failure(exit: &keeper::Exit, stderr: &Path) -> Option<(FailureClass, String)> {
+    let message = match (exit.timed_out, exit.code, &exit.output_lost) {
+        (true, _, _) => {
+            let message = "the reviewer was killed after its time-out";
+            return Some((FailureClass::Timeout, message.to_owned()));
+        }
+        (false, Some(0), None) => return None,
+        (false, Some(0), Some(lost)) => format!("the reviewer's reply is lost: {lost}"),
+        (false, code, _) => {
+            let said = read_tail(stderr, 500).unwrap_or_default();
+            let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
+            format!("the reviewer {how}: {}", said.trim())
+        }
+    };
+    Some((FailureClass::Unknown, message))
+}
+
 async fn worker_turn(
     turn: TurnId,
     prompt: &Path,
@@ -207,7 +212,7 @@ async fn worker_turn(
         Ok(prompt) => prompt,
         Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
     };
-    let result = openai::complete(client, endpoint, &request, begin).await;
+    let result = model::complete(client, endpoint, &request, begin).await;
     let duration = Timestamp::now().since(begin);
     match result {
         Ok(reply) => worker_replied(turn, out, &reply, duration).await,
@@ -241,7 +246,19 @@ async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: 
         Ok(output) => output,
         Err(message) => return vec![not_reachable(turn, message)],
     };
+    let mut exit = Exit::default();
+    if reply.text.trim().is_empty() {
+        // Saying nothing is not doing the work, whatever the provider's status was.
+        let message = if reply.is_cut_short() {
+            "the model ran into its token limit before it said anything"
+        } else {
+            "the model's reply is empty"
+        };
+        exit.failure = Some(FailureClass::Unknown);
+        exit.message = Some(message.to_owned());
+    }
     let end = TurnEnd {
+        exit,
         output,
         duration,
         usage: usage_of(reply),
@@ -293,20 +310,25 @@ async fn ask_model(
         max_tokens: spec.max_tokens,
         timeout: review_timeout(plan.agent(agent)).as_duration(),
     };
-    let mut result = openai::complete(client, endpoint, &request, Timestamp::now()).await;
+    let mut result = model::complete(client, endpoint, &request, Timestamp::now()).await;
     if request.schema.is_some() && matches!(&result, Err(error) if error.schema_unsupported) {
         // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
         request.schema = None;
-        result = openai::complete(client, endpoint, &request, Timestamp::now()).await;
+        result = model::complete(client, endpoint, &request, Timestamp::now()).await;
     }
     match result {
         Ok(reply) => {
             let path = folder.spool_file(&SpoolName::Reply(task, seat));
             let usage = usage_of(&reply);
+            let cut = reply.is_cut_short();
             match store_reply(&path, &reply.text).await {
                 Ok(_) => {
                     let plan = plan.clone();
-                    let read = move || read_reply(&plan, task, seat, &path, reply.model.clone(), usage);
+                    let read = move || match read_reply(&plan, task, seat, &path, reply.model.clone(), usage)
+                    {
+                        read if cut => unread(read, "the reply ran into its token limit and is cut short"),
+                        read => read,
+                    };
                     tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
                         seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None)
                     })
@@ -326,14 +348,17 @@ async fn ask_model(
 /// Writes a reply to the spool, durable before any record names it.
 async fn store_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
     let (path, text) = (path.to_owned(), text.to_owned());
-    let stored = tokio::task::spawn_blocking(move || {
-        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        match seal(&path) {
-            Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
-            sealed => Ok(sealed.file()),
-        }
-    });
+    let stored = tokio::task::spawn_blocking(move || write_reply(&path, &text));
     stored.await.map_err(|error| error.to_string())?
+}
+
+/// The same, blocking.
+pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
+    std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    match seal(path) {
+        Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
+        sealed => Ok(sealed.file()),
+    }
 }
 
 /// Reads a verdict out of a stored reply.
@@ -359,17 +384,23 @@ fn read_reply(
     };
     let text = read_head(path, LARGEST_REPLY).unwrap_or_default();
     let result = match panel_of(plan, task) {
-        Some(panel) => parse_scores(&text, &panel.dimensions).map(|read| SeatResult::Scores {
-            dimensions: read.scores,
-            findings: read.findings,
-        }),
-        None => parse_evaluation(&text).map(|read| SeatResult::Evaluation {
-            points: read.points,
-            reasoning: excerpt(&read.reasoning),
-        }),
+        // What comes behind the part that would be read might take it back.
+        _ if file.len > LARGEST_REPLY => Err(format!("the reply has {} bytes, more than 1 MiB", file.len)),
+        Some(panel) => parse_scores(&text, &panel.dimensions)
+            .map(|read| SeatResult::Scores {
+                dimensions: read.scores,
+                findings: read.findings,
+            })
+            .map_err(|why| why.to_string()),
+        None => parse_evaluation(&text)
+            .map(|read| SeatResult::Evaluation {
+                points: read.points,
+                reasoning: excerpt(&read.reasoning),
+            })
+            .map_err(|why| why.to_string()),
     };
     let result = result.unwrap_or_else(|why| SeatResult::Unparsed {
-        why: why.to_string(),
+        why,
         excerpt: excerpt(&text),
     });
     Input::SeatReplied {
@@ -380,8 +411,26 @@ fn read_reply(
     }
 }
 
+/// The same reply as one without a verdict. Of a reply that was cut, half a number could be read as a whole one.
+fn unread(mut input: Input, why: &str) -> Input {
+    if let Input::SeatReplied { result, .. } = &mut input
+        && !matches!(result, SeatResult::Unparsed { .. })
+    {
+        *result = SeatResult::Unparsed {
+            why: why.to_owned(),
+            excerpt: String::new(),
+        };
+    }
+    input
+}
+
 /// What a reviewer is asked. Reads the work's output and files. Blocks.
-fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &SeatCall) -> JudgePrompt {
+pub(super) fn judge_prompt(
+    folder: &RunFolder,
+    plan: &Plan,
+    task_state: &TaskState,
+    call: &SeatCall,
+) -> JudgePrompt {
     let task_plan = plan.task(call.task);
     let panel = panel_of(plan, call.task);
     let turn = TurnId {
@@ -389,8 +438,8 @@ fn judge_prompt(folder: &RunFolder, plan: &Plan, task_state: &TaskState, call: &
         attempt: task_state.attempt,
         turn: task_state.turn,
     };
-    let output = read_output(folder, turn, &task_state.output, 8 * MAX_OUTPUT as u64)
-        .unwrap_or_else(|error| format!("(the output cannot be shown: {error})"));
+    let output = read_output(folder, turn, &task_state.output, 4 * MAX_OUTPUT)
+        .unwrap_or_else(|error| Excerpt::whole(format!("(the output cannot be shown: {error})")));
     let workspace = workspace(plan, call.task);
     let judging = task_state.judging.as_deref();
     let files = judging.map_or(&[][..], |judging| &judging.files);
@@ -489,7 +538,7 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-fn seat_failed(
+pub(super) fn seat_failed(
     task: TaskId,
     seat: SeatId,
     class: FailureClass,
@@ -504,4 +553,26 @@ fn seat_failed(
         retry_after,
         jitter: jitter(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_reply_is_no_empty_reply() {
+        let exit = keeper::Exit {
+            code: Some(0),
+            ..keeper::Exit::default()
+        };
+        let nothing = Path::new("/nothing/there");
+        assert_eq!(reviewer_failure(&exit, nothing), None);
+        let lost = keeper::Exit {
+            output_lost: Some("the folder is gone".to_owned()),
+            ..exit
+        };
+        let (class, message) = reviewer_failure(&lost, nothing).unwrap();
+        assert_eq!(class, FailureClass::Unknown);
+        assert!(message.contains("the folder is gone"), "{message}");
+    }
 }

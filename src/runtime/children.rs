@@ -32,9 +32,12 @@ impl World {
                 format!("agent '{}' cannot be reached", plan.agent(agent_id).name),
             )),
             Some(Reach::Model(endpoint)) => self.call_worker(state, turn, endpoint),
+            Some(Reach::Echo) => self.echo_worker(turn),
             Some(Reach::Command(program, own_env)) => {
                 let cwd = workspace(plan, turn.task);
-                if let Err(error) = std::fs::create_dir_all(&cwd) {
+                // The mission's own was made when the session started.
+                let own = plan.task(turn.task).workspace.is_some();
+                if own && let Err(error) = std::fs::create_dir_all(&cwd) {
                     self.post(not_reachable(
                         turn,
                         format!("cannot make the workspace {}: {error}", cwd.display()),
@@ -269,7 +272,7 @@ fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) ->
         .lines()
         .last()
         .map_or_else(String::new, |line| format!(": {line}"));
-    let (failure, message) = match (exit.timed_out, exit.code, exit.signal) {
+    let (mut failure, mut message) = match (exit.timed_out, exit.code, exit.signal) {
         (true, _, _) => (
             Some(FailureClass::Timeout),
             Some(format!("killed after {limit}{said}")),
@@ -284,6 +287,12 @@ fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) ->
             )
         }
     };
+    // What it printed may have been its work, so this is no success, however the turn ended.
+    if let Some(lost) = &exit.output_lost {
+        failure = failure.or(Some(FailureClass::Unknown));
+        let how = message.unwrap_or_else(|| "exited 0".to_owned());
+        message = Some(format!("{how}, but its output is lost: {lost}"));
+    }
     TurnEnd {
         turn,
         exit: Exit {
@@ -312,6 +321,7 @@ fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, outp
         signal: exit.signal,
         timed_out: exit.timed_out,
         not_started: None,
+        output_lost: exit.output_lost.clone(),
         output: read_tail(output, CHECK_TAIL).unwrap_or_default(),
         duration: Millis(exit.duration_ms),
     };
@@ -361,4 +371,36 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             jitter: jitter(),
         })),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_whose_output_is_lost_failed() {
+        let turn = TurnId {
+            task: TaskId(0),
+            attempt: 1,
+            turn: 1,
+        };
+        let exit = |code, lost: Option<&str>| keeper::Exit {
+            code: Some(code),
+            output_lost: lost.map(str::to_owned),
+            ..keeper::Exit::default()
+        };
+        let end = |exit| turn_end(turn, &exit, Millis(1), String::new()).exit;
+        assert_eq!(end(exit(0, None)), Exit::default());
+        let lost = end(exit(0, Some("the folder is gone")));
+        assert_eq!(lost.failure, Some(FailureClass::Unknown));
+        assert_eq!(
+            lost.message.unwrap(),
+            "exited 0, but its output is lost: the folder is gone"
+        );
+        let both = end(exit(3, Some("the folder is gone")));
+        assert_eq!(
+            both.message.unwrap(),
+            "exited 3, but its output is lost: the folder is gone"
+        );
+    }
 }

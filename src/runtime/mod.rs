@@ -10,7 +10,9 @@
 mod admission;
 mod calls;
 mod children;
+mod echo;
 mod observer;
+mod operator;
 mod recover;
 mod session;
 mod signals;
@@ -19,9 +21,10 @@ mod spool;
 mod worker_prompt;
 mod world;
 
-pub use admission::{Unfinished, unfinished_runs};
+pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use observer::Observer;
+pub use operator::{TellError, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
-pub use spool::{Sealed, read_output};
+pub use spool::{Sealed, preview, read_output};
 pub use world::{EnvironmentProblem, Programs, locate};

@@ -137,7 +137,9 @@ impl Recovered {
                     self.finished = None;
                 }
                 Event::RunFinished { outcome, .. } => self.finished = Some(*outcome),
-                _ => {}
+                Event::Warning { .. } | Event::CommandTaken { .. } => {}
+                // Somebody changed it since: what the last session ended with is not what the run is now.
+                _ => self.finished = None,
             }
             engine::apply(&mut self.state, event);
         }

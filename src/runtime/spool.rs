@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::domain::{Hasher, TurnId};
 use crate::engine::{FileRef, OutputRefs, Usage};
+use crate::review::fence::Excerpt;
 use crate::store::{RunFolder, SpoolName};
 
 /// The largest result file that is read.
@@ -144,6 +145,16 @@ pub(super) fn read_head(path: &Path, most: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The beginning of a file of the spool and its whole length; `None` if there is no such regular file. Blocks.
+#[must_use]
+pub fn preview(path: &Path, most: u64) -> Option<(String, u64)> {
+    let file = open_regular(path).ok().flatten()?;
+    let len = file.metadata().ok()?.len();
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some((String::from_utf8_lossy(&bytes).into_owned(), len))
+}
+
 /// The last `most` bytes of a file as text; empty if there is none.
 pub(super) fn read_tail(path: &Path, most: u64) -> io::Result<String> {
     use std::io::{Seek, SeekFrom};
@@ -157,25 +168,64 @@ pub(super) fn read_tail(path: &Path, most: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a task's last turn said, checked against the record that vouches for it. Blocks.
+/// What a task's last turn said, checked against the record that vouches for it. Of a long output the beginning and
+/// the end, each at most `most` bytes. Blocks.
 ///
 /// # Errors
 /// When the file is not the one that the record names: then that evidence is lost.
-pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: u64) -> io::Result<String> {
+pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usize) -> io::Result<Excerpt> {
     if let Some(result) = &output.result {
         let path = run.spool_file(&SpoolName::Result(turn));
         check(&path, result)?;
         let text = read_head(&path, LARGEST_RESULT)?;
         if let Some(claimed) = parse_claims(&text).ok().and_then(|claims| claims.output) {
-            return Ok(claimed);
+            return Ok(Excerpt::whole(claimed));
         }
     }
     let Some(stdout) = &output.stdout else {
-        return Ok(String::new());
+        return Ok(Excerpt::default());
     };
     let path = run.spool_file(&SpoolName::Out(turn));
     check(&path, stdout)?;
-    read_head(&path, most)
+    read_ends(&path, most)
+}
+
+/// The first and the last `most` bytes of a file as text, and how many characters lie between them.
+fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
+    let Some(mut file) = open_regular(path)? else {
+        return Ok(Excerpt::default());
+    };
+    let mut head = Vec::new();
+    file.by_ref().take(most as u64).read_to_end(&mut head)?;
+    let mut tail: Vec<u8> = Vec::new();
+    let mut missing = 0;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        tail.extend_from_slice(&buffer[..read]);
+        if tail.len() > most {
+            let surplus = tail.len() - most;
+            missing += tail.drain(..surplus).filter(|byte| starts_char(*byte)).count();
+        }
+    }
+    if missing == 0 {
+        head.append(&mut tail);
+        return Ok(Excerpt::whole(String::from_utf8_lossy(&head)));
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Excerpt {
+        head: text(&head),
+        missing,
+        tail: text(&tail),
+    })
+}
+
+/// Whether a byte of UTF-8 begins a character.
+fn starts_char(byte: u8) -> bool {
+    byte & 0b1100_0000 != 0b1000_0000
 }
 
 fn check(path: &Path, expected: &FileRef) -> io::Result<()> {

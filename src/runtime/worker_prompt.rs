@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::domain::{AttemptKind, Cause, QualityFlag, TaskId, TurnId};
 use crate::engine::{Feedback, State};
-use crate::review::fence::fence;
+use crate::review::fence::{fence, fence_excerpt};
 use crate::store::RunFolder;
 
 use super::spool::read_output;
@@ -63,9 +63,9 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
             attempt: done.attempt,
             turn: done.turn,
         };
-        match read_output(run, turn, &done.output, 4 * UPSTREAM_CHARS as u64) {
-            Ok(text) if text.trim().is_empty() => prompt.push_str("(no output)\n"),
-            Ok(text) => prompt.push_str(&fence("output of an earlier task", &text, UPSTREAM_CHARS)),
+        match read_output(run, turn, &done.output, 4 * UPSTREAM_CHARS) {
+            Ok(text) if text.is_blank() => prompt.push_str("(no output)\n"),
+            Ok(text) => prompt.push_str(&fence_excerpt("output of an earlier task", &text, UPSTREAM_CHARS)),
             Err(error) => {
                 let _ = writeln!(prompt, "(its output cannot be shown: {error})");
             }

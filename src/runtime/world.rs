@@ -51,6 +51,8 @@ pub(super) enum Reach {
     Command(Program, Vec<(String, String)>),
     /// Over HTTP.
     Model(Endpoint),
+    /// Here: it repeats what it is told.
+    Echo,
 }
 
 /// What a run would need and this machine does not have.
@@ -103,6 +105,7 @@ pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
     reach(agent, folder).map(|reach| match reach {
         Reach::Command(program, _) => program.path().display().to_string(),
         Reach::Model(endpoint) => endpoint.url.to_string(),
+        Reach::Echo => "answers with its prompt".to_owned(),
     })
 }
 
@@ -119,9 +122,12 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
             });
             Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
         }
-        Adapter::Openai => Endpoint::of_agent(agent, variable)
-            .map(Reach::Model)
-            .map_err(|error| error.to_string()),
+        Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
+            Endpoint::of_agent(agent, variable)
+                .map(Reach::Model)
+                .map_err(|error| error.to_string())
+        }
+        Adapter::Echo => Ok(Reach::Echo),
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }
@@ -245,6 +251,7 @@ impl World {
                 strict,
                 ..
             } => self.call_seat(state, task, seat, agent, strict),
+            Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll => {}
         }
         Ok(())
@@ -356,6 +363,27 @@ impl World {
         Ok(())
     }
 
+    /// Ends what runs for one task. What comes back of it is too late by then, and means nothing.
+    fn stop_task(&mut self, task: TaskId) -> Result<(), RunError> {
+        self.model_turns.retain(|turn, request| {
+            if turn.task == task {
+                request.abort();
+            }
+            turn.task != task
+        });
+        let of_task = |child: &Child| match child {
+            Child::Turn(turn) => turn.task == task,
+            Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
+        };
+        let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
+        let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
+        for key in keys {
+            let grace_ms = GRACE_MS;
+            self.send(&Command::Terminate { key, grace_ms })?;
+        }
+        Ok(())
+    }
+
     fn send(&mut self, command: &Command) -> Result<(), RunError> {
         self.keeper.send(command).map_err(RunError::Keeper)
     }
@@ -375,7 +403,7 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
-        Effect::PreparePrompt(_) | Effect::StopAll => true,
+        Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }
 }
 

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::domain::{RunId, TurnId};
 use crate::engine::SeatId;
 
-use super::file_util::{create_dir_durable, replace_file};
+use super::file_util::{create_dir_durable, replace_file, sync_parent};
+
+/// Before the name of a run that is being removed: no run id begins like this, so nobody takes it for a run.
+const TRASH: &str = ".trash-";
 
 /// The format of the state folder. A newer one is refused.
 const FORMAT: u32 = 1;
@@ -137,6 +140,25 @@ impl StateFolder {
         runs.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(runs)
     }
+
+    /// Removes what the interrupted removal of a run left behind. The caller holds the lock.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn sweep(&self) -> io::Result<()> {
+        let entries = match fs::read_dir(self.root.join("runs")) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(TRASH) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The folder of one run.
@@ -171,6 +193,17 @@ impl RunFolder {
             ));
         }
         create_dir_durable(&self.spool())
+    }
+
+    /// Removes the run: in one step it is no run any more, then its files go. The caller holds the lock.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn remove(&self) -> io::Result<()> {
+        let trash = self.root.with_file_name(format!("{TRASH}{}", self.id));
+        fs::rename(&self.root, &trash)?;
+        sync_parent(&trash)?;
+        fs::remove_dir_all(&trash)
     }
 
     /// The frozen mission.

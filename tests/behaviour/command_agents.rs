@@ -296,7 +296,6 @@ tasks:
 }
 
 #[test]
-#[ignore = "bug: of an output above 128 KB the judge is shown the beginning only, and the number of cut characters is wrong"]
 fn the_judge_of_a_long_output_sees_its_end_and_how_much_was_cut() {
     let workspace = Workspace::with(
         "

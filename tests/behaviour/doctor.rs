@@ -71,6 +71,16 @@ fn what_is_missing_is_named_all_at_once() {
 }
 
 #[test]
+fn an_agent_that_no_task_needs_is_only_a_warning() {
+    let workspace = Workspace::with(
+        "name: m\nagents:\n  a: {run: 'true'}\n  idle: {run: [no-such-program]}\n\
+         tasks: [{title: one, assignTo: a}]\n",
+    );
+    let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
+    assert_eq!(check(&document, "agent idle").0, "warn", "{document:#}");
+}
+
+#[test]
 fn a_review_that_nobody_can_give_is_found() {
     let workspace =
         Workspace::with("name: m\nagents: {a: {run: 'true'}}\ntasks:\n  - {title: one, review: required}\n");

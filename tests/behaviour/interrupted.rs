@@ -1,5 +1,7 @@
 //! Runs that were stopped: by signals, by the time limit, by SIGKILL; and what `resume` makes of them.
 
+use std::time::{Duration, Instant};
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -105,7 +107,7 @@ fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
     assert_resumes_to_the_end(&workspace);
 }
 
-/// A worker that is still at work when the runner, and perhaps its keeper, is gone.
+/// A worker that is still at work when the runner, and perhaps its keeper, is gone, and does not mind being told.
 fn assert_two_never_work_at_once(keeper_dies: bool) {
     let workspace = Workspace::with(
         r#"
@@ -113,6 +115,7 @@ name: left running
 agents:
   worker:
     run: |
+      trap '' TERM HUP
       echo $$ > "pid.$QUORUM_TURN"
       n=0
       while [ ! -e go ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n + 1)); done
@@ -235,6 +238,27 @@ fn a_time_limit_suspends_the_run_and_resume_finishes_it() {
     let document = workspace.resume_json(0, &["--timeout", "1m"]);
     assert_eq!(document["counts"]["done"], 3);
     assert_eq!(document["conditions"], json!(["ok"]));
+}
+
+#[test]
+fn a_time_limit_does_not_wait_for_a_judge_that_hangs() {
+    let workspace = Workspace::with(
+        "
+name: a slow judge
+agents:
+  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
+  judge: {run: 'trap \"\" TERM; while [ ! -e go ]; do sleep 0.02; done; echo SCORE: 90', role: reviewer}
+tasks: [{title: work, assignTo: worker}]
+",
+    );
+    let begin = Instant::now();
+    let document = workspace.run_json(7, &["--timeout", "500"]);
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    assert_eq!(document["state"], "suspended");
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &["--timeout", "1m"]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(workspace.lines("log"), ["work 1 1"]);
 }
 
 #[test]

@@ -371,3 +371,20 @@ tasks:
         "{told}"
     );
 }
+
+#[test]
+fn a_reply_too_long_to_be_read_whole_is_not_read_at_all() {
+    // What comes behind the part that could be read might take it back.
+    let workspace = Workspace::with(
+        "
+name: endless
+agents:
+  worker: {run: echo work}
+  judge: {run: 'echo SCORE: 90; yes so it is, or is it not | head -c 2000000; echo SCORE: 10', role: reviewer}
+tasks: [{title: work, assignTo: worker}]
+",
+    );
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "below-threshold"));
+    assert_eq!(task(&document, "work")["points"], json!(null));
+}

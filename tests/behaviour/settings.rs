@@ -277,3 +277,38 @@ fn a_mission_may_come_from_standard_input() {
     assert_eq!(standing(&document, "one").0, "done");
     assert_eq!(workspace.lines("log").len(), 1);
 }
+
+#[test]
+fn flags_of_resume_override_and_are_remembered() {
+    let workspace = Workspace::with(
+        "
+name: later flags
+agents:
+  worker: {run: echo work}
+  judge: {run: exit 1, role: reviewer}
+tasks: [{title: work, assignTo: worker}]
+",
+    );
+    workspace.run_json(6, &["--strict", "--run-id", "r1"]);
+    let document = workspace.resume_json(6, &["--no-eval"]);
+    assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
+    assert_eq!(document["conditions"], json!(["indeterminate"]));
+    assert_eq!(workspace.status()["exitCode"], 6);
+}
+
+#[test]
+fn a_gate_over_nothing_is_refused() {
+    let workspace = Workspace::with(
+        "
+name: a gate over nothing
+agents: {worker: {run: touch touched}}
+tasks: [{title: work}]
+qualityGates: [{name: door, blocksTasks: [work], minScore: 4}]
+",
+    );
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["door", "afterTasks"]);
+    workspace.assert_nothing_started();
+}

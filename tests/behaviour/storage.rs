@@ -211,6 +211,43 @@ tasks: [{title: work}]
 }
 
 #[test]
+fn false_green_20_a_state_folder_that_was_deleted_stops_the_run() {
+    // Said is the first file that could not be written: without a spool the output is lost, and a second attempt begins.
+    for (place, file) in [
+        (".polpo", ".polpo/runs/r1/"),
+        (".polpo/runs/r1", ".polpo/runs/r1/"),
+        (".polpo/runs/r1/journal.jsonl", ".polpo/runs/r1/journal.jsonl"),
+    ] {
+        let workspace = Workspace::with(&format!(
+            "
+name: eraser
+agents: {{worker: {{run: 'rm -rf {place}; echo done'}}}}
+tasks: [{{title: work}}]
+"
+        ));
+        workspace
+            .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+            .exits(1)
+            .says(&["error: cannot", file]);
+    }
+}
+
+#[test]
+fn a_run_that_never_started_is_not_in_the_way() {
+    let workspace = Workspace::with("name: x\nagents: {worker: {run: 'true'}}\ntasks: [{title: one}]\n");
+    workspace.run_json(0, &["--run-id", "r2"]);
+    // Killed between making the run and its first record.
+    for (run, journal) in [("r0", ""), ("r1", "{\"crc\":\"12")] {
+        workspace.write(&format!(".polpo/runs/{run}/journal.jsonl"), journal);
+        workspace
+            .quorum(&["status", run])
+            .exits(2)
+            .says(&[run, "never started"]);
+    }
+    workspace.run_json(0, &["--run-id", "r3"]);
+}
+
+#[test]
 fn an_output_that_was_changed_behind_our_back_is_not_shown_as_the_agents_word() {
     let workspace = Workspace::with(
         "

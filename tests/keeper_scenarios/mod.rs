@@ -12,6 +12,7 @@ mod endings;
 mod files;
 mod measure;
 mod messages;
+mod outputs;
 mod scene;
 mod trees;
 
@@ -39,6 +40,7 @@ pub fn main() -> ExitCode {
         endings::SCENARIOS,
         files::SCENARIOS,
         messages::SCENARIOS,
+        outputs::SCENARIOS,
         trees::SCENARIOS,
     ]
     .concat();

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::domain::TaskId;
+use crate::domain::{AgentId, TaskId};
+use crate::engine::{State, agents_needed};
 use crate::judging::eligibility::reviewers;
 use crate::mission::model::{Adapter, CommandLine, Review};
 use crate::mission::{self, AgentPlan, Plan, Reviewers, Source, later_keys, variables_of};
@@ -43,14 +45,30 @@ pub fn checks(mission: Option<&Path>) -> Result<Vec<Check>, Failure> {
             format!("asks for {count} thing(s) that are not built yet; `quorum validate` names them"),
         ),
     }];
-    let plan = mission::compile(loaded.mission, &options);
-    for agent in &plan.agents {
-        checks.push(program(agent, &options.mission_folder));
-        checks.extend(variables(agent));
+    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+    let plan = &*state.plan;
+    let needed = agents_needed(&state);
+    for (index, agent) in plan.agents.iter().enumerate() {
+        let found = [Some(program(agent, &options.mission_folder)), variables(agent)];
+        let found = found.into_iter().flatten();
+        if needed.contains(&AgentId::from_index(index)) {
+            checks.extend(found);
+        } else {
+            checks.extend(found.map(not_needed));
+        }
     }
-    checks.extend(endpoints(&plan));
-    checks.push(judges(&plan));
+    checks.extend(endpoints(plan));
+    checks.push(judges(plan));
     Ok(checks)
+}
+
+/// What is missing for an agent that no task needs does not stop a run.
+fn not_needed(mut check: Check) -> Check {
+    if check.verdict == Verdict::Fail {
+        check.verdict = Verdict::Warn;
+        check.message.push_str(" (no task of this mission needs it)");
+    }
+    check
 }
 
 fn program(agent: &AgentPlan, folder: &Path) -> Check {
@@ -86,7 +104,12 @@ fn variables(agent: &AgentPlan) -> Option<Check> {
 
 /// Whether a model answers could only be found out by asking it, which costs.
 fn endpoints(plan: &Plan) -> Option<Check> {
-    let is_remote = |agent: &&AgentPlan| agent.spec.adapter == Adapter::Openai;
+    let is_remote = |agent: &&AgentPlan| {
+        matches!(
+            agent.spec.adapter,
+            Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama
+        )
+    };
     let names: Vec<&str> = plan.agents.iter().filter(is_remote).map(|a| &*a.name).collect();
     (!names.is_empty()).then(|| {
         let message = format!("not contacted, so that nothing is spent: {}", names.join(", "));
@@ -162,7 +185,7 @@ fn shortened(titles: &[String]) -> String {
 struct Asked {
     /// Whether it was asked for, so that work without a reviewer is indeterminate.
     for_sure: bool,
-    named: Option<Vec<crate::domain::AgentId>>,
+    named: Option<Vec<AgentId>>,
 }
 
 fn asked(plan: &Plan, id: TaskId) -> Option<Asked> {

@@ -21,6 +21,8 @@ use super::stages::{JudgedBy, judged_by};
 pub(super) enum Accepted {
     /// Reviewers scored it at or above the bar.
     Reviewed,
+    /// A person accepted it.
+    ByPerson,
     /// All its declared checks passed, and it asked for no judge.
     Checked,
     /// Nobody judged it.
@@ -32,7 +34,7 @@ pub(super) enum Accepted {
 /// The acceptance step.
 pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
     let flag = match grounds {
-        Accepted::Reviewed | Accepted::Checked => QualityFlag::Clean,
+        Accepted::Reviewed | Accepted::ByPerson | Accepted::Checked => QualityFlag::Clean,
         Accepted::Unreviewed => QualityFlag::Unreviewed,
         Accepted::BelowBar => QualityFlag::BelowThreshold,
     };
@@ -119,15 +121,12 @@ fn rework(draft: &mut Draft<'_>, kind: AttemptKind) {
         attempt,
         kind,
     };
+    // A task that a person sent back gave up its slot while it waited.
+    let has_slot = draft.state.task(draft.id).holds_slot();
+    draft.emit(planned);
     match kind {
-        AttemptKind::Fix => {
-            draft.emit(planned);
-            draft.enter(Status::InProgress);
-        }
-        AttemptKind::Execute | AttemptKind::Retry => {
-            draft.emit(planned);
-            draft.enter(Status::Pending);
-        }
+        AttemptKind::Fix if has_slot => draft.enter(Status::InProgress),
+        AttemptKind::Execute | AttemptKind::Fix | AttemptKind::Retry => draft.enter(Status::Pending),
     }
 }
 

@@ -7,14 +7,20 @@
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
+//! | `again` | failed and done work tried again by a person's word (5) |
+//! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
+//! | `worst_case` | the most that a task may take by these rules |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
+mod again;
 mod conclude;
 mod draft;
+mod operator;
 mod schedule;
 mod seats;
 mod stages;
 mod turns;
+mod worst_case;
 
 use crate::domain::Timestamp;
 
@@ -24,7 +30,10 @@ use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
-pub(super) use stages::bar;
+pub use stages::JudgedBy;
+pub(super) use stages::{bar, judged_by};
+pub use worst_case::WorstCase;
+pub(super) use worst_case::worst_case;
 
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]
@@ -37,7 +46,10 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Cancel { reason, keeper } if state.phase != RunPhase::New => {
             schedule::cancel(state, reason, keeper)
         }
-        Input::OverrideGate { gate, reason, by } => schedule::override_gate(state, *gate, reason, by),
+        Input::OverrideGate { gate, reason, by } => operator::override_gate(state, *gate, reason, by),
+        Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
+        Input::RetryFailed => again::retry_failed(state),
+        Input::Redo(task) => again::redo(state, *task),
         Input::Warn(message) => vec![Event::Warning {
             message: message.clone(),
         }],
@@ -65,6 +77,6 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
-        Input::Start(_) | Input::Resume { .. } | Input::Cancel { .. } => Vec::new(),
+        Input::Start(_) | Input::Resume { .. } | Input::Cancel { .. } | Input::Operator(_) => Vec::new(),
     }
 }

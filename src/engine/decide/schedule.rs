@@ -119,7 +119,7 @@ fn cascades(state: &State) -> Vec<Event> {
 /// at the head nothing overtakes it: otherwise it might never start.
 fn start_tasks(state: &State) -> Vec<Event> {
     let free = state.plan.rules.concurrency.saturating_sub(state.slots);
-    if free == 0 || state.exclusive {
+    if free == 0 || state.exclusive > 0 {
         return Vec::new();
     }
     let mut events = Vec::new();
@@ -244,19 +244,4 @@ pub(super) fn cancel(state: &State, reason: &str, keeper: &KeeperRef) -> Vec<Eve
         events.extend(draft.into_events());
     }
     events
-}
-
-pub(super) fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Event> {
-    if state
-        .gates
-        .get(gate.index())
-        .is_none_or(|gate| !gate.has_failed())
-    {
-        return Vec::new();
-    }
-    vec![Event::GateOverridden {
-        gate,
-        reason: reason.to_owned(),
-        by: by.to_owned(),
-    }]
 }

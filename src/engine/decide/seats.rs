@@ -8,11 +8,20 @@ use crate::engine::event::{Event, ReplyRef, SeatId, SeatResult};
 use crate::engine::input::SeatFailure;
 use crate::engine::state::{Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, merge};
+use crate::mission::Plan;
 
 use super::conclude;
 use super::draft::Draft;
 use super::stages::in_review;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+
+/// Strict reprompts of one seat in one round.
+pub(super) const MAX_REPROMPTS: u32 = 1;
+
+/// Rounds that a panel without any verdict is given.
+pub(super) fn panel_rounds(plan: &Plan) -> u64 {
+    u64::from(plan.rules.max_assessment_retries) + 1
+}
 
 /// Opens a round: every seat is asked at once, each in a context of its own.
 pub(super) fn ask_round(draft: &mut Draft<'_>, agents: &[AgentId]) {
@@ -286,7 +295,7 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
         .expectations
         .as_deref()
         .is_some_and(|e| e.panel.is_some());
-    if is_panel && rounds <= draft.plan().rules.max_assessment_retries {
+    if is_panel && u64::from(rounds) < panel_rounds(draft.plan()) {
         let agents: Vec<AgentId> = seats.iter().map(|seat| seat.agent).collect();
         return ask_round(draft, &agents);
     }

@@ -16,7 +16,7 @@ use super::seats;
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum JudgedBy {
+pub enum JudgedBy {
     /// An `llm_review`: these agents, one a seat. Empty: nobody may.
     Panel(Vec<AgentId>),
     /// One routed reviewer. Empty: it was asked for, and nobody may.
@@ -28,7 +28,7 @@ pub(super) enum JudgedBy {
 }
 
 /// Who judges this task. Depends on the plan and the options alone.
-pub(super) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
+pub(in crate::engine) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
     let plan = &state.plan;
     let task = plan.task(id);
     let expectations = task.expectations.as_deref();
@@ -288,6 +288,7 @@ impl StageReport {
             outliers: Vec::new(),
             findings: Vec::new(),
             failure: None,
+            by: None,
         }
     }
 }

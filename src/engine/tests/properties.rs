@@ -6,16 +6,18 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use crate::domain::{FailureClass, OutcomeClass, QualityFlag, Status};
-use crate::engine::{Effect, Event, GateState, Input, RunPhase, State, StopCause, decide, outcome};
+use crate::engine::{
+    Effect, Event, GateState, Input, RunPhase, State, StopCause, decide, outcome, worst_case,
+};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
 /// SplitMix64: a few lines, the same on every machine.
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,11 +25,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() % n as u64).unwrap()
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
@@ -118,7 +120,7 @@ fn random_mission(random: &mut Random) -> String {
     yaml
 }
 
-fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
+pub(super) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
     let class = [
         FailureClass::Unknown,
         FailureClass::Timeout,
@@ -138,7 +140,7 @@ fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
     }
 }
 
-fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
+pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
     let mut random = Random(seed);
     let yaml = random_mission(&mut random);
     let options = RunOptions {
@@ -167,7 +169,7 @@ fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
 }
 
 /// What `ok` promises, computed from the tasks and not from the engine's sums.
-fn really_ok(state: &State, options: &RunOptions) -> bool {
+pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
     let tasks_ok = state.tasks.iter().all(|task| {
         let flag = task.flag;
         task.status == Status::Done
@@ -195,6 +197,19 @@ proptest! {
         prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
         let finished = simulation.journal.iter().flatten().filter(|e| matches!(e, Event::RunFinished { .. })).count();
         prop_assert_eq!(finished, 1);
+    }
+
+    #[test]
+    fn nothing_takes_more_than_its_worst_case(seed: u64) {
+        let (yaml, _, simulation) = random_run(seed);
+        let state = &simulation.state;
+        let calls = |wanted| simulation.journal.iter().flatten().filter(
+            |event| matches!(event, Event::SeatRequested { task, .. } if *task == wanted)).count() as u64;
+        for id in state.plan.task_ids() {
+            let worst = worst_case(state, id);
+            prop_assert!(worst.attempts.is_some_and(|most| state.task(id).tries <= most), "{yaml}");
+            prop_assert!(worst.judge_calls_with_repeats.is_some_and(|most| calls(id) <= most), "{yaml}");
+        }
     }
 
     #[test]

@@ -103,6 +103,11 @@ impl Simulation {
         while self.decide(&Input::Advance) {}
     }
 
+    /// One input and nothing that follows from it: what is said to a run that nobody works on.
+    pub fn say(&mut self, input: &Input) -> bool {
+        self.decide(input)
+    }
+
     fn decide(&mut self, input: &Input) -> bool {
         self.now += 10;
         let events = decide(&self.state, input, Timestamp(self.now));
@@ -275,7 +280,7 @@ impl Simulation {
                     result,
                 }]
             }
-            (Effect::PreparePrompt(_) | Effect::StopAll, _) => Vec::new(),
+            (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
         }
     }
 

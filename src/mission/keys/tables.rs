@@ -175,7 +175,10 @@ static AGENT: Table = Table {
             one::<Adapter>(),
             "How the agent is talked to [command].",
         )
-        .only(&["command", "openai"], "adapters"),
+        .only(
+            &["command", "echo", "openai", "anthropic", "gemini-api", "ollama"],
+            "adapters",
+        ),
         key(
             "run",
             COMMAND_LINE,

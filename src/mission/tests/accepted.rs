@@ -28,7 +28,6 @@ fn the_example_loads_with_notes_only() {
         .collect();
     let expected = [
         "deadline",
-        "echo",
         "channels",
         "orchestrator",
         "protect",

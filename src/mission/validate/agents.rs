@@ -35,19 +35,26 @@ pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Problems) {
     for (name, agent) in &agents.0 {
         match agent.adapter {
             Adapter::Command => command(name, agent, problems),
-            Adapter::Openai => {
+            Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
                 if agent.model.is_none() {
                     let message = format!("the agent {} has no `model`", quoted(name));
                     let place = Place::Value(path(name).key("model"));
-                    problems.push(
-                        Problem::error(Code::IncompleteAgent, place, message)
-                            .help("add for example `model: gpt-5`"),
-                    );
+                    let example = format!("add for example `model: {}`", example_model(agent.adapter));
+                    problems.push(Problem::error(Code::IncompleteAgent, place, message).help(example));
                 }
                 foreign(name, agent, problems);
             }
             _ => foreign(name, agent, problems),
         }
+    }
+}
+
+fn example_model(adapter: Adapter) -> &'static str {
+    match adapter {
+        Adapter::Anthropic => "claude-sonnet-4-5",
+        Adapter::GeminiApi => "gemini-2.5-pro",
+        Adapter::Ollama => "qwen3",
+        _ => "gpt-5",
     }
 }
 

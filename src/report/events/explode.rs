@@ -99,6 +99,12 @@ impl<'p> Exploder<'p> {
                 let log = Payload::default().with("level", "warn");
                 vec![("log", log.with("message", message.as_str()))]
             }
+            Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
+            Event::CommandTaken { id, result, by } => {
+                let taken = Payload::default().with("commandId", id.as_str());
+                let taken = taken.with("result", json!(result)).with("by", by.as_str());
+                vec![("operator:command", taken)]
+            }
             Event::GateEvaluated { .. } | Event::GateOverridden { .. } | Event::ThresholdFailed { .. } => {
                 vec![self.gate_event(event)]
             }
@@ -483,6 +489,7 @@ impl<'p> Exploder<'p> {
             .maybe("cause", report.cause.map(Cause::as_str))
             .maybe("points", report.points.map(Points::to_f64))
             .maybe("class", report.failure.map(FailureClass::as_str))
+            .maybe("reviewer", report.by.as_deref())
             .with("findings", findings_of(&report.findings));
         let mut named = vec![("stage:verdict", verdict)];
         if let Some(passed) = assessed(report, rest) {

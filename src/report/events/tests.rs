@@ -46,12 +46,14 @@ fn variant(event: &Event) -> &'static str {
         Event::DependencyFailed { .. } => "DependencyFailed",
         Event::GateEvaluated { .. } => "GateEvaluated",
         Event::GateOverridden { .. } => "GateOverridden",
+        Event::Paused { .. } => "Paused",
+        Event::CommandTaken { .. } => "CommandTaken",
         Event::ThresholdFailed { .. } => "ThresholdFailed",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 28;
+const VARIANTS: usize = 30;
 
 const TASK: TaskId = TaskId(0);
 
@@ -84,6 +86,7 @@ fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageReport {
         outliers: Vec::new(),
         findings: Vec::new(),
         failure: None,
+        by: None,
     }
 }
 
@@ -115,6 +118,12 @@ fn run_samples() -> Vec<Event> {
                 avg: None,
                 reason: Some("failed: a".to_owned()),
             },
+        },
+        Event::Paused { by: "ada".to_owned() },
+        Event::CommandTaken {
+            id: "c-1".to_owned(),
+            result: crate::engine::CommandResult::Applied,
+            by: "ada".to_owned(),
         },
         Event::GateOverridden {
             gate: GateId(0),

@@ -137,6 +137,7 @@ impl Lines {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
             | Event::Stopping { .. }
+            | Event::Paused { .. }
             | Event::Warning { .. }
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
@@ -174,6 +175,7 @@ impl Lines {
             | Event::CheckFinished { .. }
             | Event::SeatRequested { .. }
             | Event::ForceAccepted { .. }
+            | Event::CommandTaken { .. }
             | Event::DependencyFailed { .. } => None,
         }
     }
@@ -200,6 +202,10 @@ impl Lines {
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
                 Line::new("STOP", Role::Warn, mission, detail)
+            }
+            Event::Paused { by } => {
+                let detail = format!("by {by}: what has started may finish, nothing new starts");
+                Line::new("PAUSE", Role::Warn, mission, detail)
             }
             Event::ThresholdFailed { points, threshold } => {
                 let detail = format!("mission score {points} < {threshold}");

@@ -8,17 +8,21 @@ use super::*;
 use crate::mission::AgentPlan;
 use crate::mission::model::{Adapter, Agent};
 
-const KEY: &str = "sk-very-secret";
+pub(super) const KEY: &str = "sk-very-secret";
 
 /// 21 November 2026, 21:59:00 UTC.
 const NOW: Timestamp = Timestamp(1_795_298_340_000);
 
 fn endpoint(base_url: &str) -> Endpoint {
+    endpoint_of(Adapter::Openai, base_url)
+}
+
+pub(super) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoint {
     let agent = AgentPlan {
         name: "judge".into(),
         reports_to: None,
         spec: Agent {
-            adapter: Adapter::Openai,
+            adapter,
             model: Some("asked-model".to_owned()),
             base_url: Some(base_url.to_owned()),
             api_key: Some("${KEY}".to_owned()),
@@ -28,7 +32,7 @@ fn endpoint(base_url: &str) -> Endpoint {
     Endpoint::of_agent(&agent, |_| Some(KEY.to_owned())).unwrap()
 }
 
-fn request() -> ModelRequest {
+pub(super) fn request() -> ModelRequest {
     ModelRequest {
         system: Some("You judge.".to_owned()),
         prompt: "Judge this.".to_owned(),
@@ -39,9 +43,22 @@ fn request() -> ModelRequest {
     }
 }
 
-async fn ask(base_url: &str, request: &ModelRequest) -> Result<ModelReply, ModelError> {
+fn body_of(base_url: &str, request: &ModelRequest) -> Value {
     let endpoint = endpoint(base_url);
-    complete(&endpoint.client().unwrap(), &endpoint, request, NOW).await
+    endpoint
+        .protocol
+        .body(&endpoint.model, endpoint.is_own_service(), request)
+}
+
+async fn ask(base_url: &str, request: &ModelRequest) -> Result<ModelReply, ModelError> {
+    ask_endpoint(&endpoint(base_url), request).await
+}
+
+pub(super) async fn ask_endpoint(
+    endpoint: &Endpoint,
+    request: &ModelRequest,
+) -> Result<ModelReply, ModelError> {
+    complete(&endpoint.client().unwrap(), endpoint, request, NOW).await
 }
 
 /// Asks a server that gives this answer to everything.
@@ -63,12 +80,20 @@ fn reply(message: Value) -> Value {
     })
 }
 
-fn ok(body: Value) -> ResponseTemplate {
+pub(super) fn ok(body: Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
 }
 
 /// Asks a server that does with the connection whatever `serve` does, after it has read the request.
 async fn served(
+    timeout: Duration,
+    serve: impl FnOnce(TcpStream) + Send + 'static,
+) -> Result<ModelReply, ModelError> {
+    served_to(Adapter::Openai, timeout, serve).await
+}
+
+pub(super) async fn served_to(
+    adapter: Adapter,
     timeout: Duration,
     serve: impl FnOnce(TcpStream) + Send + 'static,
 ) -> Result<ModelReply, ModelError> {
@@ -79,7 +104,8 @@ async fn served(
         read_request(&mut stream);
         serve(stream);
     });
-    let outcome = ask(&base_url, &ModelRequest { timeout, ..request() }).await;
+    let request = ModelRequest { timeout, ..request() };
+    let outcome = ask_endpoint(&endpoint_of(adapter, &base_url), &request).await;
     server.await.unwrap();
     outcome
 }
@@ -149,14 +175,14 @@ fn what_is_not_set_is_not_sent() {
         max_tokens: None,
         ..request()
     };
-    let body = body_of(&endpoint("http://h/v1"), &request);
+    let body = body_of("http://h/v1", &request);
     let keys: Vec<_> = body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["model", "messages", "stream"]);
     let limited = ModelRequest {
         max_tokens: Some(5),
         ..request
     };
-    let body = body_of(&endpoint("https://api.openai.com/v1"), &limited);
+    let body = body_of("https://api.openai.com/v1", &limited);
     assert_eq!(body["max_completion_tokens"], 5);
 }
 
@@ -167,10 +193,6 @@ async fn what_the_provider_does_not_say_stays_unknown() {
         (
             json!({"choices": [{"message": {"content": null}}], "model": "", "usage": {"prompt_tokens": -1}}),
             "",
-        ),
-        (
-            json!({"choices": [{"message": {"content": null, "refusal": "no"}}], "usage": null}),
-            "no",
         ),
         (
             json!({"choices": [{"message": {"content": [{"text": "a"}, {"text": "b"}]}}], "usage": {"completion_tokens": "3"}}),
@@ -188,6 +210,31 @@ async fn what_the_provider_does_not_say_stays_unknown() {
             }
         );
     }
+}
+
+#[tokio::test]
+async fn a_refusal_is_a_failure_and_never_a_reply() {
+    let mut filtered = reply(json!({"content": "SCORE: 9"}));
+    filtered["choices"][0]["finish_reason"] = json!("content_filter");
+    for (body, said) in [
+        (reply(json!({"content": null, "refusal": "I cannot"})), "I cannot"),
+        (filtered, "content filter"),
+        (json!({"choices": []}), "no choices"),
+    ] {
+        let error = answered(ok(body), &request()).await.unwrap_err();
+        assert_eq!((error.class, error.status), (FailureClass::Unknown, Some(200)));
+        assert!(error.message.contains(said), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_a_list_is_read_too() {
+    let body = json!([{"error": {"code": 429, "message": "slow down"}}]);
+    let error = answered(ok(body), &request()).await.unwrap_err();
+    assert_eq!(
+        (error.class, error.status),
+        (FailureClass::RateLimited, Some(429))
+    );
 }
 
 #[tokio::test]

@@ -1,0 +1,115 @@
+//! Google's `generateContent`.
+
+use serde_json::{Value, json};
+
+use crate::domain::Millis;
+
+use super::model::{Answer, ModelReply, ModelRequest, ToldError, Usage, millis_of, non_empty, temperature};
+
+/// Endings after which the reply is complete, or complete up to its limit. Every other one (SAFETY, RECITATION,
+/// PROHIBITED_CONTENT, and those still to come) means that the provider took the reply back.
+const FINE_ENDINGS: [&str; 3] = ["STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"];
+
+/// Under this code a quota that lasts for days is told apart from one that lasts for a minute.
+const DAILY_QUOTA: &str = "quota_exhausted";
+
+pub(super) fn body(request: &ModelRequest) -> Value {
+    let mut body = json!({"contents": [{"role": "user", "parts": [{"text": request.prompt}]}]});
+    if let Some(system) = &request.system {
+        body["systemInstruction"] = json!({"parts": [{"text": system}]});
+    }
+    let mut config = json!({});
+    if let Some(temperature) = temperature(request) {
+        config["temperature"] = temperature;
+    }
+    if let Some(max_tokens) = request.max_tokens {
+        config["maxOutputTokens"] = json!(max_tokens);
+    }
+    if let Some(schema) = &request.schema {
+        config["responseMimeType"] = json!("application/json");
+        config["responseJsonSchema"] = schema.clone();
+    }
+    if config.as_object().is_some_and(|config| !config.is_empty()) {
+        body["generationConfig"] = config;
+    }
+    body
+}
+
+pub(super) fn answer(body: &Value) -> Answer {
+    if let Some(reason) = non_empty(&body["promptFeedback"]["blockReason"]) {
+        return Answer::Declined(format!("the provider blocked the prompt: {reason}"));
+    }
+    // A reply without candidates is told from any other JSON by what else it carries.
+    if ["candidates", "usageMetadata", "promptFeedback"]
+        .iter()
+        .all(|key| body.get(key).is_none())
+    {
+        return Answer::NotAReply;
+    }
+    let Some(candidate) = body["candidates"].get(0) else {
+        return Answer::Declined("the provider's answer has no candidates".to_owned());
+    };
+    let finish_reason = non_empty(&candidate["finishReason"]);
+    if let Some(reason) = finish_reason
+        .as_deref()
+        .filter(|reason| !FINE_ENDINGS.contains(reason))
+    {
+        return Answer::Declined(format!("the provider stopped the reply: {reason}"));
+    }
+    let parts = candidate["content"]["parts"].as_array();
+    let said = parts
+        .into_iter()
+        .flatten()
+        // Thoughts are not the reply.
+        .filter(|part| part["thought"] != json!(true));
+    let usage = &body["usageMetadata"];
+    Answer::Reply(ModelReply {
+        text: said.filter_map(|part| part["text"].as_str()).collect(),
+        model: non_empty(&body["modelVersion"]),
+        usage: Usage {
+            input_tokens: usage["promptTokenCount"].as_u64(),
+            output_tokens: output_tokens(usage),
+        },
+        finish_reason,
+    })
+}
+
+/// What was written: the provider counts thoughts apart, and leaves out what is zero.
+fn output_tokens(usage: &Value) -> Option<u64> {
+    let count = |key: &str| match &usage[key] {
+        Value::Null => Some(None),
+        count => count.as_u64().map(Some),
+    };
+    let (said, thought) = (count("candidatesTokenCount")?, count("thoughtsTokenCount")?);
+    if said.is_none() && thought.is_none() {
+        return None;
+    }
+    said.unwrap_or_default().checked_add(thought.unwrap_or_default())
+}
+
+pub(super) fn told_error(body: &Value) -> ToldError<'_> {
+    let error = &body["error"];
+    let details = || error["details"].as_array().into_iter().flatten();
+    let mut codes: Vec<&str> = error["status"].as_str().into_iter().collect();
+    codes.extend(details().filter_map(|detail| detail["reason"].as_str()));
+    let mut violations = details().flat_map(|detail| detail["violations"].as_array().into_iter().flatten());
+    if violations.any(|violation| {
+        violation["quotaId"]
+            .as_str()
+            .is_some_and(|id| id.contains("PerDay"))
+    }) {
+        codes.push(DAILY_QUOTA);
+    }
+    ToldError {
+        status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
+        codes,
+        message: error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+        about: None,
+        retry_after: details().find_map(|detail| retry_delay(&detail["retryDelay"])),
+    }
+}
+
+/// A duration as the provider writes it: `34s`, `34.5s`.
+fn retry_delay(delay: &Value) -> Option<Millis> {
+    millis_of(delay.as_str()?.strip_suffix('s')?)
+}

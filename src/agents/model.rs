@@ -1,0 +1,308 @@
+//! Asking a model over HTTP, whatever protocol it speaks.
+//!
+//! What a protocol makes different (bodies, replies, errors) is one small file each; sending, time-outs, limits, classes
+//! of failure and the hiding of secrets are here, once. Written on reqwest itself rather than on a provider library, because judging needs what such libraries smooth over:
+//! the model as returned and nothing where the body names none, answers of bounded size, and missing usage as unknown
+//! rather than zero. One call is one request: no retry, no fallback, no second question hides in here.
+
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{Client, Response};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use serde_json::{Value, json};
+
+use crate::domain::{FailureClass, Millis, Timestamp};
+
+use super::endpoint::Endpoint;
+use super::failure::{ErrorAnswer, Transport, classify_answer, classify_transport};
+use super::protocol::Protocol;
+
+/// Bytes of an answer that are read.
+pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
+
+/// Characters of a provider's error message that are kept.
+const MAX_MESSAGE: usize = 500;
+
+/// The words of the providers for a reply that ran into its limit.
+const CUT_SHORT: [&str; 3] = ["length", "max_tokens", "model_context_window_exceeded"];
+
+/// One question to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelRequest {
+    /// Who the model is to be.
+    pub system: Option<String>,
+    /// What it is asked.
+    pub prompt: String,
+    /// The JSON Schema that the reply must keep to, where the provider can enforce one.
+    pub schema: Option<Value>,
+    /// Sampling temperature.
+    pub temperature: Option<Decimal>,
+    /// Tokens that the reply may have.
+    pub max_tokens: Option<u32>,
+    /// How long request and reply may take together.
+    pub timeout: Duration,
+}
+
+/// What the model replied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelReply {
+    /// The text; empty when the provider sent none.
+    pub text: String,
+    /// The model that the provider says it used. Never filled in from the request.
+    pub model: Option<String>,
+    /// What was used.
+    pub usage: Usage,
+    /// Why the reply ended, in the provider's word: `stop`, `length`, `content_filter` …
+    pub finish_reason: Option<String>,
+}
+
+impl ModelReply {
+    /// Whether the reply ended because it ran into its limit, so that its end is missing.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        let reason = self.finish_reason.as_deref().unwrap_or_default();
+        CUT_SHORT.iter().any(|cut| reason.eq_ignore_ascii_case(cut))
+    }
+}
+
+/// Tokens as the provider counted them. Missing or negative counts are unknown, never free (semantics, section 19).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens of the question.
+    pub input_tokens: Option<u64>,
+    /// Tokens of the reply.
+    pub output_tokens: Option<u64>,
+}
+
+/// What a body with a status of success turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// A reply; its text may be empty.
+    Reply(ModelReply),
+    /// An answer of the right form without a reply in it: a refusal, a block, no candidate. Never an empty success.
+    Declined(String),
+    /// Something else: an error, or a page.
+    NotAReply,
+}
+
+/// An error as a provider's body tells it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ToldError<'a> {
+    /// The status, where the body repeats it.
+    pub status: Option<u16>,
+    /// Its codes and types.
+    pub codes: Vec<&'a str>,
+    /// Its words.
+    pub message: &'a str,
+    /// The parameter of the request that it is about.
+    pub about: Option<&'a str>,
+    /// How long the provider asks to be left alone, where the body says so.
+    pub retry_after: Option<Millis>,
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    /// The class of the failure: decides about retries.
+    pub class: FailureClass,
+    /// The HTTP status, where there was an answer.
+    pub status: Option<u16>,
+    /// How long the provider asks to be left alone.
+    pub retry_after: Option<Millis>,
+    /// For people: cut to one short line, without secrets.
+    pub message: String,
+    /// The provider refused the schema, not the question: the same request without a schema may work.
+    pub schema_unsupported: bool,
+}
+
+impl ModelError {
+    fn new(class: FailureClass, status: Option<u16>, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            status,
+            retry_after: None,
+            message: message.into(),
+            schema_unsupported: false,
+        }
+    }
+}
+
+/// Asks a model once. `now` is what a Retry-After date is measured against.
+///
+/// # Errors
+/// When no complete, well-formed reply came back.
+pub async fn complete(
+    client: &Client,
+    endpoint: &Endpoint,
+    request: &ModelRequest,
+    now: Timestamp,
+) -> Result<ModelReply, ModelError> {
+    let sent = client
+        .post(endpoint.url.clone())
+        .headers(endpoint.headers().clone())
+        .timeout(request.timeout)
+        .json(
+            &endpoint
+                .protocol
+                .body(&endpoint.model, endpoint.is_own_service(), request),
+        )
+        .send()
+        .await;
+    let response = sent.map_err(|error| transport_error(endpoint, error, None))?;
+    let status = response.status();
+    let retry_after = retry_after(response.headers(), now);
+    let answer = read_bounded(endpoint, response).await?;
+    let body = serde_json::from_slice(&answer).unwrap_or(Value::Null);
+    if status.is_success() {
+        match endpoint.protocol.answer(&body) {
+            Answer::Reply(reply) => return Ok(reply),
+            Answer::Declined(why) => {
+                let message = presentable(endpoint, &format!("{}: {why}", host(endpoint)));
+                return Err(ModelError::new(
+                    FailureClass::Unknown,
+                    Some(status.as_u16()),
+                    message,
+                ));
+            }
+            Answer::NotAReply => {}
+        }
+    }
+    let mut error = error_of(endpoint, request, status.as_u16(), &body);
+    error.retry_after = retry_after.or(error.retry_after);
+    Err(error)
+}
+
+/// Reads the whole answer, but no more than [`MAX_ANSWER`] bytes of it. Of an error the status is enough.
+async fn read_bounded(endpoint: &Endpoint, mut response: Response) -> Result<Vec<u8>, ModelError> {
+    let status = response.status().as_u16();
+    let mut answer = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if answer.len() + chunk.len() > MAX_ANSWER && !response.status().is_success() => {
+                return Ok(answer);
+            }
+            Ok(Some(chunk)) if answer.len() + chunk.len() > MAX_ANSWER => {
+                let message = format!("the answer is longer than {MAX_ANSWER} bytes");
+                return Err(ModelError::new(FailureClass::Unknown, Some(status), message));
+            }
+            Ok(Some(chunk)) => answer.extend_from_slice(&chunk),
+            Ok(None) => return Ok(answer),
+            Err(error) => return Err(transport_error(endpoint, error, Some(status))),
+        }
+    }
+}
+
+/// The failure that an answer describes. Some gateways send errors with status 200 and the true status in the body.
+fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body: &Value) -> ModelError {
+    // Some servers wrap the error in a list.
+    let told = endpoint.protocol.told_error(body.get(0).unwrap_or(body));
+    let status = match told.status {
+        Some(told) if http_status == 200 => told,
+        _ => http_status,
+    };
+    let answer = ErrorAnswer {
+        status,
+        codes: &told.codes,
+        message: told.message,
+    };
+    let host = host(endpoint);
+    let shown = match told.message {
+        "" if status == 200 => format!("the answer of {host} is not {}", endpoint.protocol.reply_name()),
+        "" => format!("HTTP {status} from {host}"),
+        message => format!("HTTP {status} from {host}: {message}"),
+    };
+    ModelError {
+        class: classify_answer(&answer),
+        status: Some(status),
+        retry_after: told.retry_after,
+        message: presentable(endpoint, &shown),
+        schema_unsupported: request.schema.is_some() && refuses_schema(endpoint.protocol, status, &told),
+    }
+}
+
+/// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.
+fn refuses_schema(protocol: Protocol, status: u16, told: &ToldError<'_>) -> bool {
+    if !matches!(status, 400 | 404 | 422 | 501) {
+        return false;
+    }
+    let about = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        protocol.schema_words().iter().any(|word| text.contains(word))
+    };
+    told.about.is_some_and(about) || about(told.message)
+}
+
+fn transport_error(endpoint: &Endpoint, error: reqwest::Error, status: Option<u16>) -> ModelError {
+    let transport = if error.is_timeout() {
+        Transport::TimedOut
+    } else if error.is_builder() {
+        Transport::NotSent
+    } else {
+        Transport::Broken
+    };
+    let error = error.without_url();
+    let mut message = format!("{}: {error}", host(endpoint));
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        message.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    ModelError::new(
+        classify_transport(transport),
+        status,
+        presentable(endpoint, &message),
+    )
+}
+
+fn host(endpoint: &Endpoint) -> &str {
+    endpoint.url.host_str().unwrap_or("the provider")
+}
+
+/// One line without secrets, cut to size.
+fn presentable(endpoint: &Endpoint, message: &str) -> String {
+    let clean = endpoint.redact(message);
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    clean.chars().take(MAX_MESSAGE).map(plain).collect()
+}
+
+/// The text of a field; `None` where it is missing, empty or something else.
+pub(super) fn non_empty(value: &Value) -> Option<String> {
+    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// The request's temperature as JSON.
+pub(super) fn temperature(request: &ModelRequest) -> Option<Value> {
+    request
+        .temperature?
+        .to_f64()
+        .map(|temperature| json!(temperature))
+}
+
+/// Milliseconds from a number of seconds that may have a fraction.
+pub(super) fn millis_of(seconds: &str) -> Option<Millis> {
+    let seconds: Decimal = seconds.parse().ok()?;
+    Some(Millis(seconds.checked_mul(1000.into())?.to_u64()?))
+}
+
+/// How long the provider asks to be left alone: milliseconds, seconds or an HTTP date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Millis> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    if let Some(ms) = text("retry-after-ms").and_then(|text| text.parse().ok()) {
+        return Some(Millis(ms));
+    }
+    let text = text(RETRY_AFTER.as_str())?;
+    if text.parse::<Decimal>().is_ok() {
+        return millis_of(text);
+    }
+    let at = httpdate::parse_http_date(text).ok()?;
+    let since_epoch = at.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(Timestamp(Millis::from(since_epoch).0).since(now))
+}
+
+#[cfg(test)]
+mod protocol_tests;
+#[cfg(test)]
+mod tests;

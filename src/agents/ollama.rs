@@ -1,0 +1,63 @@
+//! Ollama's chat API.
+//!
+//! Ollama cuts a prompt that does not fit into the context it was given, and says nothing: a judge would then judge
+//! half of the evidence. So it is told not to; such a prompt is an error. Servers older than that wish ignore it.
+
+use serde_json::{Value, json};
+
+use super::model::{Answer, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature};
+
+pub(super) fn body(model: &str, request: &ModelRequest) -> Value {
+    let mut messages = Vec::new();
+    if let Some(system) = &request.system {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    messages.push(json!({"role": "user", "content": request.prompt}));
+    let mut body = json!({
+        "model": model,
+        "messages": messages,
+        "stream": false,
+        "truncate": false,
+        "shift": false,
+    });
+    let mut options = json!({});
+    if let Some(temperature) = temperature(request) {
+        options["temperature"] = temperature;
+    }
+    if let Some(max_tokens) = request.max_tokens {
+        options["num_predict"] = json!(max_tokens);
+    }
+    if options.as_object().is_some_and(|options| !options.is_empty()) {
+        body["options"] = options;
+    }
+    if let Some(schema) = &request.schema {
+        body["format"] = schema.clone();
+    }
+    body
+}
+
+pub(super) fn answer(body: &Value) -> Answer {
+    if !body["message"].is_object() {
+        return Answer::NotAReply;
+    }
+    if body["done"] == json!(false) {
+        return Answer::Declined("the server sent only the beginning of its reply".to_owned());
+    }
+    Answer::Reply(ModelReply {
+        text: body["message"]["content"].as_str().unwrap_or_default().to_owned(),
+        model: non_empty(&body["model"]),
+        usage: Usage {
+            input_tokens: body["prompt_eval_count"].as_u64(),
+            output_tokens: body["eval_count"].as_u64(),
+        },
+        finish_reason: non_empty(&body["done_reason"]),
+    })
+}
+
+pub(super) fn told_error(body: &Value) -> ToldError<'_> {
+    let error = &body["error"];
+    ToldError {
+        message: error.as_str().or(error["message"].as_str()).unwrap_or_default(),
+        ..ToldError::default()
+    }
+}

@@ -1,0 +1,141 @@
+//! `quorum clean`: removes runs that nobody needs any more. Nothing unfinished goes by accident.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use anyhow::anyhow;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::domain::{Millis, Timestamp};
+use crate::store::{Lock, LockError};
+
+use super::failure::Failure;
+use super::project::{all_runs, state_folder};
+use super::run::{end_old_keeper, held};
+use super::runs::{Listed, list};
+use super::screen::Screen;
+
+#[derive(Debug, Args)]
+pub struct Clean {
+    /// Runs in which nothing happened for this long (90m, 12h, 30d)
+    #[arg(long, value_name = "DURATION", env = "QUORUM_OLDER_THAN")]
+    pub older_than: Option<Millis>,
+    /// All runs that have ended
+    #[arg(long, conflicts_with = "older_than")]
+    pub all: bool,
+    /// Unfinished runs too; needs --yes
+    #[arg(long, requires = "yes")]
+    pub unfinished: bool,
+    /// Do not ask
+    #[arg(short, long, env = "QUORUM_YES")]
+    pub yes: bool,
+}
+
+impl Clean {
+    /// What to type to go without a question.
+    fn command(&self) -> String {
+        match self.older_than {
+            Some(age) => format!("quorum clean --older-than {age} --yes"),
+            None => "quorum clean --all --yes".to_owned(),
+        }
+    }
+
+    fn takes(&self, listed: &Listed, now: Timestamp) -> bool {
+        let unfinished = listed.row.resumable || listed.never_started;
+        let ended = listed.row.error.is_none() && !unfinished;
+        let is_old = |age: Millis| listed.last_at.is_none_or(|at| now.since(at) >= age);
+        (ended || (self.unfinished && unfinished)) && self.older_than.is_none_or(is_old)
+    }
+}
+
+pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
+    if !arguments.all && arguments.older_than.is_none() {
+        return Err(Failure::usage(anyhow!("which runs should go?"))
+            .help("quorum clean --older-than 30d, or quorum clean --all"));
+    }
+    let folder = state_folder(screen.output())?;
+    if !folder.path().is_dir() {
+        return report(screen, &[], &[]);
+    }
+    // Held to the end: no run can begin, go on or be resumed while it is looked at and removed.
+    let _lock = Lock::take(&folder.lock_path(), "quorum clean", None).map_err(|error| match error {
+        LockError::Held { .. } => held(error),
+        LockError::Io { .. } => Failure::environment(error),
+    })?;
+    folder
+        .sweep()
+        .map_err(|error| Failure::internal(anyhow!("cannot remove what an earlier clean left: {error}")))?;
+    let now = Timestamp::now();
+    let listed = all_runs(&folder)?.into_iter().map(|run| list(&folder, run));
+    let (going, staying): (Vec<Listed>, Vec<Listed>) =
+        listed.partition(|listed| arguments.takes(listed, now));
+    if !going.is_empty() {
+        confirm(arguments, &going, screen)?;
+    }
+    for listed in &going {
+        // A crashed session's agents may still run: their folder must not vanish below them.
+        end_old_keeper(&listed.keeper)?;
+        listed.folder.remove().map_err(|error| {
+            Failure::internal(anyhow!(
+                "cannot remove {}: {error}",
+                listed.folder.path().display()
+            ))
+        })?;
+    }
+    report(screen, &going, &staying)
+}
+
+/// Says what would go, and goes on only if somebody wants that.
+fn confirm(arguments: &Clean, going: &[Listed], screen: &Screen) -> Result<(), Failure> {
+    if arguments.yes {
+        return Ok(());
+    }
+    for listed in going {
+        screen.error(&format!("would remove {}\n", line(listed)));
+    }
+    let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+    if in_ci || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::usage(anyhow!(
+            "{} run(s) would be removed, and nobody can be asked",
+            going.len()
+        ))
+        .help(arguments.command()));
+    }
+    screen.error(&format!("remove {} run(s)? [y/N] ", going.len()));
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    if read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!("nothing was removed")).help(arguments.command()))
+}
+
+/// `20261121-215900-001 (ended, ok)`
+fn line(listed: &Listed) -> String {
+    let outcome = listed.row.outcome.unwrap_or("no outcome");
+    format!("{} ({}, {outcome})", listed.folder.id(), listed.row.state)
+}
+
+fn report(screen: &Screen, removed: &[Listed], kept: &[Listed]) -> Result<u8, Failure> {
+    if screen.is_json() {
+        let rows = |listed: &[Listed]| -> Vec<Value> {
+            let row = |listed: &Listed| json!({"runId": listed.folder.id().as_str(), "state": listed.row.state, "outcome": listed.row.outcome});
+            listed.iter().map(row).collect()
+        };
+        screen.document(&json!({
+            "schema": "quorum.clean/v1",
+            "removed": rows(removed),
+            "kept": rows(kept),
+        }));
+        return Ok(0);
+    }
+    for listed in removed {
+        screen.result(&format!("removed {}\n", line(listed)));
+    }
+    for listed in kept.iter().filter(|listed| listed.row.error.is_some()) {
+        let why = listed.row.error.as_deref().unwrap_or_default();
+        screen.error(&format!("note: {} was left: {why}\n", listed.folder.id()));
+    }
+    screen.result(&format!("{} removed, {} kept\n", removed.len(), kept.len()));
+    Ok(0)
+}

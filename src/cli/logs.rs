@@ -1,0 +1,247 @@
+//! `quorum logs`: what the agent of a task said, turn by turn, also while it is still saying it.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::domain::{RunId, TurnId};
+use crate::engine::{Event, KeeperRef};
+use crate::keeper::{self, ProcessIdentity};
+use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
+use crate::store::{JournalEnd, Reader, RunFolder, SpoolName};
+
+use super::failure::Failure;
+use super::project::{find_run, state_folder};
+use super::screen::Screen;
+use super::show::{check_attempt, tell};
+use super::status::has_writer;
+
+/// How often a followed task is looked at.
+const POLL: Duration = Duration::from_millis(200);
+
+#[derive(Debug, Args)]
+pub struct Logs {
+    /// The task's title
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// Go on as the agent speaks, until the task has ended
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Only this attempt, counted from 1
+    #[arg(long, value_name = "N")]
+    pub attempt: Option<u32>,
+    /// The run [default: the latest]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<RunId>,
+    /// Print standard error instead of the output
+    #[arg(long)]
+    pub stderr: bool,
+}
+
+impl Logs {
+    fn wants(&self, turn: TurnId) -> bool {
+        self.attempt.is_none_or(|attempt| attempt == turn.attempt)
+    }
+
+    fn file(&self, turn: TurnId) -> SpoolName {
+        match self.stderr {
+            true => SpoolName::Err(turn),
+            false => SpoolName::Out(turn),
+        }
+    }
+}
+
+pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
+    if arguments.follow && screen.is_json() {
+        return Err(
+            Failure::usage(anyhow!("a document has an end: it cannot be followed"))
+                .help("leave out -f, or --json"),
+        );
+    }
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    // Before the reading: what a writer adds until it lets go is then read.
+    let mut live = has_writer(&folder, &run);
+    let mut told = tell(&run, &arguments.task)?;
+    if !arguments.follow {
+        check_attempt(&told.history, arguments.attempt)?;
+    }
+    if screen.is_json() {
+        let document = document(arguments, &run, &told.history)?;
+        screen.document(&document);
+        return Ok(0);
+    }
+    let mut printer = Printer::new(arguments, &run, screen);
+    loop {
+        if printer.pump(&told.history, &told.keeper).is_err() {
+            // Whoever read us is gone.
+            return Ok(0);
+        }
+        if !arguments.follow || told.history.status.is_terminal() || !live {
+            return Ok(0);
+        }
+        std::thread::sleep(POLL);
+        live = has_writer(&folder, &run);
+        told.end = catch_up(&run, told.end, &mut told.history, &mut told.keeper)?;
+    }
+}
+
+/// Takes in what was added to the journal.
+fn catch_up(
+    run: &RunFolder,
+    end: JournalEnd,
+    history: &mut TaskHistory,
+    keeper: &mut KeeperRef,
+) -> Result<JournalEnd, Failure> {
+    let mut reader = Reader::open_at(&run.journal(), end).map_err(Failure::internal)?;
+    while let Some(record) = reader.next_record().map_err(Failure::internal)? {
+        for event in &record.events {
+            if let Event::RunResumed { keeper: next, .. } = event {
+                keeper.clone_from(next);
+            }
+            history.apply(record.at, event);
+        }
+    }
+    Ok(reader.end())
+}
+
+/// Prints each byte of each turn once.
+struct Printer<'a> {
+    arguments: &'a Logs,
+    run: &'a RunFolder,
+    screen: &'a Screen,
+    /// How many turns are printed to their end.
+    done: usize,
+    /// Whether the turn under way was announced.
+    announced: bool,
+    /// How much of the turn under way is printed.
+    offset: u64,
+    /// The output of a turn that goes on: it keeps its content when it gets its name.
+    open: Option<File>,
+    out: Box<dyn Write>,
+}
+
+impl<'a> Printer<'a> {
+    fn new(arguments: &'a Logs, run: &'a RunFolder, screen: &'a Screen) -> Self {
+        let stdout = io::stdout();
+        // On a terminal an agent's output may not move the cursor; for anything else it stays as it is.
+        let out: Box<dyn Write> = match stdout.is_terminal() {
+            true => Box::new(anstream::StripStream::new(stdout)),
+            false => Box::new(stdout),
+        };
+        Self {
+            arguments,
+            run,
+            screen,
+            done: 0,
+            announced: false,
+            offset: 0,
+            open: None,
+            out,
+        }
+    }
+
+    /// Prints what is there.
+    fn pump(&mut self, history: &TaskHistory, keeper: &KeeperRef) -> io::Result<()> {
+        for turn in history.turns().skip(self.done).collect::<Vec<_>>() {
+            let has_ended = !matches!(turn.end, TurnStanding::Open);
+            if self.arguments.wants(turn.id) {
+                self.announce(turn);
+                self.print(turn, keeper)?;
+            }
+            if !has_ended {
+                break;
+            }
+            self.done += 1;
+            (self.announced, self.offset, self.open) = (false, 0, None);
+        }
+        self.out.flush()
+    }
+
+    /// On stderr, so that stdout is what the agent said and nothing else.
+    fn announce(&mut self, turn: &TurnHistory) {
+        if !self.announced && !self.screen.output().quiet {
+            let (attempt, turn) = (turn.id.attempt, turn.id.turn);
+            self.screen
+                .error(&format!("==> attempt {attempt}, turn {turn} <==\n"));
+        }
+        self.announced = true;
+    }
+
+    fn print(&mut self, turn: &TurnHistory, keeper: &KeeperRef) -> io::Result<()> {
+        let named = || File::open(self.run.spool_file(&self.arguments.file(turn.id))).ok();
+        if self.open.is_none() {
+            self.open = named().or_else(|| self.of_process(turn, keeper));
+        }
+        let Some(file) = &mut self.open else {
+            return Ok(());
+        };
+        // What cannot be read is not there for us; the task's own verdict does not hang on it.
+        if file.seek(SeekFrom::Start(self.offset)).is_ok() {
+            self.offset += copy(file, &mut self.out)?;
+        }
+        Ok(())
+    }
+
+    /// The output of a running turn by way of its process: the file may not have its name yet.
+    fn of_process(&self, turn: &TurnHistory, keeper: &KeeperRef) -> Option<File> {
+        let process = turn.process.as_ref()?;
+        let identity = ProcessIdentity {
+            pid: process.pid,
+            start_time: process.start_time,
+            boot_id: keeper.boot_id.clone(),
+        };
+        let descriptor = if self.arguments.stderr { 2 } else { 1 };
+        keeper::open_output(&identity, descriptor)
+    }
+}
+
+/// Copies to the end; only a failure of the reader's side counts as the end of it.
+fn copy(file: &mut File, out: &mut dyn Write) -> io::Result<u64> {
+    let mut buffer = [0; 64 * 1024];
+    let mut copied = 0;
+    while let Ok(read) = file.read(&mut buffer) {
+        if read == 0 {
+            break;
+        }
+        out.write_all(&buffer[..read])?;
+        copied += read as u64;
+    }
+    Ok(copied)
+}
+
+fn document(arguments: &Logs, run: &RunFolder, history: &TaskHistory) -> Result<Value, Failure> {
+    let mut turns = Vec::new();
+    for turn in history.turns().filter(|turn| arguments.wants(turn.id)) {
+        let path = run.spool_file(&arguments.file(turn.id));
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            // Empty files are not kept.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                return Err(Failure::internal(anyhow!(
+                    "cannot read {}: {error}",
+                    path.display()
+                )));
+            }
+        };
+        turns.push(json!({
+            "attempt": turn.id.attempt,
+            "turn": turn.id.turn,
+            "ended": !matches!(turn.end, TurnStanding::Open),
+            "bytes": bytes.len(),
+            "text": String::from_utf8_lossy(&bytes),
+        }));
+    }
+    Ok(json!({
+        "schema": "quorum.logs/v1",
+        "runId": run.id().as_str(),
+        "task": arguments.task,
+        "stream": if arguments.stderr { "stderr" } else { "stdout" },
+        "turns": turns,
+    }))
+}

@@ -1,0 +1,44 @@
+//! `quorum plan` and `quorum run --dry-run`: what would happen. No agent starts and no state folder is made.
+
+use std::sync::Arc;
+
+use clap::{ArgMatches, Args};
+
+use crate::engine::State;
+use crate::mission::{self, Source};
+use crate::report::plan::{PlanDocument, dot, human, mermaid};
+
+use super::args::{Format, Run};
+use super::failure::Failure;
+use super::run::{load, mission_folder};
+use super::screen::Screen;
+use super::session::{lay_over, options_with_config};
+
+/// The flags of `run`, so that one word changes a run into its plan.
+#[derive(Debug, Args)]
+pub struct Plan {
+    #[command(flatten)]
+    pub run: Run,
+}
+
+pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    let mut options = options_with_config()?;
+    lay_over(&mut options, &arguments.flags.session, matches)?;
+    options.mission_folder = mission_folder(&arguments.mission)?;
+    let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
+    let loaded = load(&source, &options, screen)?;
+    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+    match screen.output().format {
+        Some(Format::Dot) => screen.result(&dot(&state.plan)),
+        Some(Format::Mermaid) => screen.result(&mermaid(&state.plan)),
+        _ => {
+            let document = PlanDocument::of(&state);
+            if screen.is_json() {
+                screen.document(&document);
+            } else {
+                screen.result(&human(&document, &screen.out()));
+            }
+        }
+    }
+    Ok(0)
+}

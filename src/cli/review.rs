@@ -1,0 +1,493 @@
+//! `quorum review`: judges a task of a run again, or any work without a run.
+//!
+//! Both are one-task missions through the same engine path as a run, in a state folder of their own that goes away: the
+//! "worker" prints the work that is there already, so that nothing is done again and nothing of a run changes.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use clap::{ArgMatches, Args};
+use serde_json::{Value, json};
+
+use crate::domain::{Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId};
+use crate::engine::{Event, State, outcome};
+use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
+use crate::report::json::{Standing, run_document};
+use crate::runtime::{Observer, read_output};
+use crate::store::StateFolder;
+
+use super::args::SessionFlags;
+use super::failure::Failure;
+use super::project::{current_dir, find_run, open_run, state_folder};
+use super::run::{Launch, load, lock, new_run_id};
+use super::screen::{LiveView, Screen};
+use super::session::{fork_keeper, lay_over, options_with_config, resolve_programs};
+
+/// The author of work that came without one. No agent of a mission can be called so.
+const STRANGER: &str = "(the submitted work)";
+/// The largest work that is read from a pipe or a diff, in bytes.
+const LARGEST_WORK: u64 = 64 * 1024 * 1024;
+
+#[derive(Debug, Args)]
+pub struct Review {
+    /// The task of a run, or the files to judge with --criteria; `-` is standard input
+    #[arg(value_name = "TASK|PATH")]
+    pub subjects: Vec<String>,
+    /// What good work is (repeatable). Without it, TASK is judged again by its own rules
+    #[arg(long, value_name = "TEXT")]
+    pub criteria: Vec<String>,
+    /// Judge `git diff` against this revision
+    #[arg(long, value_name = "REVISION", num_args = 0..=1, default_missing_value = "HEAD", requires = "criteria")]
+    pub diff: Option<String>,
+    /// The bar: 1-5, 20-100, "3.5/5" or "10/100" [default: 60]
+    #[arg(long, value_name = "N", requires = "criteria")]
+    pub threshold: Option<Points>,
+    /// Who judges (repeatable) [default: three seats, filled by the rules of a mission]
+    #[arg(long = "reviewer", value_name = "AGENT", requires = "criteria")]
+    pub reviewers: Vec<String>,
+    /// Where the agents are defined, beside quorum.yaml [default: mission.yaml, if it is there]
+    #[arg(long, value_name = "MISSION", requires = "criteria")]
+    pub mission: Option<PathBuf>,
+    /// The run of TASK [default: the latest]
+    #[arg(long, value_name = "RUN", conflicts_with = "criteria")]
+    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub session: SessionFlags,
+}
+
+/// A one-task mission, and what it is made of.
+struct Subject {
+    /// What is judged, in a few words.
+    title: String,
+    /// Agents as the documents define them; the author among them does nothing but print the work.
+    agents: Value,
+    author: String,
+    task: Value,
+    settings: Value,
+    /// The work itself.
+    work: Vec<u8>,
+    /// Where relative programs are found.
+    mission_folder: PathBuf,
+    workspace: PathBuf,
+}
+
+pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    let keeper = fork_keeper()?;
+    let mut options = options_with_config()?;
+    lay_over(&mut options, &arguments.session, matches)?;
+    options.max_attempts = Some(1);
+    if options.no_eval {
+        return Err(
+            Failure::usage(anyhow!("a review with reviews switched off judges nothing"))
+                .help("leave out --no-eval, and EVAL=off in the environment"),
+        );
+    }
+    let subject = if arguments.criteria.is_empty() {
+        recorded_task(arguments, &mut options, screen)?
+    } else {
+        submitted_work(arguments, &options)?
+    };
+    options.mission_folder.clone_from(&subject.mission_folder);
+
+    let place = tempfile::tempdir()
+        .map_err(|error| Failure::environment(anyhow!("cannot make a temporary folder: {error}")))?;
+    let mission = subject.mission(place.path())?;
+    let source = Source::new("the review", mission);
+    let loaded = load(&source, &options, screen)?;
+    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+    let programs = resolve_programs(&state, &options)?;
+
+    let folder = StateFolder::at(place.path()).map_err(Failure::environment)?;
+    folder.create().map_err(Failure::environment)?;
+    let id = new_run_id(&folder)?;
+    let _lock = lock(&folder, "quorum review", &id)?;
+    let watchers = screen.watch(&id, &arguments.session, LiveView::default());
+    let findings = Rc::new(RefCell::new(Vec::new()));
+    let mut observers = watchers.observers;
+    observers.push(Box::new(FindingsObserver(findings.clone())));
+    let run = folder.run(&id);
+    let launch = Launch {
+        run,
+        mission: &source.bytes,
+        mission_path: None,
+        options,
+        state,
+        programs,
+        keeper,
+        observers,
+    };
+    let ending = launch.go()?;
+    let view = watchers.view.take().into_view(&ending.state);
+    let document = serde_json::to_value(run_document(&ending.state, &view, Standing::Ended))
+        .map_err(Failure::internal)?;
+    let class = outcome(&ending.state).class;
+    report(
+        screen,
+        &subject,
+        class,
+        &document["tasks"][0],
+        &document["warnings"],
+        &findings.borrow(),
+    );
+    Ok(class.exit_code())
+}
+
+/// Any work: files, a diff, what stands on standard input.
+fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, Failure> {
+    let here = current_dir()?;
+    let from_pipe = arguments.subjects.iter().any(|subject| subject == "-");
+    let paths: Vec<&String> = arguments
+        .subjects
+        .iter()
+        .filter(|subject| *subject != "-")
+        .collect();
+    for path in &paths {
+        if !here.join(path).is_file() {
+            return Err(Failure::usage(anyhow!("there is no file {path}"))
+                .help("name files to judge, `-` for standard input, or --diff"));
+        }
+    }
+    let (title, work) = match (&arguments.diff, from_pipe) {
+        (Some(revision), false) => (format!("git diff {revision}"), git_diff(&here, revision)?),
+        (None, true) => ("standard input".to_owned(), from_stdin()?),
+        (None, false) if !paths.is_empty() => (format!("{} file(s)", paths.len()), file_list(&paths)),
+        (None, false) => {
+            return Err(Failure::usage(anyhow!("there is nothing to judge"))
+                .help("name files, `-` for standard input, or --diff"));
+        }
+        (Some(_), true) => return Err(Failure::usage(anyhow!("--diff and `-` are two different works"))),
+    };
+    if work.iter().all(u8::is_ascii_whitespace) {
+        return Err(Failure::usage(anyhow!(
+            "{title} is empty: there is nothing to judge"
+        )));
+    }
+    let (agents, mission_folder) = defined_agents(arguments.mission.as_deref(), options, &here)?;
+    let threshold = arguments
+        .threshold
+        .map_or(json!("60/100"), |bar| json!(format!("{}/100", bar.value())));
+    let reviewers = if arguments.reviewers.is_empty() {
+        json!(3)
+    } else {
+        json!(arguments.reviewers)
+    };
+    let criteria = arguments.criteria.join("\n");
+    let task = json!({
+        "description": format!("The work to judge is {title}."),
+        "targetFiles": paths,
+        "expectations": [
+            {"type": "llm_review", "criteria": criteria, "threshold": threshold, "reviewers": reviewers},
+        ],
+    });
+    let settings = json!({});
+    let author = STRANGER.to_owned();
+    Ok(Subject {
+        title,
+        agents,
+        author,
+        task,
+        settings,
+        work,
+        mission_folder,
+        workspace: here,
+    })
+}
+
+/// A task of a run, with what its last turn said.
+fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) -> Result<Subject, Failure> {
+    let [title] = arguments.subjects.as_slice() else {
+        return Err(Failure::usage(anyhow!(
+            "name one task of a run, or say with --criteria what good work is"
+        ))
+        .help("`quorum review \"TASK\"`, or `quorum review --criteria TEXT PATH…`"));
+    };
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    let recovered = open_run(&run, |_, _| {})?;
+    let state = &recovered.state;
+    let id = find_task(state, title)?;
+    let (plan, task) = (state.plan.task(id), state.task(id));
+    if task.turn == 0 {
+        return Err(Failure::usage(anyhow!(
+            "task '{title}' has done nothing yet in run {}",
+            run.id()
+        )));
+    }
+    // Configuration layers are those of the run: they are frozen like its mission.
+    options.project_config.clone_from(&state.options.project_config);
+    options.user_config.clone_from(&state.options.user_config);
+    let turn = TurnId {
+        task: id,
+        attempt: task.attempt,
+        turn: task.turn,
+    };
+    let work = read_output(
+        &run,
+        turn,
+        &task.output,
+        usize::try_from(LARGEST_WORK).unwrap_or(usize::MAX),
+    )
+    .map_err(|error| Failure::internal(anyhow!("the output of '{title}' is lost: {error}")))?;
+    let bytes = fs::read(run.mission()).map_err(Failure::internal)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut document = json!({
+        "description": plan.description.as_deref().unwrap_or_default(),
+        "targetFiles": plan.target_files.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
+    });
+    match plan.expectations.as_deref().and_then(|e| e.panel.as_ref()) {
+        Some(panel) => document["expectations"] = json!([panel_document(state, panel)]),
+        None => document["review"] = json!("required"),
+    }
+    let bar = state.plan.rules.eval_bar.points.value();
+    let workspace = plan.workspace.as_deref().map_or_else(
+        || state.plan.rules.workspace.clone(),
+        |own| state.plan.rules.workspace.join(own),
+    );
+    Ok(Subject {
+        title: title.clone(),
+        agents: agents_of(&text),
+        author: state.plan.agent(plan.agent).name.to_string(),
+        task: document,
+        settings: json!({"evalThreshold": format!("{bar}/100")}),
+        work: work.head.into_bytes(),
+        mission_folder: state.options.mission_folder.clone(),
+        workspace,
+    })
+}
+
+fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
+    let found = state
+        .plan
+        .tasks
+        .iter()
+        .position(|task| task.title.as_ref() == title);
+    found.map(TaskId::from_index).ok_or_else(|| {
+        let nearest = state.plan.tasks.iter().map(|task| task.title.as_ref());
+        let nearest =
+            nearest.max_by(|a, b| strsim::jaro_winkler(a, title).total_cmp(&strsim::jaro_winkler(b, title)));
+        let failure = Failure::usage(anyhow!("there is no task '{title}' in this run"));
+        match nearest {
+            Some(nearest) => failure.help(format!(
+                "did you mean '{nearest}'? To judge files, say with --criteria what good work is"
+            )),
+            None => failure,
+        }
+    })
+}
+
+fn panel_document(state: &State, panel: &Panel) -> Value {
+    let dimensions: Vec<Value> = panel
+        .dimensions
+        .iter()
+        .map(|dimension| {
+            let rubric: serde_json::Map<String, Value> = dimension
+                .rubric
+                .iter()
+                .map(|(level, text)| (level.to_string(), json!(text)))
+                .collect();
+            let mut document = json!({"name": dimension.name, "weight": dimension.weight.to_string()});
+            if let Some(description) = &dimension.description {
+                document["description"] = json!(description);
+            }
+            if !rubric.is_empty() {
+                document["rubric"] = Value::Object(rubric);
+            }
+            document
+        })
+        .collect();
+    let reviewers = match &panel.reviewers {
+        Reviewers::Seats(seats) => json!(seats),
+        Reviewers::Named(agents) => {
+            json!(
+                agents
+                    .iter()
+                    .map(|agent| state.plan.agent(*agent).name.as_ref())
+                    .collect::<Vec<&str>>()
+            )
+        }
+    };
+    let mut document = json!({
+        "type": "llm_review",
+        "dimensions": dimensions,
+        "threshold": format!("{}/100", panel.bar.points.value()),
+        "reviewers": reviewers,
+    });
+    if let Some(criteria) = &panel.criteria {
+        document["criteria"] = json!(criteria);
+    }
+    document
+}
+
+/// The agents of a mission file, and the folder that their programs are relative to.
+fn defined_agents(
+    named: Option<&Path>,
+    options: &RunOptions,
+    here: &Path,
+) -> Result<(Value, PathBuf), Failure> {
+    let default = here.join("mission.yaml");
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None if default.is_file() => default,
+        None if options.project_config.is_some() || options.user_config.is_some() => {
+            return Ok((json!({}), here.to_owned()));
+        }
+        None => {
+            return Err(Failure::usage(anyhow!("no agents are defined that could judge"))
+                .help("define them in quorum.yaml, or name a mission that has some with --mission FILE"));
+        }
+    };
+    let source = Source::read(&path).map_err(Failure::mission)?;
+    let layers = crate::runtime::layers_of(options).map_err(Failure::mission)?;
+    mission::load(&source, &layers).map_err(Failure::mission)?;
+    let folder = std::path::absolute(&path)
+        .ok()
+        .and_then(|path| path.parent().map(Path::to_owned));
+    Ok((
+        agents_of(&String::from_utf8_lossy(&source.bytes)),
+        folder.unwrap_or_else(|| here.to_owned()),
+    ))
+}
+
+/// The agents of a mission that was validated before, as plain data.
+fn agents_of(mission: &str) -> Value {
+    let document: Value = serde_yaml::from_str(mission).unwrap_or_default();
+    document.get("agents").cloned().unwrap_or_else(|| json!({}))
+}
+
+fn git_diff(here: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
+    if revision.starts_with('-') {
+        return Err(Failure::usage(anyhow!("'{revision}' is not a revision")));
+    }
+    let output = Command::new("git")
+        .args(["diff", "--no-color", "--no-ext-diff", revision, "--"])
+        .current_dir(here)
+        .output()
+        .map_err(|error| Failure::environment(anyhow!("cannot run git: {error}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::usage(anyhow!(
+            "git diff {revision} failed: {}",
+            said.trim()
+        )));
+    }
+    Ok(output.stdout)
+}
+
+fn from_stdin() -> Result<Vec<u8>, Failure> {
+    let mut work = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(LARGEST_WORK)
+        .read_to_end(&mut work)
+        .map_err(|error| Failure::usage(anyhow!("cannot read standard input: {error}")))?;
+    Ok(work)
+}
+
+fn file_list(paths: &[&String]) -> Vec<u8> {
+    let list: String = paths.iter().map(|path| format!("- {path}\n")).collect();
+    format!("The work is in these files:\n{list}").into_bytes()
+}
+
+impl Subject {
+    /// The mission as JSON; the work lies in `place`, for the author to print.
+    fn mission(&self, place: &Path) -> Result<Vec<u8>, Failure> {
+        let work = place.join("work");
+        fs::write(&work, &self.work)
+            .map_err(|error| Failure::environment(anyhow!("cannot write {}: {error}", work.display())))?;
+        let mut agents = self.agents.clone();
+        agents[&self.author] = json!({"run": ["cat", work.to_string_lossy()], "input": "none"});
+        let mut task = self.task.clone();
+        task["title"] = json!("Review");
+        task["assignTo"] = json!(self.author);
+        task["onExhausted"] = json!("accept");
+        let mission = json!({
+            "name": format!("Review of {}", self.title),
+            "workspace": self.workspace.to_string_lossy(),
+            "agents": agents,
+            "settings": self.settings,
+            "tasks": [task],
+        });
+        Ok(mission.to_string().into_bytes())
+    }
+}
+
+/// Keeps what the reviewers found.
+struct FindingsObserver(Rc<RefCell<Vec<Finding>>>);
+
+impl Observer for FindingsObserver {
+    fn on_start(&mut self, _: &State) {}
+    fn on_events(&mut self, _: &State, _: u64, _: Timestamp, events: &[Event]) {
+        for event in events {
+            if let Event::StageVerdict(report) = event
+                && report.stage == Stage::Judge
+            {
+                self.0.borrow_mut().clone_from(&report.findings);
+            }
+        }
+    }
+    fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
+    fn on_end(&mut self, _: &State) {}
+}
+
+fn report(
+    screen: &Screen,
+    subject: &Subject,
+    class: OutcomeClass,
+    task: &Value,
+    warnings: &Value,
+    findings: &[Finding],
+) {
+    let verdict = match class {
+        OutcomeClass::Ok => "pass",
+        OutcomeClass::BelowThreshold => "fail",
+        _ => "indeterminate",
+    };
+    if screen.is_json() {
+        return screen.document(&json!({
+            "schema": "quorum.review/v1",
+            "subject": subject.title,
+            "verdict": verdict,
+            "outcome": class.as_str(),
+            "exitCode": class.exit_code(),
+            "points": task["points"],
+            "score": task["score"],
+            "bar": task["bar"],
+            "dimensions": task["dimensions"],
+            "reviews": task["reviews"],
+            "findings": findings,
+            "warnings": warnings,
+        }));
+    }
+    let mut text = format!("{}: {verdict}", subject.title);
+    if !task["points"].is_null() {
+        text.push_str(&format!(
+            ", {} of 100 points against a bar of {}",
+            task["points"], task["bar"]
+        ));
+    }
+    text.push('\n');
+    for dimension in task["dimensions"].as_array().into_iter().flatten() {
+        let (name, why) = (dimension["dimension"].as_str(), dimension["reasoning"].as_str());
+        let line = format!(
+            "  {} {}: {}",
+            dimension["score"],
+            name.unwrap_or_default(),
+            why.unwrap_or_default()
+        );
+        text.push_str(&crate::report::sanitize(&line));
+        text.push('\n');
+    }
+    for finding in findings {
+        let line = format!("  [{}] {}", finding.severity.as_str(), finding.description);
+        text.push_str(&crate::report::sanitize(&line));
+        text.push('\n');
+    }
+    text.push_str(&format!("exit {} ({})\n", class.exit_code(), class.as_str()));
+    screen.result(&text);
+}

@@ -1,0 +1,82 @@
+//! `quorum runs`: the runs of the state folder.
+
+use clap::Args;
+
+use crate::domain::Timestamp;
+use crate::engine::KeeperRef;
+use crate::report::json::Standing;
+use crate::report::runs::{RunRow, document, human};
+use crate::runtime::{RecoverError, recover};
+use crate::store::{RunFolder, StateFolder};
+
+use super::failure::Failure;
+use super::project::{all_runs, state_folder};
+use super::screen::{LiveView, Screen};
+use super::status::has_writer;
+
+#[derive(Debug, Args)]
+pub struct Runs {
+    /// Only the last N
+    #[arg(short = 'n', long, value_name = "N")]
+    pub last: Option<usize>,
+}
+
+/// A run and what a list, or the decision to remove it, needs of it.
+pub struct Listed {
+    pub folder: RunFolder,
+    pub row: RunRow,
+    /// When anything last happened in it.
+    pub last_at: Option<Timestamp>,
+    /// The keeper of its last session.
+    pub keeper: KeeperRef,
+    /// Whether nothing ever ran in it.
+    pub never_started: bool,
+}
+
+pub fn runs(arguments: &Runs, screen: &Screen) -> Result<u8, Failure> {
+    let folder = state_folder(screen.output())?;
+    let runs = all_runs(&folder)?;
+    let skipped = arguments.last.map_or(0, |last| runs.len().saturating_sub(last));
+    let rows: Vec<RunRow> = runs
+        .into_iter()
+        .skip(skipped)
+        .map(|run| list(&folder, run).row)
+        .collect();
+    if screen.is_json() {
+        screen.document(&document(&rows));
+    } else {
+        screen.result(&human(&rows, &screen.out()));
+    }
+    Ok(0)
+}
+
+/// Folds one run. What cannot be read is listed as such: it must not hide the others.
+pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
+    let mut view = LiveView::default();
+    let mut last_at = None;
+    let recovered = recover(&run, |state, record| {
+        view.take(state, record);
+        last_at = Some(record.at);
+    });
+    let (id, path) = (run.id().clone(), run.path().to_owned());
+    match recovered {
+        Ok(recovered) => {
+            let view = view.into_view(&recovered.state);
+            let standing = Standing::of(&recovered.state, has_writer(folder, &run));
+            Listed {
+                row: RunRow::of(id, path, &recovered.state, &view, standing),
+                folder: run,
+                last_at,
+                keeper: recovered.keeper,
+                never_started: false,
+            }
+        }
+        Err(error) => Listed {
+            row: RunRow::unreadable(id, path, error.to_string()),
+            folder: run,
+            last_at: None,
+            keeper: KeeperRef::default(),
+            never_started: matches!(error, RecoverError::NeverStarted { .. }),
+        },
+    }
+}

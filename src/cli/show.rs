@@ -1,0 +1,126 @@
+//! `quorum show`: everything about one task of a run.
+
+use anyhow::anyhow;
+use clap::Args;
+
+use crate::domain::{RunId, TaskId};
+use crate::engine::{KeeperRef, State};
+use crate::mission::suggestion;
+use crate::report::history::TaskHistory;
+use crate::report::show::{FileView, TaskDocument, human};
+use crate::report::view::RunView;
+use crate::runtime::preview;
+use crate::store::{JournalEnd, RunFolder, SpoolName};
+
+use super::failure::Failure;
+use super::project::{find_run, open_run, state_folder};
+use super::screen::{LiveView, Screen};
+
+/// How much of a file is quoted, in bytes.
+const PREVIEW: u64 = 2_000;
+
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The task's title
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// Only this attempt, counted from 1
+    #[arg(long, value_name = "N")]
+    pub attempt: Option<u32>,
+    /// The run [default: the latest]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<RunId>,
+}
+
+/// A run, folded, with the story of one of its tasks.
+pub struct Told {
+    pub state: State,
+    pub view: RunView,
+    pub history: TaskHistory,
+    /// The keeper of the last session.
+    pub keeper: KeeperRef,
+    /// How far the journal was read.
+    pub end: JournalEnd,
+}
+
+pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    let told = tell(&run, &arguments.task)?;
+    check_attempt(&told.history, arguments.attempt)?;
+    let files = |name: &SpoolName| file_view(&run, name);
+    let document = TaskDocument::of(&told.state, &told.view, &told.history, arguments.attempt, &files);
+    if screen.is_json() {
+        screen.document(&document);
+    } else {
+        screen.result(&human(&document, &screen.out()));
+    }
+    Ok(0)
+}
+
+/// Folds a run and keeps the story of the task with this title.
+pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
+    let mut view = LiveView::default();
+    let mut history = None;
+    let recovered = open_run(run, |state, record| {
+        view.take(state, record);
+        if history.is_none() {
+            history = find(state, title).map(TaskHistory::new);
+        }
+        if let Some(history) = &mut history {
+            for event in &record.events {
+                history.apply(record.at, event);
+            }
+        }
+    })?;
+    let state = recovered.state;
+    let Some(history) = history else {
+        let titles = state.plan.tasks.iter().map(|task| task.title.as_ref());
+        let help = suggestion(title, titles, "the tasks of this run are");
+        return Err(Failure::usage(anyhow!("there is no task '{title}' in run {}", run.id())).help(help));
+    };
+    let view = view.into_view(&state);
+    Ok(Told {
+        state,
+        view,
+        history,
+        keeper: recovered.keeper,
+        end: recovered.end,
+    })
+}
+
+fn find(state: &State, title: &str) -> Option<TaskId> {
+    let found = state.plan.tasks.iter().position(|task| &*task.title == title);
+    found.map(TaskId::from_index)
+}
+
+/// An attempt that there was not is a typing error, not an empty answer.
+pub fn check_attempt(history: &TaskHistory, attempt: Option<u32>) -> Result<(), Failure> {
+    let Some(wanted) = attempt else {
+        return Ok(());
+    };
+    if history.attempts.iter().any(|attempt| attempt.number == wanted) {
+        return Ok(());
+    }
+    let known: Vec<String> = history
+        .attempts
+        .iter()
+        .map(|attempt| attempt.number.to_string())
+        .collect();
+    let help = match known.is_empty() {
+        true => "the task has not started".to_owned(),
+        false => format!("its attempts are: {}", known.join(", ")),
+    };
+    Err(Failure::usage(anyhow!("the task has no attempt {wanted}")).help(help))
+}
+
+fn file_view(run: &RunFolder, name: &SpoolName) -> Option<FileView> {
+    let path = run.spool_file(name);
+    let (preview, bytes) = preview(&path, PREVIEW)?;
+    (bytes > 0).then_some(FileView {
+        path,
+        bytes,
+        cut: bytes > PREVIEW,
+        preview,
+    })
+}

@@ -1,0 +1,115 @@
+//! What a person can say to a run from outside, while it works or while nobody works on it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{GateId, Status, TaskId};
+
+use super::state::{RunPhase, State};
+
+/// An operator's command, as it is queued and as it is decided about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "do")]
+pub enum Command {
+    /// A task's work is accepted on a person's word.
+    Approve {
+        /// The task.
+        task: TaskId,
+        /// The approval's number within the task.
+        number: u32,
+    },
+    /// A task's work is sent back.
+    Reject {
+        /// The task.
+        task: TaskId,
+        /// The approval's number within the task.
+        number: u32,
+        /// Why: what the worker is told.
+        reason: String,
+    },
+    /// A task is called off.
+    CancelTask {
+        /// The task.
+        task: TaskId,
+    },
+    /// Everything that is not terminal is called off.
+    CancelRun,
+    /// Nothing more is started; what has started may finish.
+    Pause,
+    /// A failed gate is let pass.
+    OverrideGate {
+        /// The gate.
+        gate: GateId,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a command meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommandResult {
+    /// It changes the run.
+    Applied,
+    /// What it asks for holds already.
+    AlreadySo,
+    /// It came too late: something else was decided.
+    DecidedOtherwise,
+    /// It names what this run does not have.
+    Unknown,
+    /// It may hold later: what it decides about has not come up yet.
+    TooEarly,
+}
+
+/// What a command meets in a state. Decides nothing.
+#[must_use]
+pub fn meets(state: &State, command: &Command) -> CommandResult {
+    use CommandResult::{AlreadySo, Applied, DecidedOtherwise, TooEarly, Unknown};
+    match command {
+        Command::Approve { task, number } => answer_meets(state, *task, *number, true),
+        Command::Reject { task, number, .. } => answer_meets(state, *task, *number, false),
+        Command::CancelTask { task } => match state.tasks.get(task.index()) {
+            None => Unknown,
+            Some(task) if !task.status.is_terminal() => Applied,
+            Some(task) if task.mode == Some(crate::domain::FailureMode::Cancelled) => AlreadySo,
+            Some(_) => DecidedOtherwise,
+        },
+        Command::CancelRun if state.is_unfinished() => Applied,
+        Command::CancelRun => {
+            let cancelled =
+                |task: &super::TaskState| task.mode == Some(crate::domain::FailureMode::Cancelled);
+            if state.tasks.iter().any(cancelled) {
+                AlreadySo
+            } else {
+                DecidedOtherwise
+            }
+        }
+        Command::Pause if state.phase == RunPhase::Running && !state.paused => Applied,
+        Command::Pause => AlreadySo,
+        Command::OverrideGate { gate, .. } => match state.gates.get(gate.index()) {
+            None => Unknown,
+            Some(gate) if gate.is_open() => AlreadySo,
+            Some(gate) if gate.result.is_none() && gate.open > 0 => TooEarly,
+            // Evaluated or not: its tasks have ended.
+            Some(found) if found.has_failed() || !super::evaluate_gate(state, *gate).passed => Applied,
+            Some(_) => AlreadySo,
+        },
+    }
+}
+
+fn answer_meets(state: &State, task: TaskId, number: u32, approve: bool) -> CommandResult {
+    let Some(task) = state.tasks.get(task.index()) else {
+        return CommandResult::Unknown;
+    };
+    let waits = task.waiting.as_ref().filter(|waiting| waiting.number == number);
+    if waits.is_some() && task.status == Status::AwaitingApproval {
+        return CommandResult::Applied;
+    }
+    let given = task.answers.iter().find(|answer| answer.number == number);
+    match given {
+        Some(answer) if answer.approved == approve => CommandResult::AlreadySo,
+        Some(_) => CommandResult::DecidedOtherwise,
+        // It was asked and is not asked any more: called off, or the reviewers were asked again.
+        None if (1..=task.asked).contains(&number) => CommandResult::DecidedOtherwise,
+        None => CommandResult::Unknown,
+    }
+}

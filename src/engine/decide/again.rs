@@ -1,0 +1,80 @@
+//! Work that is done once more by a person's word: `resume --retry-failed` and `resume --redo TASK` (section 5).
+//!
+//! What hangs on a result that is withdrawn is withdrawn with it: the gates over it close in `apply`, and a redone
+//! task takes along everything that was built on it, behind gates too, for those were opened by the old result.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{AttemptKind, Status, TaskId};
+use crate::engine::event::Event;
+use crate::engine::state::State;
+
+use super::draft::Draft;
+
+/// Every failed task becomes pending, those that failed only because a dependency did included.
+pub(super) fn retry_failed(state: &State) -> Vec<Event> {
+    let failed = state
+        .plan
+        .task_ids()
+        .filter(|id| state.task(*id).status == Status::Failed);
+    failed
+        .flat_map(|id| from_the_start(state, id, "failed work is tried again"))
+        .collect()
+}
+
+/// A done task becomes pending, with everything that was built on it.
+pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
+    if state
+        .tasks
+        .get(root.index())
+        .is_none_or(|task| task.status != Status::Done)
+    {
+        return Vec::new();
+    }
+    let why = format!("built on '{}', which is redone", state.plan.task(root).title);
+    let mut events = from_the_start(state, root, "redone");
+    for id in built_on(state, root) {
+        if state.task(id).status != Status::Pending {
+            events.extend(from_the_start(state, id, &why));
+        }
+    }
+    events
+}
+
+/// Everything that could only start once this task was done: dependents, what its gates block, and so on.
+fn built_on(state: &State, root: TaskId) -> BTreeSet<TaskId> {
+    let plan = &state.plan;
+    let mut found = BTreeSet::new();
+    let mut open = vec![root];
+    while let Some(id) = open.pop() {
+        let gates = plan.gates_after.of(id.index()).iter();
+        let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
+        for next in plan.dependents.of(id.index()).iter().chain(blocked) {
+            if found.insert(*next) {
+                open.push(*next);
+            }
+        }
+    }
+    found.remove(&root);
+    found
+}
+
+/// Full allowances again; attempt numbers go on.
+fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
+    let mut draft = Draft::new(state, id);
+    if draft.task.running.is_some() {
+        let turn = state.current_turn(id);
+        draft.emit(Event::TurnLost { turn });
+    }
+    draft.enter_because(Status::Pending, reason);
+    // A task that never began has no attempt to follow.
+    if draft.task.attempt > 0 {
+        let attempt = draft.task.attempt + 1;
+        draft.emit(Event::AttemptPlanned {
+            task: id,
+            attempt,
+            kind: AttemptKind::Execute,
+        });
+    }
+    draft.into_events()
+}

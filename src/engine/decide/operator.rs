@@ -1,0 +1,110 @@
+//! What an operator's command leads to (sections 5, 14 and 20). Each command has one result, which is journaled with
+//! the id of a queued one, so that it is never taken twice.
+
+use crate::domain::{Cause, FailureMode, Finding, GateId, Severity, Stage, Status, TaskId, Verdict};
+use crate::engine::command::{Command, CommandResult, meets};
+use crate::engine::event::Event;
+use crate::engine::input::OperatorInput;
+use crate::engine::state::{APPROVED, REJECTED, State};
+
+use super::conclude;
+use super::draft::Draft;
+use super::schedule::evaluate_gate;
+
+pub(super) fn command(state: &State, input: &OperatorInput) -> Vec<Event> {
+    if input.id.as_ref().is_some_and(|id| state.commands.contains(id)) {
+        return Vec::new();
+    }
+    let result = meets(state, &input.command);
+    let mut events = match result {
+        CommandResult::Applied => apply(state, &input.command, &input.by),
+        _ => Vec::new(),
+    };
+    events.extend(input.id.clone().map(|id| Event::CommandTaken {
+        id,
+        result,
+        by: input.by.clone(),
+    }));
+    events
+}
+
+fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
+    match command {
+        Command::Approve { task, number } => approve(state, *task, *number, by),
+        Command::Reject { task, number, reason } => reject(state, *task, *number, reason, by),
+        Command::CancelTask { task } => cancel(state, *task, by),
+        Command::CancelRun => {
+            let open = state
+                .plan
+                .task_ids()
+                .filter(|id| !state.task(*id).status.is_terminal());
+            open.flat_map(|id| cancel(state, id, by)).collect()
+        }
+        Command::Pause => vec![Event::Paused { by: by.to_owned() }],
+        Command::OverrideGate { gate, reason } => override_gate(state, *gate, reason, by),
+    }
+}
+
+/// The work is accepted on a person's word: that person is the reviewer.
+fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
+    let mut draft = answered(state, task, number, APPROVED, by);
+    conclude::stage(&mut draft, Stage::Judge, Verdict::Pass, None, |report| {
+        report.by = Some(by.to_owned());
+    });
+    conclude::accept(&mut draft, conclude::Accepted::ByPerson);
+    draft.into_events()
+}
+
+/// The work is sent back with the person's reason, within the limits of its attempts.
+fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> Vec<Event> {
+    let mut draft = answered(state, task, number, REJECTED, by);
+    let cause = Some(Cause::Rejected);
+    conclude::stage(&mut draft, Stage::Judge, Verdict::Fail, cause, |report| {
+        report.by = Some(by.to_owned());
+        report.findings = vec![Finding::new(Severity::High, reason)];
+    });
+    conclude::not_good_enough(&mut draft);
+    draft.into_events()
+}
+
+fn answered<'a>(state: &'a State, task: TaskId, number: u32, resolution: &str, by: &str) -> Draft<'a> {
+    let mut draft = Draft::new(state, task);
+    draft.emit(Event::ApprovalResolved {
+        task,
+        number,
+        resolution: resolution.to_owned(),
+        by: by.to_owned(),
+    });
+    draft.enter(Status::Review);
+    draft
+}
+
+/// Whatever the task was doing ends with the transition: the turn in flight counts no more.
+fn cancel(state: &State, task: TaskId, by: &str) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    draft.fail(FailureMode::Cancelled, format!("cancelled by {by}"));
+    draft.into_events()
+}
+
+/// Lets a failed gate pass. One that a killed run never came to evaluate is evaluated first, for the record.
+pub(super) fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Event> {
+    let Some(found) = state.gates.get(gate.index()) else {
+        return Vec::new();
+    };
+    let mut events = Vec::new();
+    if found.result.is_none() && found.open == 0 && !found.overridden {
+        let result = evaluate_gate(state, gate);
+        if result.passed {
+            return Vec::new();
+        }
+        events.push(Event::GateEvaluated { gate, result });
+    } else if !found.has_failed() {
+        return Vec::new();
+    }
+    events.push(Event::GateOverridden {
+        gate,
+        reason: reason.to_owned(),
+        by: by.to_owned(),
+    });
+    events
+}

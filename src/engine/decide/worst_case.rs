@@ -1,0 +1,67 @@
+//! How much a task may cost before anything has happened: found by playing the engine's own rules, so that a plan
+//! cannot promise other limits than a run keeps.
+
+use crate::domain::{AttemptKind, TaskId};
+use crate::engine::state::{State, TaskState};
+
+use super::conclude::allowed_attempt;
+use super::seats::{MAX_REPROMPTS, panel_rounds};
+use super::stages::{JudgedBy, judged_by};
+use super::turns::MAX_REQUEST_RETRIES;
+
+/// More attempts than this are not counted: such a limit limits nothing.
+const COUNTED: u32 = 10_000;
+
+/// The most that one task may take in a run without a person's help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorstCase {
+    /// Attempts of every kind; `None` where the limits allow more than anybody would count.
+    pub attempts: Option<u32>,
+    /// Calls to reviewers when every attempt is judged and every call answered as it should be.
+    pub judge_calls: Option<u64>,
+    /// Calls to reviewers when all of them are reprompted, refused by providers and asked again as often as possible.
+    pub judge_calls_with_repeats: Option<u64>,
+}
+
+/// The most that a task may take. Depends on the plan alone.
+pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
+    let judged_by = judged_by(state, id);
+    let (seats, rounds) = match &judged_by {
+        JudgedBy::Panel(agents) => (agents.len() as u64, panel_rounds(&state.plan)),
+        JudgedBy::Evaluation(agents) => (agents.len() as u64, 1),
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => (0, 0),
+    };
+    let attempts = attempts(state, id, &judged_by);
+    let per_attempt = |calls: u64| attempts.map(|attempts| u64::from(attempts).saturating_mul(calls));
+    let tries = u64::from(1 + MAX_REPROMPTS + MAX_REQUEST_RETRIES);
+    WorstCase {
+        attempts,
+        judge_calls: per_attempt(seats),
+        judge_calls_with_repeats: per_attempt(seats.saturating_mul(tries).saturating_mul(rounds)),
+    }
+}
+
+/// Plays a task whose every attempt is sent back.
+fn attempts(state: &State, id: TaskId, judged_by: &JudgedBy) -> Option<u32> {
+    let plan = state.plan.task(id);
+    let evaluated = matches!(judged_by, JudgedBy::Evaluation(_));
+    let has_checks = plan
+        .expectations
+        .as_deref()
+        .is_some_and(|expectations| !expectations.checks.is_empty());
+    let has_judges = match judged_by {
+        JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) => !agents.is_empty(),
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => false,
+    };
+    // Work that nothing can reject comes back only when its agent fails, and then it is never fixed.
+    let only_by_agent = !has_checks && !has_judges && plan.target_files.is_empty();
+    let mut task = TaskState::default();
+    task.plan_attempt(1, AttemptKind::Execute);
+    while let Some(kind) = allowed_attempt(plan.limits, &task, only_by_agent, evaluated) {
+        if task.tries >= COUNTED {
+            return None;
+        }
+        task.plan_attempt(task.attempt + 1, kind);
+    }
+    Some(task.tries)
+}

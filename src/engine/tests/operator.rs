@@ -1,0 +1,376 @@
+//! What people say to a run: gates let pass, work tried again, answers, calling off, pausing.
+
+use proptest::prelude::*;
+
+use crate::domain::{
+    AttemptKind, Cause, FailureClass, FailureMode, GateId, OutcomeClass, QualityFlag, Status, TaskId,
+};
+use crate::engine::{
+    Answer as Given, Command, CommandResult, Effect, Event, Input, OperatorInput, RunPhase, State, meets,
+    outcome,
+};
+
+use super::properties::{Random, random_answer, random_run, really_ok};
+use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+
+const AGENTS: &str = "name: m\nagents:\n  w: {run: [/bin/true]}\n  j: {run: [/bin/true], role: reviewer}\n";
+const CHAIN: &str = "tasks:\n  - {title: a, assignTo: w, maxAttempts: 1}\n  - {title: b, assignTo: w, dependsOn: [a]}\n  \
+                     - {title: c, assignTo: w, dependsOn: [b]}\n  - {title: beside, assignTo: w}\n";
+
+fn mission(tasks: &str) -> String {
+    format!("{AGENTS}{tasks}")
+}
+
+fn run(tasks: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+    let mut simulation = Simulation::new(&mission(tasks), options());
+    simulation.run(script);
+    simulation
+}
+
+fn says(command: Command) -> Input {
+    Input::Operator(Box::new(OperatorInput {
+        id: None,
+        command,
+        by: "ada".to_owned(),
+    }))
+}
+
+fn turns_of(simulation: &Simulation, task: u32) -> Vec<u32> {
+    let turns = simulation.turns.iter().filter(|turn| turn.task == TaskId(task));
+    turns.map(|turn| turn.attempt).collect()
+}
+
+/// Everything that is kept as it changes, against what the tasks themselves say.
+fn consistent(state: &State) {
+    let plan = &state.plan;
+    for id in plan.task_ids() {
+        let dependencies = plan.dependencies.of(id.index()).iter();
+        let gates = plan.gates_before.of(id.index()).iter();
+        let open = dependencies
+            .filter(|id| state.task(**id).status != Status::Done)
+            .count()
+            + gates.filter(|id| !state.gate(**id).is_open()).count();
+        assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
+    }
+    for (gate, plan) in state.gates.iter().zip(&plan.gates) {
+        let open = plan
+            .after
+            .iter()
+            .filter(|id| !state.task(**id).status.is_terminal());
+        assert_eq!(gate.open as usize, open.count());
+        assert!(gate.result.is_none() || gate.open == 0);
+    }
+    let count = |wanted: &dyn Fn(&super::super::TaskState) -> bool| {
+        u32::try_from(state.tasks.iter().filter(|task| wanted(task)).count()).unwrap()
+    };
+    assert_eq!(state.counts.done, count(&|task| task.status == Status::Done));
+    assert_eq!(state.counts.failed, count(&|task| task.status == Status::Failed));
+    assert_eq!(
+        state.counts.awaiting,
+        count(&|task| task.status == Status::AwaitingApproval)
+    );
+    assert_eq!(
+        state.counts.clean,
+        count(&|task| task.flag == Some(QualityFlag::Clean))
+    );
+    assert_eq!(state.counts.indeterminate, count(&|task| task.indeterminate));
+    assert_eq!(state.slots, count(&|task| task.holds_slot()));
+    assert_eq!(state.turns_running, count(&|task| task.running.is_some()));
+}
+
+fn agent_fails(_: &State, effect: &Effect) -> Answer {
+    match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::AgentFailed(FailureClass::Unknown),
+        Effect::CallSeat { .. } => Answer::Score(90),
+        _ => Answer::Finished,
+    }
+}
+
+#[test]
+fn failed_work_is_tried_again_with_full_allowances_and_its_dependents_with_it() {
+    let mut simulation = run(CHAIN, agent_fails);
+    let (failed, done) = (Status::Failed, Status::Done);
+    assert_eq!(statuses(&simulation.state), [failed, failed, failed, done]);
+    assert!(simulation.say(&Input::RetryFailed));
+    consistent(&simulation.state);
+    let task = &simulation.state.tasks[0];
+    assert_eq!(
+        (task.attempt, task.tries, task.kind),
+        (2, 1, AttemptKind::Execute)
+    );
+    assert_eq!(task.feedback.len(), 1, "old feedback is carried");
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    assert_eq!(turns_of(&simulation, 0), [1, 2]);
+    assert_eq!(
+        (turns_of(&simulation, 1), turns_of(&simulation, 3)),
+        (vec![1], vec![1])
+    );
+}
+
+#[test]
+fn a_redone_task_takes_along_what_was_built_on_it() {
+    let mut simulation = run(CHAIN, good);
+    assert!(simulation.say(&Input::Redo(TaskId(1))));
+    consistent(&simulation.state);
+    let (pending, done) = (Status::Pending, Status::Done);
+    assert_eq!(statuses(&simulation.state), [done, pending, pending, done]);
+    assert_eq!(
+        simulation.state.tasks[1].points, None,
+        "the old score is withdrawn"
+    );
+    assert!(
+        !simulation.say(&Input::Redo(TaskId(1))),
+        "only done work can be redone"
+    );
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    assert_eq!(
+        (turns_of(&simulation, 0), turns_of(&simulation, 1)),
+        (vec![1], vec![1, 2])
+    );
+}
+
+const GATED: &str = "tasks:\n  - {title: a, assignTo: w, maxAttempts: 1}\n  - {title: b, assignTo: w}\nqualityGates:\n  \
+                     - {name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}\n";
+
+fn scores(points: u8) -> impl FnMut(&State, &Effect) -> Answer {
+    move |state, effect| match effect {
+        Effect::CallSeat { .. } => Answer::Score(points),
+        other => good(state, other),
+    }
+}
+
+#[test]
+fn a_gate_over_redone_work_is_evaluated_again() {
+    let mut simulation = run(GATED, scores(70));
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::GateFailed);
+    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert_eq!(simulation.state.gates[0].result, None);
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+
+    // And a pass is withdrawn with what went through it.
+    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert_eq!(statuses(&simulation.state), [Status::Pending; 2]);
+    simulation.resume();
+    simulation.run(scores(70));
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Pending]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::GateFailed);
+}
+
+#[test]
+fn an_override_is_withdrawn_with_the_work_it_was_about() {
+    let mut simulation = run(GATED, scores(70));
+    let over = || {
+        says(Command::OverrideGate {
+            gate: GateId(0),
+            reason: "risk".to_owned(),
+        })
+    };
+    assert!(simulation.say(&over()));
+    assert!(!simulation.say(&over()), "once is enough");
+    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert!(!simulation.state.gates[0].overridden);
+    consistent(&simulation.state);
+    simulation.resume();
+    simulation.run(scores(70));
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::GateFailed);
+}
+
+const PARKED: &str = "tasks:\n  - {title: a, assignTo: w, expectations: [{type: llm_review, criteria: c}]}\n  \
+                      - {title: b, assignTo: w, dependsOn: [a]}\n";
+
+fn no_judge(state: &State, effect: &Effect) -> Answer {
+    match effect {
+        Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        other => good(state, other),
+    }
+}
+
+fn approve(number: u32) -> Command {
+    Command::Approve {
+        task: TaskId(0),
+        number,
+    }
+}
+
+fn reject(number: u32) -> Command {
+    Command::Reject {
+        task: TaskId(0),
+        number,
+        reason: "wrong".to_owned(),
+    }
+}
+
+#[test]
+fn work_is_accepted_on_a_persons_word() {
+    let mut simulation = run(PARKED, no_judge);
+    assert_eq!(meets(&simulation.state, &approve(2)), CommandResult::Unknown);
+    assert!(simulation.say(&says(approve(1))));
+    consistent(&simulation.state);
+    assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::Clean));
+    assert_eq!(
+        simulation.state.tasks[0].answers,
+        [Given {
+            number: 1,
+            approved: true
+        }]
+    );
+    assert_eq!(meets(&simulation.state, &approve(1)), CommandResult::AlreadySo);
+    assert_eq!(
+        meets(&simulation.state, &reject(1)),
+        CommandResult::DecidedOtherwise
+    );
+    let by_ada =
+        |event: &Event| matches!(event, Event::StageVerdict(report) if report.by.as_deref() == Some("ada"));
+    assert!(simulation.journal.iter().flatten().any(by_ada));
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+}
+
+#[test]
+fn rejected_work_goes_back_with_the_reason_until_its_attempts_are_used_up() {
+    let mut simulation = run(PARKED, no_judge);
+    let mut number = 0;
+    while simulation.state.tasks[0].status == Status::AwaitingApproval {
+        number += 1;
+        assert!(simulation.say(&says(reject(number))));
+        consistent(&simulation.state);
+        simulation.resume();
+        simulation.run(no_judge);
+    }
+    // Three retries with two fixes each, as for any other verdict.
+    assert_eq!(number, 12);
+    let feedback = simulation.state.tasks[0].feedback.last().unwrap();
+    assert_eq!(
+        (feedback.cause, &*feedback.findings[0].description),
+        (Some(Cause::Rejected), "wrong")
+    );
+    assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Quality));
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
+}
+
+#[test]
+fn a_queued_command_is_taken_once() {
+    let mut simulation = run(PARKED, no_judge);
+    let queued = Input::Operator(Box::new(OperatorInput {
+        id: Some("c1".to_owned()),
+        command: reject(1),
+        by: "ada".to_owned(),
+    }));
+    assert!(simulation.say(&queued));
+    assert!(!simulation.say(&queued));
+    let taken = simulation.journal.iter().flatten();
+    assert_eq!(
+        taken
+            .filter(|event| matches!(event, Event::CommandTaken { .. }))
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_cancelled_task_ends_what_runs_for_it() {
+    let mut simulation = Simulation::new(&mission(CHAIN), options());
+    simulation.perform(0, &mut good);
+    assert!(simulation.state.tasks[0].running.is_some());
+    simulation.feed(&says(Command::CancelTask { task: TaskId(0) }));
+    assert!(simulation.todo.contains(&Effect::StopTask(TaskId(0))));
+    assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Cancelled));
+    simulation.run(good);
+    consistent(&simulation.state);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
+    let cancel = Command::CancelTask { task: TaskId(0) };
+    assert_eq!(meets(&simulation.state, &cancel), CommandResult::AlreadySo);
+}
+
+#[test]
+fn a_paused_session_finishes_what_it_started_and_waits_for_a_person() {
+    let mut simulation = Simulation::new(&mission(CHAIN), options());
+    simulation.feed(&says(Command::Pause));
+    simulation.run(good);
+    let (pending, done) = (Status::Pending, Status::Done);
+    assert_eq!(statuses(&simulation.state), [done, pending, pending, done]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+}
+
+/// Something that a person might say, sensible or not.
+fn anything(random: &mut Random, state: &State) -> Input {
+    let task = TaskId::from_index(random.below(state.tasks.len()));
+    let number = state.task(task).asked.max(1);
+    match random.below(8) {
+        0 | 1 => says(Command::Approve { task, number }),
+        2 | 3 => says(Command::Reject {
+            task,
+            number,
+            reason: "no".to_owned(),
+        }),
+        4 => says(Command::CancelTask { task }),
+        5 => says(Command::OverrideGate {
+            gate: GateId(0),
+            reason: "risk".to_owned(),
+        }),
+        6 if random.chance(20) => says(Command::CancelRun),
+        _ => says(Command::Pause),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_run_survives_whatever_people_say(seed: u64) {
+        let (yaml, options, first) = random_run(seed);
+        let plan = plan_of(&yaml, &options);
+        let mut random = Random(seed ^ 0xabcd);
+        let cut = 1 + random.below(first.journal.len());
+        let mut simulation = Simulation::recovered(plan.clone(), &first.journal[..cut]);
+        for _ in 0..3 {
+            // Nobody works on it.
+            for _ in 0..random.below(4) {
+                let input = match random.below(4) {
+                    0 => Input::RetryFailed,
+                    1 => Input::Redo(TaskId::from_index(random.below(plan.tasks.len()))),
+                    _ => anything(&mut random, &simulation.state),
+                };
+                simulation.say(&input);
+                consistent(&simulation.state);
+            }
+            // Somebody does.
+            simulation.todo.clear();
+            simulation.resume();
+            let mut steps = 0;
+            while !simulation.todo.is_empty() {
+                if random.chance(5) {
+                    let input = anything(&mut random, &simulation.state);
+                    simulation.feed(&input);
+                }
+                let index = random.below(simulation.todo.len().max(1));
+                simulation.perform(index, &mut |_, effect| random_answer(&mut random, effect));
+                consistent(&simulation.state);
+                steps += 1;
+                prop_assert!(steps < 10_000, "the engine does not come to an end:\n{yaml}");
+            }
+            let state = &simulation.state;
+            prop_assert_eq!(state.phase, RunPhase::Finished, "{}\n{:?}", yaml, statuses(state));
+            let class = outcome(state).class;
+            prop_assert_eq!(class == OutcomeClass::Ok, really_ok(state, &options), "{:?}\n{}", class, yaml);
+            prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
+        }
+        let replayed = Simulation::recovered(plan, &simulation.journal);
+        consistent(&replayed.state);
+        prop_assert_eq!(statuses(&replayed.state), statuses(&simulation.state));
+        for record in &simulation.journal {
+            let text = serde_json::to_string(record).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<Vec<Event>>(&text).unwrap(), record);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Where children's output goes: files that get their name only once there is something in them.
+//!
+//! Most children print nothing, and creating two files to remove them again costs more than anything else the keeper
+//! does for such a child. So a child writes to a file without a name, made in the folder of the one that was asked for.
+//! At its end a file with something in it gets its name; an empty one goes to the next child, and the file system never
+//! heard of either. Where that is not possible (another system, a file system that cannot do it, something already there
+//! under the name), the file has its name from the start and is removed if it stays empty.
+//!
+//! Two children never write to the same file: one that is given out is in nobody's pool, and it comes back only when the
+//! system says that nobody else has it open.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, OFlags, access, fcntl_setfl};
+use rustix::process::{Resource, getrlimit};
+
+use super::platform::Unnamed;
+
+/// One output of a running child. To be given to [`Outputs::settle`] when the child has ended.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// It has its name.
+    Named(PathBuf),
+    /// It gets its name at the end, if there is something in it.
+    Unnamed {
+        file: Unnamed,
+        folder: Folder,
+        path: PathBuf,
+    },
+}
+
+/// A folder, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Folder {
+    device: u64,
+    inode: u64,
+}
+
+/// The pool of files without a name.
+#[derive(Debug)]
+pub(super) struct Outputs {
+    /// Empty files that nobody has open but the keeper, with the folder each was made in. There are never more than
+    /// children had outputs at the same time.
+    idle: Vec<(Folder, Unnamed)>,
+    /// How many files without a name exist, idle or given to a child.
+    open: usize,
+    /// How many may exist: each takes a descriptor, and the keeper needs some for other things.
+    most: usize,
+    /// Devices whose file systems cannot make files without a name.
+    unable: HashSet<u64>,
+}
+
+impl Outputs {
+    pub(super) fn new() -> Outputs {
+        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        Outputs {
+            idle: Vec::new(),
+            open: 0,
+            most: usize::try_from(descriptors / 2).unwrap_or(usize::MAX),
+            unable: HashSet::new(),
+        }
+    }
+
+    /// A file for a child that will be found at `path` if the child writes to it. What is at `path` already is emptied;
+    /// a link, a folder or anything but a regular file is refused, and so is a folder that cannot be written to.
+    ///
+    /// All writing appends, so that several processes of one child do not overwrite each other.
+    pub(super) fn open(&mut self, path: &Path) -> io::Result<(Output, File)> {
+        if let Some((folder, file)) = self.unnamed(path) {
+            if let Ok(writer) = file.writer() {
+                let path = path.to_owned();
+                return Ok((Output::Unnamed { file, folder, path }, writer));
+            }
+            self.open -= 1;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let file = open_regular(&mut options, path, OFlags::APPEND)?;
+        Ok((Output::Named(path.to_owned()), file))
+    }
+
+    /// An empty file that can be given the name `path` later. None whenever anything about that is not plain: then the
+    /// file is opened under its name, which either works or says what is wrong.
+    fn unnamed(&mut self, path: &Path) -> Option<(Folder, Unnamed)> {
+        let free =
+            matches!(fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound);
+        // A name that ends in a slash means a folder.
+        if !free || path.as_os_str().as_bytes().ends_with(b"/") {
+            return None;
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
+        access(parent, Access::WRITE_OK | Access::EXEC_OK).ok()?;
+        let folder = Folder::at(parent).ok()?;
+        if let Some(at) = self.idle.iter().rposition(|(of, _)| *of == folder) {
+            return Some(self.idle.swap_remove(at));
+        }
+        if self.open >= self.most || self.unable.contains(&folder.device) {
+            return None;
+        }
+        match Unnamed::create(parent) {
+            Ok(file) => {
+                self.open += 1;
+                Some((folder, file))
+            }
+            Err(error) => {
+                if error.kind() == io::ErrorKind::Unsupported {
+                    self.unable.insert(folder.device);
+                }
+                None
+            }
+        }
+    }
+
+    /// Takes back the output of a child that has ended: its length, where 0 means that there is no file.
+    ///
+    /// # Errors
+    ///
+    /// What was written is lost; the message says why.
+    pub(super) fn settle(&mut self, output: Output) -> Result<u64, String> {
+        match output {
+            Output::Named(path) => settle_named(&path),
+            Output::Unnamed { file, folder, path } => {
+                if file.is_as_new() {
+                    self.idle.push((folder, file));
+                    return Ok(0);
+                }
+                // Something is in it, or somebody still has it open: a process that left its tree and was not found, or
+                // a reader. The next child's output must not be mixed with what the one writes, nor shown to the other.
+                self.open -= 1;
+                let named = file.length().and_then(|length| match length {
+                    0 => Ok(0),
+                    _ => file.give_name(&path).map(|()| length),
+                });
+                named.map_err(|error| format!("`{}` could not be kept: {error}", path.display()))
+            }
+        }
+    }
+}
+
+impl Folder {
+    fn at(path: &Path) -> io::Result<Folder> {
+        let metadata = fs::metadata(path)?;
+        Ok(Folder {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+}
+
+/// The length of an output that had its name from the start; an empty one is removed.
+fn settle_named(path: &Path) -> Result<u64, String> {
+    let lost = |why: &str| Err(format!("`{}` is lost: {why}", path.display()));
+    match fs::symlink_metadata(path) {
+        Err(error) => lost(&error.to_string()),
+        Ok(metadata) if !metadata.is_file() => lost("something else took its place"),
+        Ok(metadata) => {
+            if metadata.len() == 0 {
+                // It only stays as an empty file then.
+                let _ = fs::remove_file(path);
+            }
+            Ok(metadata.len())
+        }
+    }
+}
+
+/// Opens a regular file and nothing else: a link could lead anywhere, and opening a FIFO would wait for its other end.
+/// The file has the flags `keep` from then on.
+pub(super) fn open_regular(options: &mut OpenOptions, path: &Path, keep: OFlags) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    // Not blocking was for the opening only, the child shall not inherit it.
+    fcntl_setfl(&file, keep)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_system_that_cannot_is_asked_once() {
+        if !rustix::process::geteuid().is_root() {
+            return; // Nobody else may even try to create something in `/proc`.
+        }
+        let mut outputs = Outputs::new();
+        // Nothing can be created there under any name, so the second attempt fails as well.
+        let error = outputs.open(Path::new("/proc/out")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let device = fs::metadata("/proc").unwrap().dev();
+        assert_eq!(outputs.unable, HashSet::from([device]));
+        assert_eq!(outputs.open, 0);
+    }
+
+    #[test]
+    fn where_files_cannot_be_without_a_name_they_have_one() {
+        let place = tempfile::tempdir().unwrap();
+        let mut outputs = Outputs::new();
+        outputs.unable.insert(fs::metadata(place.path()).unwrap().dev());
+        for (text, length) in [("", 0), ("text", 4)] {
+            let path = place.path().join("out");
+            fs::write(&path, "stale").unwrap();
+            let (output, mut file) = outputs.open(&path).unwrap();
+            assert!(matches!(output, Output::Named(_)));
+            assert_eq!(fs::read(&path).unwrap(), b"");
+            file.write_all(text.as_bytes()).unwrap();
+            drop(file);
+            assert_eq!(outputs.settle(output), Ok(length));
+            assert_eq!(
+                fs::read_to_string(&path).ok(),
+                (length > 0).then(|| text.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn a_writer_that_is_still_there_keeps_its_file() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("out");
+        let mut outputs = Outputs::new();
+        let (output, held) = outputs.open(&path).unwrap();
+        assert_eq!(outputs.settle(output), Ok(0));
+        assert!(outputs.idle.is_empty());
+        assert_eq!(outputs.open, 0);
+        drop(held);
+        for _ in 0..2 {
+            let (output, file) = outputs.open(&path).unwrap();
+            drop(file);
+            assert_eq!(outputs.settle(output), Ok(0));
+        }
+        let linux = usize::from(cfg!(target_os = "linux"));
+        assert_eq!((outputs.idle.len(), outputs.open), (linux, linux));
+        assert!(!path.exists());
+    }
+}

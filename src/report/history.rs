@@ -1,0 +1,273 @@
+//! Everything that happened to one task, attempt by attempt: what `show`, `logs` and `metrics` are made from.
+//!
+//! [`super::view`] keeps what every document needs of every task. This keeps all there is of the tasks that somebody
+//! asked about, so it may be large.
+
+use crate::domain::{AgentId, AttemptKind, FailureClass, Millis, Status, TaskId, Timestamp, TurnId};
+use crate::engine::{
+    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, Usage,
+};
+
+/// The story of one task.
+#[derive(Debug, Clone)]
+pub struct TaskHistory {
+    /// The task.
+    pub task: TaskId,
+    /// Its attempts, the first one first.
+    pub attempts: Vec<AttemptHistory>,
+    /// Its state.
+    pub status: Status,
+}
+
+/// One attempt.
+#[derive(Debug, Clone)]
+pub struct AttemptHistory {
+    /// Its number.
+    pub number: u32,
+    /// Its kind.
+    pub kind: AttemptKind,
+    /// Its turns.
+    pub turns: Vec<TurnHistory>,
+    /// Its checks by position; a check that was run again has its last result.
+    pub checks: Vec<(u32, CheckResult)>,
+    /// All calls to reviewers.
+    pub calls: Vec<CallHistory>,
+    /// Verdicts of all stages, in order.
+    pub stages: Vec<StageReport>,
+}
+
+/// One turn of the worker.
+#[derive(Debug, Clone)]
+pub struct TurnHistory {
+    /// The turn.
+    pub id: TurnId,
+    /// When it was decided.
+    pub started_at: Timestamp,
+    /// Whether it was given a prompt.
+    pub has_prompt: bool,
+    /// Its process, once it was there.
+    pub process: Option<ProcessRef>,
+    /// Why a process or request could not be made at first.
+    pub refused: Vec<String>,
+    /// How it ended.
+    pub end: TurnStanding,
+}
+
+/// Where a turn stands.
+#[derive(Debug, Clone)]
+pub enum TurnStanding {
+    /// No end is on record.
+    Open,
+    /// It ended.
+    Finished(Box<TurnResult>),
+    /// It was lost to the death or interruption of the runner.
+    Lost,
+}
+
+/// What came out of a turn.
+#[derive(Debug, Clone)]
+pub struct TurnResult {
+    /// How it ended.
+    pub exit: Exit,
+    /// What it said.
+    pub output: Option<FileRef>,
+    /// What it wrote to standard error.
+    pub stderr: Option<FileRef>,
+    /// Its result file.
+    pub result: Option<FileRef>,
+    /// How long it took.
+    pub duration: Millis,
+    /// What it used.
+    pub usage: Usage,
+    /// The model as the provider returned it.
+    pub model: Option<String>,
+}
+
+/// One call to a reviewer.
+#[derive(Debug, Clone)]
+pub struct CallHistory {
+    /// Which.
+    pub id: SeatId,
+    /// Who was asked.
+    pub reviewer: AgentId,
+    /// Whether it was a strict reprompt.
+    pub strict: bool,
+    /// What came back.
+    pub answer: Answer,
+}
+
+/// What came back from a reviewer.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// Nothing yet.
+    Open,
+    /// A reply and what could be read from it.
+    Reply(ReplyRef, SeatResult),
+    /// It could not be asked.
+    Failed(FailureClass, String),
+}
+
+impl TaskHistory {
+    /// Before the first event.
+    #[must_use]
+    pub fn new(task: TaskId) -> Self {
+        Self {
+            task,
+            attempts: Vec::new(),
+            status: Status::default(),
+        }
+    }
+
+    /// Takes in one event; those of other tasks change nothing.
+    pub fn apply(&mut self, at: Timestamp, event: &Event) {
+        if task_of(event) != Some(self.task) {
+            return;
+        }
+        match event {
+            Event::Transition { to, .. } => {
+                self.status = *to;
+                if *to == Status::Assigned && self.attempts.is_empty() {
+                    self.attempts.push(AttemptHistory::new(1, AttemptKind::Execute));
+                }
+            }
+            Event::AttemptPlanned { attempt, kind, .. } => {
+                self.attempts.push(AttemptHistory::new(*attempt, *kind));
+            }
+            _ => {
+                if let Some(attempt) = self.attempts.last_mut() {
+                    attempt.apply(at, event);
+                }
+            }
+        }
+    }
+
+    /// All turns, the first one first.
+    pub fn turns(&self) -> impl Iterator<Item = &TurnHistory> {
+        self.attempts.iter().flat_map(|attempt| &attempt.turns)
+    }
+}
+
+impl AttemptHistory {
+    fn new(number: u32, kind: AttemptKind) -> Self {
+        Self {
+            number,
+            kind,
+            turns: Vec::new(),
+            checks: Vec::new(),
+            calls: Vec::new(),
+            stages: Vec::new(),
+        }
+    }
+
+    fn apply(&mut self, at: Timestamp, event: &Event) {
+        match event {
+            Event::CheckFinished { check, result, .. } => {
+                self.checks.retain(|(known, _)| known != check);
+                self.checks.push((*check, result.clone()));
+            }
+            Event::StageVerdict(report) => self.stages.push((**report).clone()),
+            Event::SeatRequested {
+                seat, agent, strict, ..
+            } => self.calls.push(CallHistory {
+                id: *seat,
+                reviewer: *agent,
+                strict: strict.is_some(),
+                answer: Answer::Open,
+            }),
+            Event::SeatReplied {
+                seat, reply, result, ..
+            } => {
+                self.answer(*seat, Answer::Reply(reply.clone(), result.clone()));
+            }
+            Event::SeatFailed {
+                seat, class, message, ..
+            } => {
+                self.answer(*seat, Answer::Failed(*class, message.clone()));
+            }
+            Event::TurnStarted { turn, prompt } => self.turns.push(TurnHistory {
+                id: *turn,
+                started_at: at,
+                has_prompt: prompt.is_some(),
+                process: None,
+                refused: Vec::new(),
+                end: TurnStanding::Open,
+            }),
+            _ => self.apply_to_turn(event),
+        }
+    }
+
+    fn apply_to_turn(&mut self, event: &Event) {
+        let Some(turn) = self.turns.last_mut() else {
+            return;
+        };
+        match event {
+            Event::AgentSpawned { process, .. } => turn.process.clone_from(process),
+            Event::TurnRequestFailed { message, .. } => turn.refused.push(message.clone()),
+            Event::TurnLost { .. } => turn.end = TurnStanding::Lost,
+            Event::TurnFinished {
+                exit,
+                output,
+                stderr,
+                result,
+                duration,
+                usage,
+                model,
+                ..
+            } => {
+                turn.end = TurnStanding::Finished(Box::new(TurnResult {
+                    exit: exit.clone(),
+                    output: output.clone(),
+                    stderr: stderr.clone(),
+                    result: result.clone(),
+                    duration: *duration,
+                    usage: *usage,
+                    model: model.clone(),
+                }));
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, seat: SeatId, answer: Answer) {
+        if let Some(call) = self.calls.iter_mut().rev().find(|call| call.id == seat) {
+            call.answer = answer;
+        }
+    }
+}
+
+/// The task that an event is about.
+#[must_use]
+pub fn task_of(event: &Event) -> Option<TaskId> {
+    match event {
+        Event::Transition { task, .. }
+        | Event::AttemptPlanned { task, .. }
+        | Event::ScanRequested { task }
+        | Event::FilesScanned { task, .. }
+        | Event::CheckRequested { task, .. }
+        | Event::CheckFinished { task, .. }
+        | Event::SeatRequested { task, .. }
+        | Event::SeatReplied { task, .. }
+        | Event::SeatFailed { task, .. }
+        | Event::EvalUnparsed { task }
+        | Event::ForceAccepted { task, .. }
+        | Event::ApprovalRequested { task, .. }
+        | Event::ApprovalResolved { task, .. }
+        | Event::DependencyFailed { task, .. } => Some(*task),
+        Event::StageVerdict(report) => Some(report.task),
+        Event::TurnStarted { turn, .. }
+        | Event::AgentSpawned { turn, .. }
+        | Event::TurnRequestFailed { turn, .. }
+        | Event::TurnFinished { turn, .. }
+        | Event::TurnLost { turn } => Some(turn.task),
+        Event::RunStarted(_)
+        | Event::RunResumed { .. }
+        | Event::Stopping { .. }
+        | Event::RunFinished { .. }
+        | Event::GateEvaluated { .. }
+        | Event::GateOverridden { .. }
+        | Event::ThresholdFailed { .. }
+        | Event::Paused { .. }
+        | Event::CommandTaken { .. }
+        | Event::Warning { .. } => None,
+    }
+}

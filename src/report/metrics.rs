@@ -1,0 +1,222 @@
+//! `quorum.metrics/v1`: how tasks, agents and the mission did (semantics, section 14). Computed from the journal
+//! alone, so it can be computed again and never drifts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+use crate::domain::{AttemptKind, Points, QualityFlag, RunId, Stage, Status, TaskId, Verdict};
+use crate::engine::{Event, StageReport};
+use crate::mission::Plan;
+
+use super::style::{Role, Screen};
+use super::text::{sanitize, width};
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "quorum.metrics/v1";
+
+/// Sums over assessments: attempts on which judging said pass or fail. An agent's own failure is none, and where
+/// judging could not say, there is none yet.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    assessments: u64,
+    passed: u64,
+    scores: Vec<Points>,
+    dimensions: BTreeMap<String, Vec<Points>>,
+    retries: u64,
+    fixes: u64,
+}
+
+/// Collects the metrics of a run from its events.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    tasks: Vec<Sums>,
+    /// Whether the current attempt has its verdict.
+    decided: Vec<bool>,
+}
+
+impl Metrics {
+    /// Takes in one event.
+    pub fn apply(&mut self, plan: &Plan, event: &Event) {
+        if self.tasks.len() != plan.tasks.len() {
+            self.tasks.resize_with(plan.tasks.len(), Sums::default);
+            self.decided.resize(plan.tasks.len(), false);
+        }
+        match event {
+            Event::AttemptPlanned { task, kind, .. } => {
+                self.decided[task.index()] = false;
+                let sums = &mut self.tasks[task.index()];
+                match kind {
+                    AttemptKind::Execute => {}
+                    AttemptKind::Fix => sums.fixes += 1,
+                    AttemptKind::Retry => sums.retries += 1,
+                }
+            }
+            Event::StageVerdict(report) => self.take_verdict(report),
+            Event::Transition {
+                task,
+                to: Status::Done,
+                flag: Some(QualityFlag::Clean),
+                ..
+            } if !self.decided[task.index()] => {
+                // Checks alone decide by letting it through; no stage of its own says so.
+                self.tasks[task.index()].assessments += 1;
+                self.tasks[task.index()].passed += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn take_verdict(&mut self, report: &StageReport) {
+        let by_judges = matches!(report.stage, Stage::Judge | Stage::Verification);
+        let passed = match report.verdict {
+            Verdict::Pass if by_judges => true,
+            Verdict::Fail if report.stage != Stage::Outcome => false,
+            _ => return,
+        };
+        self.decided[report.task.index()] = true;
+        let sums = &mut self.tasks[report.task.index()];
+        sums.assessments += 1;
+        sums.passed += u64::from(passed);
+        sums.scores.extend(report.points);
+        for scored in &report.dimensions {
+            let scores = sums.dimensions.entry(scored.dimension.clone()).or_default();
+            scores.push(scored.points);
+        }
+    }
+
+    /// The document.
+    #[must_use]
+    pub fn document<'a>(&self, plan: &'a Plan, run: &'a RunId) -> MetricsDocument<'a> {
+        let nothing = Sums::default();
+        let of = |task: TaskId| self.tasks.get(task.index()).unwrap_or(&nothing);
+        let mut agents = vec![(false, Sums::default()); plan.agents.len()];
+        let mut mission = Sums::default();
+        for task in plan.task_ids() {
+            let agent = &mut agents[plan.task(task).agent.index()];
+            agent.0 = true;
+            agent.1.add(of(task));
+            mission.add(of(task));
+        }
+        let tasks = plan
+            .task_ids()
+            .map(|task| Row::of(&plan.task(task).title, of(task)));
+        let agents = plan.agents.iter().zip(&agents).filter(|(_, (works, _))| *works);
+        MetricsDocument {
+            schema: SCHEMA,
+            run_id: run,
+            mission: Row::of(&plan.name, &mission),
+            agents: agents
+                .map(|(agent, (_, sums))| Row::of(&agent.name, sums))
+                .collect(),
+            tasks: tasks.collect(),
+        }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, other: &Self) {
+        self.assessments += other.assessments;
+        self.passed += other.passed;
+        self.retries += other.retries;
+        self.fixes += other.fixes;
+        self.scores.extend_from_slice(&other.scores);
+        for (dimension, scores) in &other.dimensions {
+            let all = self.dimensions.entry(dimension.clone()).or_default();
+            all.extend_from_slice(scores);
+        }
+    }
+}
+
+/// The document. Scores are on the scale 1 to 5.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricsDocument<'a> {
+    schema: &'static str,
+    run_id: &'a RunId,
+    mission: Row<'a>,
+    agents: Vec<Row<'a>>,
+    tasks: Vec<Row<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row<'a> {
+    name: &'a str,
+    total_assessments: u64,
+    passed_assessments: u64,
+    avg_score: Option<f64>,
+    min_score: Option<f64>,
+    max_score: Option<f64>,
+    dimension_scores: BTreeMap<String, f64>,
+    total_retries: u64,
+    total_fixes: u64,
+    deadlines_met: u64,
+    deadlines_missed: u64,
+}
+
+impl<'a> Row<'a> {
+    fn of(name: &'a str, sums: &Sums) -> Self {
+        let mean =
+            |scores: &[Points]| Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
+        let dimensions = sums.dimensions.iter();
+        Self {
+            name,
+            total_assessments: sums.assessments,
+            passed_assessments: sums.passed,
+            avg_score: mean(&sums.scores).map(Points::score_f64),
+            min_score: sums.scores.iter().min().map(|points| points.score_f64()),
+            max_score: sums.scores.iter().max().map(|points| points.score_f64()),
+            dimension_scores: dimensions
+                .filter_map(|(name, scores)| Some((name.clone(), mean(scores)?.score_f64())))
+                .collect(),
+            total_retries: sums.retries,
+            total_fixes: sums.fixes,
+            // Deadlines cannot be set yet, so none was met and none was missed.
+            deadlines_met: 0,
+            deadlines_missed: 0,
+        }
+    }
+}
+
+/// The tables for people, with a line feed at their end.
+#[must_use]
+pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
+    let mut text = format!("metrics of run {}\n", document.run_id);
+    table(
+        &mut text,
+        "mission",
+        std::slice::from_ref(&document.mission),
+        screen,
+    );
+    table(&mut text, "agents", &document.agents, screen);
+    table(&mut text, "tasks", &document.tasks, screen);
+    text
+}
+
+fn table(text: &mut String, heading: &str, rows: &[Row<'_>], screen: &Screen) {
+    let nothing = screen.style.symbols().nothing;
+    let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, heading));
+    let names: Vec<_> = rows.iter().map(|row| sanitize(row.name)).collect();
+    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    for (row, name) in rows.iter().zip(&names) {
+        let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), |score| score.to_string());
+        let _ = writeln!(
+            text,
+            "  {name}{}  {} of {} passed, score {} ({} to {}), {} retries, {} fixes",
+            " ".repeat(widest - width(name)),
+            row.passed_assessments,
+            row.total_assessments,
+            score(row.avg_score),
+            score(row.min_score),
+            score(row.max_score),
+            row.total_retries,
+            row.total_fixes,
+        );
+        for (dimension, mean) in &row.dimension_scores {
+            let _ = writeln!(text, "    {} {mean}", sanitize(dimension));
+        }
+    }
+}

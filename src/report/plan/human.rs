@@ -1,0 +1,147 @@
+//! The plan for people: waves from the first to the last, then gates and the worst case.
+
+use std::fmt::Write as _;
+
+use super::super::style::{Role, Screen};
+use super::super::text::{count, sanitize};
+use super::{GateRow, PlanDocument, TaskRow, WorstCaseRow};
+
+/// The page, with a line feed at its end.
+#[must_use]
+pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
+    let mut text = String::new();
+    let head = format!(
+        "plan: {}, {} in {}, {}, at most {} at the same time",
+        sanitize(plan.mission),
+        count(plan.tasks.len(), "task"),
+        count(plan.waves.len(), "wave"),
+        count(plan.gates.len(), "gate"),
+        plan.concurrency,
+    );
+    let _ = writeln!(text, "{}", screen.style.paint(Role::Strong, head));
+    if !plan.evaluate {
+        let words = "reviews are switched off: agents' work will be taken as it comes";
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, words));
+    }
+    // Rows by wave without a search through all tasks for each wave.
+    let mut order: Vec<&TaskRow<'_>> = plan.tasks.iter().collect();
+    order.sort_by_key(|task| task.wave);
+    let mut wave = 0;
+    for task in order {
+        if task.wave != wave {
+            wave = task.wave;
+            let _ = writeln!(
+                text,
+                "\n{}",
+                screen.style.paint(Role::Strong, format!("wave {wave}"))
+            );
+        }
+        task_lines(&mut text, task);
+    }
+    if !plan.gates.is_empty() {
+        let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, "gates"));
+        plan.gates.iter().for_each(|gate| gate_line(&mut text, gate));
+    }
+    let _ = writeln!(text, "\nworst case: {}", worst_words(plan.worst_case));
+    let _ = writeln!(text, "cost: {}", plan.cost.text);
+    text
+}
+
+fn list(names: &[&str]) -> String {
+    let names: Vec<_> = names.iter().map(|name| sanitize(name)).collect();
+    names.join(", ")
+}
+
+fn task_lines(text: &mut String, task: &TaskRow<'_>) {
+    let _ = write!(text, "  {}: {}", sanitize(task.title), sanitize(task.agent));
+    if !task.depends_on.is_empty() {
+        let _ = write!(text, ", after {}", list(&task.depends_on));
+    }
+    if !task.held_by.is_empty() {
+        let _ = write!(text, ", held by gate {}", list(&task.held_by));
+    }
+    if task.exclusive {
+        text.push_str(", alone");
+    }
+    text.push('\n');
+    let _ = writeln!(text, "    judged by {}", judged_words(task));
+    if let Some(note) = task.note {
+        let _ = writeln!(text, "    note: {note}");
+    }
+    let others: Vec<String> = task
+        .eligible
+        .iter()
+        .filter(|eligible| !task.seats.contains(&eligible.agent))
+        .map(|eligible| format!("{} ({})", sanitize(eligible.agent), eligible.why))
+        .collect();
+    if !others.is_empty() {
+        let _ = writeln!(text, "    could also judge: {}", others.join(", "));
+    }
+    let _ = writeln!(text, "    worst case: {}", worst_words(task.worst_case));
+}
+
+fn judged_words(task: &TaskRow<'_>) -> String {
+    let mut parts = Vec::new();
+    if !task.target_files.is_empty() {
+        parts.push(count(task.target_files.len(), "declared file"));
+    }
+    if task.checks > 0 {
+        parts.push(count(task.checks, "check"));
+    }
+    match task.judged_by {
+        "panel" | "evaluation" => {
+            let why = |seat: &&str| {
+                let claim = task.eligible.iter().find(|eligible| eligible.agent == *seat);
+                let why = claim.map_or("", |claim| claim.why);
+                format!("{} ({why})", sanitize(seat))
+            };
+            let seats: Vec<String> = task.seats.iter().map(why).collect();
+            let bar = task.bar.map_or_else(String::new, |bar| format!(", bar {bar}"));
+            parts.push(format!("{} of {}{bar}", task.judged_by, seats.join(", ")));
+        }
+        _ if parts.is_empty() => parts.push("nobody".to_owned()),
+        _ => {}
+    }
+    parts.join(", then ")
+}
+
+fn gate_line(text: &mut String, gate: &GateRow<'_>) {
+    let _ = write!(
+        text,
+        "  {}: after {}",
+        sanitize(gate.name),
+        list(&gate.after_tasks)
+    );
+    if !gate.blocks_tasks.is_empty() {
+        let _ = write!(text, "; holds {}", list(&gate.blocks_tasks));
+    }
+    if let Some(min) = gate.min_score {
+        let _ = write!(text, "; mean score at least {min}");
+    }
+    if gate.require_all_passed {
+        text.push_str("; all must pass");
+    }
+    if gate.accept_below_threshold {
+        text.push_str("; work below the bar may pass");
+    }
+    let _ = writeln!(text, "; on failure: {}", gate.on_fail);
+}
+
+fn worst_words(worst: WorstCaseRow) -> String {
+    let number = |number: Option<u64>, noun: &str| match number {
+        Some(number) => count(usize::try_from(number).unwrap_or(usize::MAX), noun),
+        None => format!("{noun}s without a practical limit"),
+    };
+    let mut text = number(worst.attempts, "attempt");
+    if worst.judge_calls != Some(0) {
+        let _ = write!(
+            text,
+            ", {} ({} if all are repeated)",
+            number(worst.judge_calls, "judge call"),
+            worst
+                .judge_calls_with_repeats
+                .map_or_else(|| "unlimited".to_owned(), |calls| calls.to_string()),
+        );
+    }
+    text
+}

@@ -1,0 +1,269 @@
+//! `quorum.plan/v1`: a mission as it would run. Who works when, who may judge whom and why, and what it may cost at
+//! worst. Nothing here decides: the engine is asked what it would do.
+
+mod graph;
+mod human;
+
+pub use graph::{dot, mermaid};
+pub use human::human;
+
+use serde::Serialize;
+
+use crate::domain::{BarOrigin, TaskId};
+use crate::engine::{self, JudgedBy, State};
+use crate::judging::eligibility::{self, Eligible};
+use crate::mission::{Reviewers, waves};
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "quorum.plan/v1";
+
+/// What a mission without prices may cost.
+const UNKNOWN_COST: &str = "unknown (no prices)";
+
+/// The document.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanDocument<'a> {
+    schema: &'static str,
+    mission: &'a str,
+    concurrency: u32,
+    evaluate: bool,
+    quality_threshold: Option<f64>,
+    agents: Vec<AgentRow<'a>>,
+    waves: Vec<Vec<&'a str>>,
+    tasks: Vec<TaskRow<'a>>,
+    gates: Vec<GateRow<'a>>,
+    worst_case: WorstCaseRow,
+    cost: CostRow,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AgentRow<'a> {
+    name: &'a str,
+    adapter: &'a crate::mission::model::Adapter,
+    role: Option<&'a str>,
+    reports_to: Option<&'a str>,
+    tasks: usize,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TaskRow<'a> {
+    title: &'a str,
+    agent: &'a str,
+    /// From 1.
+    wave: u32,
+    depends_on: Vec<&'a str>,
+    held_by: Vec<&'a str>,
+    exclusive: bool,
+    target_files: &'a [Box<str>],
+    checks: usize,
+    judged_by: &'static str,
+    /// Why it is judged like that, where the mission does not say it.
+    note: Option<&'static str>,
+    bar: Option<f64>,
+    bar_origin: Option<BarOrigin>,
+    /// Who is asked, one a seat; agents may repeat.
+    seats: Vec<&'a str>,
+    /// Everybody who may judge it, in the order in which they are asked.
+    eligible: Vec<EligibleRow<'a>>,
+    worst_case: WorstCaseRow,
+}
+
+#[derive(Debug, Serialize)]
+struct EligibleRow<'a> {
+    agent: &'a str,
+    why: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GateRow<'a> {
+    name: &'a str,
+    after_tasks: Vec<&'a str>,
+    blocks_tasks: Vec<&'a str>,
+    min_score: Option<f64>,
+    require_all_passed: bool,
+    accept_below_threshold: bool,
+    on_fail: &'static str,
+}
+
+/// `null`: the limits allow more than anybody would count.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WorstCaseRow {
+    attempts: Option<u64>,
+    judge_calls: Option<u64>,
+    judge_calls_with_repeats: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct CostRow {
+    known: bool,
+    text: &'static str,
+}
+
+impl WorstCaseRow {
+    const NOTHING: Self = Self {
+        attempts: Some(0),
+        judge_calls: Some(0),
+        judge_calls_with_repeats: Some(0),
+    };
+
+    fn of(state: &State, id: TaskId) -> Self {
+        let worst = engine::worst_case(state, id);
+        Self {
+            attempts: worst.attempts.map(u64::from),
+            judge_calls: worst.judge_calls,
+            judge_calls_with_repeats: worst.judge_calls_with_repeats,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        Self {
+            attempts: sum(self.attempts, other.attempts),
+            judge_calls: sum(self.judge_calls, other.judge_calls),
+            judge_calls_with_repeats: sum(self.judge_calls_with_repeats, other.judge_calls_with_repeats),
+        }
+    }
+}
+
+impl<'a> PlanDocument<'a> {
+    /// The plan of a run that has not started.
+    #[must_use]
+    pub fn of(state: &'a State) -> Self {
+        let plan = &*state.plan;
+        let wave_of = waves(plan);
+        let last = wave_of.iter().max().map_or(0, |wave| *wave as usize + 1);
+        let mut by_wave = vec![Vec::new(); last];
+        for (id, wave) in plan.task_ids().zip(&wave_of) {
+            by_wave[*wave as usize].push(&*plan.task(id).title);
+        }
+        let rows = plan.task_ids().zip(&wave_of);
+        let tasks: Vec<TaskRow<'a>> = rows.map(|(id, wave)| TaskRow::of(state, id, *wave + 1)).collect();
+        let worst_case = tasks
+            .iter()
+            .fold(WorstCaseRow::NOTHING, |sum, task| sum.plus(task.worst_case));
+        Self {
+            schema: SCHEMA,
+            mission: &plan.name,
+            concurrency: plan.rules.concurrency,
+            evaluate: plan.rules.evaluate,
+            quality_threshold: plan.rules.quality_threshold.map(crate::domain::Points::to_f64),
+            agents: agents(state),
+            waves: by_wave,
+            tasks,
+            gates: gates(state),
+            worst_case,
+            cost: CostRow {
+                known: false,
+                text: UNKNOWN_COST,
+            },
+        }
+    }
+}
+
+fn agents(state: &State) -> Vec<AgentRow<'_>> {
+    let plan = &*state.plan;
+    let mut tasks = vec![0; plan.agents.len()];
+    for task in &plan.tasks {
+        tasks[task.agent.index()] += 1;
+    }
+    let rows = plan.agents.iter().zip(tasks).map(|(agent, tasks)| AgentRow {
+        name: &agent.name,
+        adapter: &agent.spec.adapter,
+        role: agent.spec.role.as_deref(),
+        reports_to: agent.reports_to.map(|manager| &*plan.agent(manager).name),
+        tasks,
+    });
+    rows.collect()
+}
+
+fn gates(state: &State) -> Vec<GateRow<'_>> {
+    let plan = &*state.plan;
+    let titles = |ids: &[TaskId]| ids.iter().map(|id| &*plan.task(*id).title).collect();
+    let rows = plan.gates.iter().map(|gate| GateRow {
+        name: &gate.name,
+        after_tasks: titles(&gate.after),
+        blocks_tasks: titles(&gate.blocks),
+        min_score: gate.min_score.map(crate::domain::Points::to_f64),
+        require_all_passed: gate.require_all_passed,
+        accept_below_threshold: gate.accept_below_threshold,
+        on_fail: if gate.halt_on_fail { "halt" } else { "continue" },
+    });
+    rows.collect()
+}
+
+impl<'a> TaskRow<'a> {
+    fn of(state: &'a State, id: TaskId, wave: u32) -> Self {
+        let plan = &*state.plan;
+        let task = plan.task(id);
+        let judged_by = engine::judged_by(state, id);
+        let eligible = eligible(state, id);
+        let (kind, seats) = match &judged_by {
+            JudgedBy::Panel(agents) => ("panel", agents.as_slice()),
+            JudgedBy::Evaluation(agents) => ("evaluation", agents.as_slice()),
+            JudgedBy::ChecksOnly => ("checks", &[][..]),
+            JudgedBy::Nobody => ("nobody", &[][..]),
+        };
+        let note = match &judged_by {
+            JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) if agents.is_empty() => {
+                Some("nobody may review it: a person will be asked")
+            }
+            JudgedBy::Panel(agents) if eligible.len() < agents.len() => {
+                Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
+            }
+            JudgedBy::Nobody if !plan.rules.evaluate => Some("reviews are switched off"),
+            JudgedBy::Nobody if task.review == crate::mission::model::Review::None => Some("review: none"),
+            JudgedBy::Nobody => Some("no agent other than its author is able to judge"),
+            _ => None,
+        };
+        let bar = engine::bar(state, id);
+        let dependencies = plan.dependencies.of(id.index()).iter();
+        let gates = plan.gates_before.of(id.index()).iter();
+        Self {
+            title: &task.title,
+            agent: &plan.agent(task.agent).name,
+            wave,
+            depends_on: dependencies.map(|id| &*plan.task(*id).title).collect(),
+            held_by: gates.map(|id| &*plan.gate(*id).name).collect(),
+            exclusive: task.exclusive,
+            target_files: &task.target_files,
+            checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
+            judged_by: kind,
+            note,
+            bar: bar.map(|bar| bar.points.to_f64()),
+            bar_origin: bar.map(|bar| bar.origin),
+            seats: seats.iter().map(|agent| &*plan.agent(*agent).name).collect(),
+            eligible: eligible
+                .iter()
+                .map(|eligible| EligibleRow {
+                    agent: &plan.agent(eligible.agent).name,
+                    why: eligible.why.as_str(),
+                })
+                .collect(),
+            worst_case: WorstCaseRow::of(state, id),
+        }
+    }
+}
+
+/// Who may judge a task that is judged by reviewers at all.
+fn eligible(state: &State, id: TaskId) -> Vec<Eligible> {
+    let named = match state
+        .plan
+        .task(id)
+        .expectations
+        .as_deref()
+        .and_then(|expectations| expectations.panel.as_ref())
+        .map(|panel| &panel.reviewers)
+    {
+        Some(Reviewers::Named(agents)) => Some(agents.as_slice()),
+        Some(Reviewers::Seats(_)) | None => None,
+    };
+    match engine::judged_by(state, id) {
+        JudgedBy::Panel(_) | JudgedBy::Evaluation(_) => eligibility::reviewers(&state.plan, id, named),
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
+    }
+}

@@ -1,0 +1,151 @@
+//! `quorum.runs/v1`: the runs of a state folder, the newest last.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::domain::{OutcomeClass, RunId, Timestamp};
+use crate::engine::State;
+
+use super::json::{Counts, Standing};
+use super::style::{Role, Screen};
+use super::text::{sanitize, width};
+use super::view::RunView;
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "quorum.runs/v1";
+
+/// One run of a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunRow {
+    /// The run.
+    pub run_id: RunId,
+    /// Its mission; `None` if it cannot be read.
+    pub mission: Option<String>,
+    /// Where it stands, or `unreadable`.
+    pub state: &'static str,
+    /// Whether it can be resumed.
+    pub resumable: bool,
+    /// What its last session ended with.
+    pub outcome: Option<&'static str>,
+    /// The same as a number.
+    pub exit_code: Option<u8>,
+    /// Its tasks.
+    pub counts: Option<Counts>,
+    /// When it started.
+    pub started_at: Option<String>,
+    /// When its last session ended.
+    pub finished_at: Option<String>,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Why it cannot be read.
+    pub error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct RunsDocument<'a> {
+    schema: &'static str,
+    runs: &'a [RunRow],
+}
+
+impl RunRow {
+    /// A run that was folded.
+    #[must_use]
+    pub fn of(run: RunId, path: PathBuf, state: &State, view: &RunView, standing: Standing) -> Self {
+        let outcome = view.outcome.as_ref().map(|outcome| outcome.class);
+        Self {
+            run_id: run,
+            mission: Some(state.plan.name.clone()),
+            state: standing.as_str(),
+            resumable: state.is_unfinished(),
+            outcome: outcome.map(OutcomeClass::as_str),
+            exit_code: outcome.map(OutcomeClass::exit_code),
+            counts: Some(Counts::of(state)),
+            started_at: view.started_at.map(Timestamp::to_rfc3339),
+            finished_at: view.finished_at.map(Timestamp::to_rfc3339),
+            path,
+            error: None,
+        }
+    }
+
+    /// A run that cannot be folded: it must not hide the others.
+    #[must_use]
+    pub fn unreadable(run: RunId, path: PathBuf, error: String) -> Self {
+        Self {
+            run_id: run,
+            mission: None,
+            state: "unreadable",
+            resumable: false,
+            outcome: None,
+            exit_code: None,
+            counts: None,
+            started_at: None,
+            finished_at: None,
+            path,
+            error: Some(error),
+        }
+    }
+
+    /// One line of words: state, outcome, how much is done, which mission.
+    fn cells(&self, nothing: &str) -> [String; 6] {
+        let done = self.counts.as_ref().map_or_else(
+            || nothing.to_owned(),
+            |counts| format!("{}/{}", counts.done, counts.total),
+        );
+        // Seconds are enough for people.
+        let when = self
+            .started_at
+            .as_deref()
+            .map_or(nothing, |at| &at[..at.len().min(19)]);
+        [
+            self.run_id.to_string(),
+            self.state.to_owned(),
+            self.outcome.unwrap_or(nothing).to_owned(),
+            done,
+            when.replace('T', " "),
+            sanitize(
+                self.mission
+                    .as_deref()
+                    .or(self.error.as_deref())
+                    .unwrap_or_default(),
+            )
+            .into_owned(),
+        ]
+    }
+}
+
+/// The document.
+pub fn document(runs: &[RunRow]) -> impl Serialize + '_ {
+    RunsDocument { schema: SCHEMA, runs }
+}
+
+/// The list for people, with a line feed at its end.
+#[must_use]
+pub fn human(runs: &[RunRow], screen: &Screen) -> String {
+    if runs.is_empty() {
+        return "there are no runs\n".to_owned();
+    }
+    let heads = ["RUN", "STATE", "OUTCOME", "DONE", "STARTED (UTC)", "MISSION"].map(str::to_owned);
+    let nothing = screen.style.symbols().nothing;
+    let rows: Vec<[String; 6]> = runs.iter().map(|run| run.cells(nothing)).collect();
+    let widest = |column: usize| {
+        let cells = std::iter::once(&heads).chain(&rows);
+        cells.map(|cells| width(&cells[column])).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..heads.len()).map(widest).collect();
+    let mut text = String::new();
+    let line = |cells: &[String; 6]| {
+        let mut line = String::new();
+        for (cell, widest) in cells.iter().zip(&widths) {
+            let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));
+        }
+        screen.fit(line.trim_end(), 0).into_owned()
+    };
+    let _ = writeln!(text, "{}", screen.style.paint(Role::Dim, line(&heads)));
+    for row in &rows {
+        let _ = writeln!(text, "{}", line(row));
+    }
+    text
+}

@@ -1,0 +1,213 @@
+//! One task for people: what it is, then attempt by attempt what was done and said.
+
+use std::fmt::Write as _;
+
+use super::super::style::{Role, Screen};
+use super::super::text::sanitize;
+use super::{AttemptRow, CallRow, FileView, ScoreRow, StageRow, TaskDocument, TurnRow};
+use crate::domain::{Finding, Millis};
+
+/// Lines of a file that are shown; the path beside them leads to the rest.
+const PREVIEW_LINES: usize = 12;
+
+/// The page, with a line feed at its end.
+#[must_use]
+pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
+    let mut text = String::new();
+    let task = &document.task;
+    let head = format!("task: {}", sanitize(task.title));
+    let _ = writeln!(text, "{}", screen.style.paint(Role::Strong, head));
+    let run = document.run_id.map_or("", |run| run.as_str());
+    let flag = task
+        .quality_flag
+        .map_or_else(String::new, |flag| format!(", {flag}"));
+    let _ = writeln!(
+        text,
+        "run {run}: {}; agent {}: {}{flag}{}",
+        sanitize(document.mission),
+        sanitize(task.agent),
+        task.status,
+        score_words(task.points, task.bar)
+    );
+    if let Some(description) = document.description {
+        block(&mut text, "  ", description, usize::MAX);
+    }
+    names(&mut text, "depends on", &task.depends_on);
+    names(&mut text, "held by", &task.blocked_by);
+    let files: Vec<&str> = document.target_files.iter().map(AsRef::as_ref).collect();
+    names(&mut text, "must produce", &files);
+    let checks: Vec<&str> = document.checks.iter().map(String::as_str).collect();
+    names(&mut text, "checks", &checks);
+    if let Some(criteria) = document.criteria {
+        let _ = writeln!(text, "criteria: {}", sanitize(criteria));
+    }
+    if let Some(waiting) = &task.waiting {
+        let message = document.waits_for.unwrap_or_default();
+        let line = format!(
+            "waits for {} ({}): {}",
+            waiting.reason,
+            waiting.id,
+            sanitize(message)
+        );
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
+    }
+    if let Some(failure) = &task.failure {
+        let line = format!("failed: {}: {}", failure.mode, sanitize(failure.message));
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Bad, line));
+    }
+    for attempt in &document.attempts {
+        attempt_lines(&mut text, attempt, screen);
+    }
+    text
+}
+
+fn names(text: &mut String, label: &str, names: &[&str]) {
+    if !names.is_empty() {
+        let names: Vec<_> = names.iter().map(|name| sanitize(name)).collect();
+        let _ = writeln!(text, "{label}: {}", names.join(", "));
+    }
+}
+
+fn score_words(points: Option<f64>, bar: Option<f64>) -> String {
+    match (points, bar) {
+        (Some(points), Some(bar)) => format!(", {points} of 100, bar {bar}"),
+        (Some(points), None) => format!(", {points} of 100"),
+        (None, _) => String::new(),
+    }
+}
+
+fn attempt_lines(text: &mut String, attempt: &AttemptRow<'_>, screen: &Screen) {
+    let mut head = format!("attempt {}, {}", attempt.n, attempt.kind);
+    if let Some(verdict) = attempt.verdict {
+        let cause = attempt
+            .cause
+            .map_or_else(String::new, |cause| format!(" ({cause})"));
+        let _ = write!(head, ": {verdict}{cause}{}", score_words(attempt.points, None));
+    }
+    let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, head));
+    attempt.turns.iter().for_each(|turn| turn_lines(text, turn));
+    for check in &attempt.checks {
+        let verdict = if check.passed { "passed" } else { "failed" };
+        let _ = writeln!(text, "  check {}: {verdict}", sanitize(&check.check));
+        if !check.passed {
+            block(text, "    ", check.message, PREVIEW_LINES);
+        }
+    }
+    attempt.reviews.iter().for_each(|call| call_lines(text, call));
+    attempt.stages.iter().for_each(|stage| stage_lines(text, stage));
+}
+
+fn turn_lines(text: &mut String, turn: &TurnRow<'_>) {
+    let mut line = format!("  turn {}: {}", turn.n, turn.state);
+    match (turn.exit_code, turn.signal) {
+        (Some(code), _) => {
+            let _ = write!(line, ", exit {code}");
+        }
+        (None, Some(signal)) => {
+            let _ = write!(line, ", signal {signal}");
+        }
+        (None, None) => {}
+    }
+    if let Some(duration) = turn.duration_ms {
+        let _ = write!(line, ", {}", super::super::text::seconds(Millis(duration)));
+    }
+    if let (Some(failure), message) = (turn.failure, turn.message.unwrap_or_default()) {
+        let _ = write!(line, ", {failure}: {}", sanitize(message));
+    }
+    let _ = writeln!(text, "{line}");
+    for refused in turn.refused {
+        let _ = writeln!(text, "    refused: {}", sanitize(refused));
+    }
+    file_lines(text, "prompt", turn.prompt.as_ref());
+    file_lines(text, "output", turn.output.as_ref());
+    file_lines(text, "stderr", turn.stderr.as_ref());
+    file_lines(text, "result", turn.result.as_ref());
+}
+
+fn call_lines(text: &mut String, call: &CallRow<'_>) {
+    let model = call
+        .model
+        .map_or_else(String::new, |model| format!(" ({})", sanitize(model)));
+    let mut line = format!("  review by {}{model}: {}", sanitize(call.reviewer), call.state);
+    if call.strict {
+        line.push_str(", asked again");
+    }
+    if let Some(points) = call.points {
+        let _ = write!(line, ", {points} of 100");
+    }
+    let _ = writeln!(text, "{line}");
+    score_lines(text, &call.dimensions);
+    if let Some(reasoning) = call.reasoning {
+        block(text, "    ", reasoning, PREVIEW_LINES);
+    }
+    finding_lines(text, call.findings);
+    if let Some(reply) = &call.reply {
+        let _ = writeln!(text, "    reply: {}", reply.path.display());
+    }
+}
+
+fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
+    let cause = stage
+        .cause
+        .map_or_else(String::new, |cause| format!(" ({cause})"));
+    let _ = writeln!(
+        text,
+        "  {}: {}{cause}{}",
+        stage.stage,
+        stage.verdict,
+        score_words(stage.points, None)
+    );
+    score_lines(text, &stage.dimensions);
+    finding_lines(text, stage.findings);
+}
+
+fn score_lines(text: &mut String, scores: &[ScoreRow<'_>]) {
+    for scored in scores {
+        let _ = writeln!(
+            text,
+            "    {} {} of 5: {}",
+            sanitize(scored.dimension),
+            scored.score,
+            sanitize(scored.reasoning)
+        );
+    }
+}
+
+fn finding_lines(text: &mut String, findings: &[Finding]) {
+    for finding in findings {
+        let _ = writeln!(
+            text,
+            "    [{}] {}",
+            finding.severity.as_str(),
+            sanitize(&finding.description)
+        );
+        if let Some(fix) = &finding.suggested_fix {
+            let _ = writeln!(text, "      suggested: {}", sanitize(fix));
+        }
+    }
+}
+
+fn file_lines(text: &mut String, label: &str, file: Option<&FileView>) {
+    let Some(file) = file else {
+        return;
+    };
+    let _ = writeln!(
+        text,
+        "    {label}: {} ({} bytes)",
+        file.path.display(),
+        file.bytes
+    );
+    let shown = block(text, "      | ", &file.preview, PREVIEW_LINES);
+    if file.cut || !shown {
+        let _ = writeln!(text, "      | (cut)");
+    }
+}
+
+/// Text of several lines, made harmless line by line; `false` if lines were left out.
+fn block(text: &mut String, indent: &str, content: &str, most: usize) -> bool {
+    let mut lines = content.trim_end().lines();
+    for line in lines.by_ref().take(most) {
+        let _ = writeln!(text, "{indent}{}", sanitize(line));
+    }
+    lines.next().is_none()
+}

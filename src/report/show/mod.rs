@@ -1,0 +1,326 @@
+//! `quorum.show/v1`: one task with all that is known about it.
+
+mod human;
+
+pub use human::human;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::domain::{Cause, DimensionScore, FailureClass, Finding, Points, Stage, Verdict};
+use crate::engine::{SeatResult, State};
+use crate::mission::model::{Check, CommandCheck};
+use crate::store::SpoolName;
+
+use super::history::{Answer, AttemptHistory, CallHistory, TaskHistory, TurnHistory, TurnStanding};
+use super::json::{TaskRow, task_row};
+use super::view::RunView;
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "quorum.show/v1";
+
+/// A file of the run, with the beginning of what it says.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileView {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// How it begins.
+    pub preview: String,
+    /// Whether there is more.
+    pub cut: bool,
+}
+
+/// Looks a file of the run up; `None` if there is none. Handed in, because this room touches no files.
+pub type Files<'f> = dyn Fn(&SpoolName) -> Option<FileView> + 'f;
+
+/// The document.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskDocument<'a> {
+    schema: &'static str,
+    run_id: Option<&'a crate::domain::RunId>,
+    mission: &'a str,
+    task: TaskRow<'a>,
+    description: Option<&'a str>,
+    target_files: &'a [Box<str>],
+    checks: Vec<String>,
+    criteria: Option<&'a str>,
+    waits_for: Option<&'a str>,
+    attempts: Vec<AttemptRow<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AttemptRow<'a> {
+    n: u32,
+    kind: &'static str,
+    verdict: Option<&'static str>,
+    cause: Option<&'static str>,
+    points: Option<f64>,
+    turns: Vec<TurnRow<'a>>,
+    checks: Vec<CheckRow<'a>>,
+    reviews: Vec<CallRow<'a>>,
+    stages: Vec<StageRow<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TurnRow<'a> {
+    n: u32,
+    state: &'static str,
+    started_at: String,
+    pid: Option<u32>,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    failure: Option<&'static str>,
+    message: Option<&'a str>,
+    refused: &'a [String],
+    duration_ms: Option<u64>,
+    model: Option<&'a str>,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    prompt: Option<FileView>,
+    output: Option<FileView>,
+    stderr: Option<FileView>,
+    result: Option<FileView>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckRow<'a> {
+    check: String,
+    passed: bool,
+    message: &'a str,
+    duration_ms: u64,
+    output: Option<FileView>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallRow<'a> {
+    reviewer: &'a str,
+    model: Option<&'a str>,
+    round: u32,
+    seat: u32,
+    #[serde(rename = "try")]
+    attempt_try: u32,
+    strict: bool,
+    /// `asked`, `scored`, `unparsed` or `failed`.
+    state: &'static str,
+    points: Option<f64>,
+    reasoning: Option<&'a str>,
+    failure: Option<&'static str>,
+    dimensions: Vec<ScoreRow<'a>>,
+    findings: &'a [Finding],
+    request: Option<FileView>,
+    reply: Option<FileView>,
+}
+
+#[derive(Serialize)]
+struct ScoreRow<'a> {
+    dimension: &'a str,
+    score: f64,
+    reasoning: &'a str,
+}
+
+#[derive(Serialize)]
+struct StageRow<'a> {
+    stage: &'static str,
+    verdict: &'static str,
+    cause: Option<&'static str>,
+    points: Option<f64>,
+    dimensions: Vec<ScoreRow<'a>>,
+    findings: &'a [Finding],
+}
+
+impl<'a> TaskDocument<'a> {
+    /// All of a task, or only one of its attempts.
+    #[must_use]
+    pub fn of(
+        state: &'a State,
+        view: &'a RunView,
+        history: &'a TaskHistory,
+        attempt: Option<u32>,
+        files: &Files<'_>,
+    ) -> Self {
+        let plan = state.plan.task(history.task);
+        let expectations = plan.expectations.as_deref();
+        let wanted = |row: &&AttemptHistory| attempt.is_none_or(|attempt| row.number == attempt);
+        let rows = history.attempts.iter().filter(wanted);
+        Self {
+            schema: SCHEMA,
+            run_id: view.run_id.as_ref(),
+            mission: &state.plan.name,
+            task: task_row(state, view, history.task),
+            description: plan.description.as_deref(),
+            target_files: &plan.target_files,
+            checks: expectations.map_or_else(Vec::new, |e| e.checks.iter().map(check_words).collect()),
+            criteria: expectations
+                .and_then(|e| e.panel.as_ref())
+                .and_then(|panel| panel.criteria.as_deref()),
+            waits_for: view
+                .task(history.task)
+                .waiting
+                .as_deref()
+                .map(|waiting| waiting.message.as_str()),
+            attempts: rows
+                .map(|row| attempt_row(state, view, history, row, files))
+                .collect(),
+        }
+    }
+}
+
+fn attempt_row<'a>(
+    state: &'a State,
+    view: &'a RunView,
+    history: &'a TaskHistory,
+    attempt: &'a AttemptHistory,
+    files: &Files<'_>,
+) -> AttemptRow<'a> {
+    let seen = &view.task(history.task).attempts;
+    let seen = seen.iter().find(|seen| seen.number == attempt.number);
+    let declared = state.plan.task(history.task).expectations.as_deref();
+    let check = |(n, result): &'a (u32, crate::engine::CheckResult)| CheckRow {
+        check: declared
+            .and_then(|e| e.checks.get(*n as usize))
+            .map_or_else(|| format!("check {n}"), check_words),
+        passed: result.passed,
+        message: &result.message,
+        duration_ms: result.duration.0,
+        output: files(&SpoolName::Check(history.task, attempt.number, *n)),
+    };
+    AttemptRow {
+        n: attempt.number,
+        kind: attempt.kind.as_str(),
+        verdict: seen.and_then(|seen| seen.verdict).map(Verdict::as_str),
+        cause: seen.and_then(|seen| seen.cause).map(Cause::as_str),
+        points: seen.and_then(|seen| seen.points).map(Points::to_f64),
+        turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
+        checks: attempt.checks.iter().map(check).collect(),
+        reviews: attempt
+            .calls
+            .iter()
+            .map(|call| call_row(state, history, call, files))
+            .collect(),
+        stages: attempt
+            .stages
+            .iter()
+            .map(|report| StageRow {
+                stage: Stage::as_str(report.stage),
+                verdict: report.verdict.as_str(),
+                cause: report.cause.map(Cause::as_str),
+                points: report.points.map(Points::to_f64),
+                dimensions: report.dimensions.iter().map(score_row).collect(),
+                findings: &report.findings,
+            })
+            .collect(),
+    }
+}
+
+fn turn_row<'a>(turn: &'a TurnHistory, files: &Files<'_>) -> TurnRow<'a> {
+    let (state, result) = match &turn.end {
+        TurnStanding::Open => ("open", None),
+        TurnStanding::Lost => ("lost", None),
+        TurnStanding::Finished(result) => ("finished", Some(result)),
+    };
+    let exit = result.map(|result| &result.exit);
+    // A clean exit is written as nothing at all, so its code is known to be 0.
+    let code = exit.and_then(|exit| exit.code.or(exit.is_clean().then_some(0)));
+    TurnRow {
+        n: turn.id.turn,
+        state,
+        started_at: turn.started_at.to_rfc3339(),
+        pid: turn.process.as_ref().map(|process| process.pid),
+        exit_code: code,
+        signal: exit.and_then(|exit| exit.signal),
+        failure: exit.and_then(|exit| exit.failure).map(FailureClass::as_str),
+        message: exit.and_then(|exit| exit.message.as_deref()),
+        refused: &turn.refused,
+        duration_ms: result.map(|result| result.duration.0),
+        model: result.and_then(|result| result.model.as_deref()),
+        input_tokens: result.and_then(|result| result.usage.input_tokens),
+        output_tokens: result.and_then(|result| result.usage.output_tokens),
+        prompt: files(&SpoolName::Prompt(turn.id)),
+        output: files(&SpoolName::Out(turn.id)),
+        stderr: files(&SpoolName::Err(turn.id)),
+        result: files(&SpoolName::Result(turn.id)),
+    }
+}
+
+fn call_row<'a>(
+    state: &'a State,
+    history: &TaskHistory,
+    call: &'a CallHistory,
+    files: &Files<'_>,
+) -> CallRow<'a> {
+    let mut row = CallRow {
+        reviewer: &state.plan.agent(call.reviewer).name,
+        model: None,
+        round: call.id.round,
+        seat: call.id.seat,
+        attempt_try: call.id.attempt_try,
+        strict: call.strict,
+        state: "asked",
+        points: None,
+        reasoning: None,
+        failure: None,
+        dimensions: Vec::new(),
+        findings: &[],
+        request: files(&SpoolName::Request(history.task, call.id)),
+        reply: files(&SpoolName::Reply(history.task, call.id)),
+    };
+    match &call.answer {
+        Answer::Open => {}
+        Answer::Failed(class, message) => {
+            row.state = "failed";
+            row.failure = Some(class.as_str());
+            row.reasoning = Some(message);
+        }
+        Answer::Reply(reply, result) => {
+            row.state = "scored";
+            row.model = reply.model.as_deref();
+            match result {
+                SeatResult::Scores { dimensions, findings } => {
+                    row.dimensions = dimensions.iter().map(score_row).collect();
+                    row.findings = findings;
+                }
+                SeatResult::Evaluation { points, reasoning } => {
+                    row.points = Some(points.to_f64());
+                    row.reasoning = Some(reasoning);
+                }
+                SeatResult::Unparsed { why, .. } => {
+                    row.state = "unparsed";
+                    row.reasoning = Some(why);
+                }
+            }
+        }
+    }
+    row
+}
+
+fn score_row(scored: &DimensionScore) -> ScoreRow<'_> {
+    ScoreRow {
+        dimension: &scored.dimension,
+        score: scored.points.score_f64(),
+        reasoning: &scored.reasoning,
+    }
+}
+
+/// A declared check in a few words.
+fn check_words(check: &Check) -> String {
+    match check {
+        Check::Command { kind, command, .. } => {
+            let kind = match kind {
+                CommandCheck::Test => "test",
+                CommandCheck::Script => "script",
+            };
+            format!("{kind}: {command}")
+        }
+        Check::FileExists { paths, .. } => format!("file_exists: {}", paths.join(", ")),
+        Check::Metric { name, command, .. } => format!("metric {name}: {command}"),
+    }
+}

@@ -1,0 +1,87 @@
+//! Agents that answer with what they are told, inside of this process: no child, no key, no network.
+//!
+//! They make missions out of which only the graph is tried. As a reviewer such an agent has nothing to say: its reply
+//! repeats the work, so a score in it would be the worker's own. It is never read for a verdict, whatever it holds.
+
+use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
+use crate::engine::{FileRef, Input, ReplyRef, SeatResult, State, TurnEnd, Usage};
+use crate::store::SpoolName;
+
+use super::calls::{SeatCall, judge_prompt, seat_failed, write_reply};
+use super::spool::read_head;
+use super::world::{World, not_reachable};
+
+/// What it costs: known, and nothing.
+const NOTHING: Usage = Usage {
+    input_tokens: Some(0),
+    output_tokens: Some(0),
+};
+
+impl World {
+    /// A worker that repeats its prompt.
+    pub(super) fn echo_worker(&mut self, turn: TurnId) {
+        let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
+        let out = self.folder.spool_file(&SpoolName::Out(turn));
+        self.blocking(move || {
+            let begin = Timestamp::now();
+            let text = match read_head(&prompt, u64::MAX) {
+                Ok(text) => text,
+                // `input: none`: it is told nothing and says nothing.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+                Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
+            };
+            let output = match write_reply(&out, &text) {
+                Ok(output) => output,
+                Err(message) => return vec![not_reachable(turn, message)],
+            };
+            let end = TurnEnd {
+                output,
+                duration: Timestamp::now().since(begin),
+                usage: NOTHING,
+                ..TurnEnd::clean(turn)
+            };
+            vec![
+                Input::TurnSpawned { turn, process: None },
+                Input::TurnEnded(Box::new(end)),
+            ]
+        });
+    }
+
+    /// A reviewer that repeats its question.
+    pub(super) fn echo_reviewer(&mut self, state: &State, call: SeatCall) {
+        let plan = state.plan.clone();
+        let task_state = state.task(call.task).clone();
+        let folder = self.folder.clone();
+        let SeatCall { task, seat, .. } = call;
+        self.blocking(move || {
+            let asked = judge_prompt(&folder, &plan, &task_state, &call).joined();
+            let request = folder.spool_file(&SpoolName::Request(task, seat));
+            let reply = folder.spool_file(&SpoolName::Reply(task, seat));
+            let written = write_reply(&request, &asked).and_then(|_| write_reply(&reply, &asked));
+            vec![match written {
+                Ok(file) => Input::SeatReplied {
+                    task,
+                    seat,
+                    reply: ReplyRef {
+                        file: file.unwrap_or_else(nothing),
+                        model: None,
+                        usage: NOTHING,
+                    },
+                    result: SeatResult::Unparsed {
+                        why: "an echo agent repeats its question and gives no verdict".to_owned(),
+                        excerpt: String::new(),
+                    },
+                },
+                Err(message) => seat_failed(task, seat, FailureClass::Unknown, message, None::<Millis>),
+            }]
+        });
+    }
+}
+
+/// A reply of no length.
+fn nothing() -> FileRef {
+    FileRef {
+        len: 0,
+        digest: Digest::of(b""),
+    }
+}

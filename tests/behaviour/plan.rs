@@ -1,0 +1,143 @@
+//! `quorum plan`: what would happen, told without starting anything.
+
+use serde_json::{Value, json};
+
+use crate::support::{Workspace, gate, task};
+
+fn planned() -> Workspace {
+    Workspace::with(
+        r#"
+name: to be planned
+settings: {maxAttempts: 3}
+agents:
+  worker: {run: 'touch touched', reportsTo: boss}
+  boss: {run: [/bin/sh, '@agents/judge.sh', boss], role: reviewer}
+  critic: {run: [/bin/sh, '@agents/judge.sh', critic]}
+tasks:
+  - {title: design, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: [critic, boss]}]}
+  - {title: "say \"build\" #1", assignTo: worker, dependsOn: [design]}
+  - {title: ship, assignTo: worker, review: none, maxRetries: 1}
+  - {title: checked, assignTo: worker, maxAttempts: 1, expectations: [{type: test, command: 'true'}]}
+qualityGates:
+  - {name: door, afterTasks: [design], blocksTasks: [ship], minScore: 4}
+"#,
+    )
+}
+
+#[test]
+fn a_plan_tells_waves_judges_gates_and_the_worst_case_and_starts_nothing() {
+    let workspace = planned();
+    let plan = workspace
+        .quorum(&["plan", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(plan["schema"], "quorum.plan/v1");
+    assert_eq!(
+        plan["waves"],
+        json!([["design", "checked"], ["say \"build\" #1", "ship"]])
+    );
+    let design = task(&plan, "design");
+    assert_eq!(design["judgedBy"], "panel");
+    assert_eq!(design["seats"], json!(["critic", "boss"]));
+    assert_eq!(
+        design["eligible"],
+        json!([
+            {"agent": "critic", "why": "named as reviewer"},
+            {"agent": "boss", "why": "named as reviewer"}
+        ])
+    );
+    // One execute with two fixes, three retries with two fixes each, two seats each time.
+    assert_eq!(
+        design["worstCase"],
+        json!({"attempts": 12, "judgeCalls": 24, "judgeCallsWithRepeats": 240})
+    );
+    let build = task(&plan, "say \"build\" #1");
+    assert_eq!(
+        (&build["judgedBy"], &build["seats"]),
+        (&json!("evaluation"), &json!(["boss"]))
+    );
+    assert_eq!(
+        build["eligible"],
+        json!([{"agent": "boss", "why": "role reviewer or qa"}])
+    );
+    assert_eq!(build["worstCase"]["attempts"], 3);
+    let ship = task(&plan, "ship");
+    assert_eq!(
+        (&ship["judgedBy"], &ship["note"], &ship["heldBy"]),
+        (&json!("nobody"), &json!("review: none"), &json!(["door"]))
+    );
+    // Only its agent can fail: then it is retried, never fixed.
+    assert_eq!(ship["worstCase"]["attempts"], 2);
+    assert_eq!(task(&plan, "checked")["worstCase"]["attempts"], 1);
+    assert_eq!(gate(&plan, "door")["minScore"], 80.0);
+    assert_eq!(plan["worstCase"]["attempts"], 18);
+    assert_eq!(
+        plan["cost"],
+        json!({"known": false, "text": "unknown (no prices)"})
+    );
+
+    let human = workspace.quorum(&["plan"]).exits(0).stdout;
+    for words in [
+        "wave 1",
+        "worker",
+        "held by gate door",
+        "panel of critic (named as reviewer)",
+        "cost: unknown (no prices)",
+    ] {
+        assert!(human.contains(words), "no '{words}' in {human}");
+    }
+    assert!(!workspace.exists(".polpo"), "a state folder was made");
+    workspace.assert_nothing_started();
+}
+
+#[test]
+fn a_dry_run_is_the_plan_and_heeds_the_flags_of_run() {
+    let workspace = planned();
+    let plan = workspace.quorum(&["plan", "--json", "--no-eval"]).exits(0).json();
+    let dry: Value = workspace
+        .quorum(&["run", "--dry-run", "--json", "--no-eval"])
+        .exits(0)
+        .json();
+    assert_eq!(plan, dry);
+    assert_eq!(task(&plan, "design")["note"], "reviews are switched off");
+    assert_eq!(plan["worstCase"]["judgeCalls"], 0);
+    assert!(!workspace.exists(".polpo"));
+}
+
+#[test]
+fn a_plan_can_be_drawn_and_nothing_else_can() {
+    let workspace = planned();
+    let dot = workspace.quorum(&["plan", "--format", "dot"]).exits(0).stdout;
+    assert!(
+        dot.starts_with("digraph \"to be planned\" {") && dot.ends_with("}\n"),
+        "{dot}"
+    );
+    for line in ["t0 -> t1;", "t0 -> g0;", "g0 -> t2;", r#"say \"build\" #1"#] {
+        assert!(dot.contains(line), "no '{line}' in {dot}");
+    }
+    let mermaid = workspace
+        .quorum(&["run", "--dry-run", "--format", "mermaid"])
+        .exits(0)
+        .stdout;
+    assert!(mermaid.starts_with("flowchart LR\n"), "{mermaid}");
+    for line in ["t0 --> t1", "g0{\"door\"}", "say #34;build#34; #35;1"] {
+        assert!(mermaid.contains(line), "no '{line}' in {mermaid}");
+    }
+    for command in [
+        &["run", "mission.yaml", "--format", "dot"][..],
+        &["status", "--format", "mermaid"],
+    ] {
+        workspace
+            .quorum(command)
+            .exits(2)
+            .says(&["only a plan", "quorum plan"]);
+    }
+    workspace.assert_nothing_started();
+}
+
+#[test]
+fn a_wrong_mission_has_no_plan() {
+    let workspace = Workspace::with("name: wrong\nagents: {a: {run: 'true'}}\ntasks: [{titel: x}]\n");
+    workspace.quorum(&["plan"]).exits(2).says(&["titel"]);
+    assert!(!workspace.exists(".polpo"));
+}
