@@ -10,6 +10,8 @@ mod bad_input;
 mod command_agents;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/doctor.rs"]
+mod doctor;
 #[path = "behaviour/echo.rs"]
 mod echo;
 #[path = "behaviour/events.rs"]
@@ -20,28 +22,30 @@ mod expectations;
 mod false_greens;
 #[path = "behaviour/gates.rs"]
 mod gates;
-#[path = "behaviour/hostile_agents.rs"]
-mod hostile_agents;
 #[path = "behaviour/help.rs"]
 mod help;
-#[path = "behaviour/http_models.rs"]
-mod http_models;
+#[path = "behaviour/hostile_agents.rs"]
+mod hostile_agents;
 #[path = "behaviour/housekeeping.rs"]
 mod housekeeping;
+#[path = "behaviour/http_models.rs"]
+mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
+#[path = "behaviour/init.rs"]
+mod init;
 #[path = "behaviour/interrupted.rs"]
 mod interrupted;
 #[path = "behaviour/json.rs"]
 mod json;
 #[path = "behaviour/judging.rs"]
 mod judging;
-#[path = "behaviour/review.rs"]
-mod review;
 #[path = "behaviour/look_into.rs"]
 mod look_into;
 #[path = "behaviour/plan.rs"]
 mod plan;
+#[path = "behaviour/review.rs"]
+mod review;
 #[path = "behaviour/scale.rs"]
 mod scale;
 #[path = "behaviour/schema.rs"]

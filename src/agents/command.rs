@@ -38,6 +38,12 @@ impl Program {
         })
     }
 
+    /// Where the program is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The argument list with placeholders filled in. In a list they are text within one argument; in a shell string
     /// they become positional parameters, so that no task title is ever read as shell code.
     #[must_use]

@@ -86,6 +86,8 @@ pub enum Subcommand {
     Events(Events),
     Explain(super::explain::Explain),
     Schema(super::schema::Schema),
+    Init(super::init::Init),
+    Doctor(super::doctor::Doctor),
     Config(super::config::Config),
     Completions(super::completions::Completions),
 }

@@ -1,23 +1,25 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
 mod args;
+mod clean;
 mod completions;
 mod config;
-mod clean;
+mod doctor;
 mod events;
 mod explain;
 mod failure;
 mod gate;
-mod operate;
+mod init;
 mod logs;
 mod metrics;
+mod operate;
 mod plan;
 mod project;
 mod resume;
 mod review;
 mod run;
-mod schema;
 mod runs;
+mod schema;
 mod screen;
 mod session;
 mod show;
@@ -71,6 +73,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),
         Some(Subcommand::Schema(arguments)) => schema::schema(&arguments, &screen),
         Some(Subcommand::Config(arguments)) => config::config(&arguments, matches, &screen),
+        Some(Subcommand::Doctor(arguments)) => doctor::doctor(&arguments, &screen),
+        Some(Subcommand::Init(arguments)) => init::init(&arguments, &screen),
         Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
     };
     ExitCode::from(result.unwrap_or_else(|failure| failure.report(&screen)))

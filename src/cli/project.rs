@@ -65,6 +65,13 @@ pub fn current_dir() -> Result<PathBuf, Failure> {
 
 /// The state folder that the flags, the project or the current folder name. It may not exist.
 pub fn state_folder(output: &Output) -> Result<StateFolder, Failure> {
+    let folder = unchecked_state_folder(output)?;
+    folder.check().map_err(Failure::environment)?;
+    Ok(folder)
+}
+
+/// The same whatever is in it.
+pub fn unchecked_state_folder(output: &Output) -> Result<StateFolder, Failure> {
     let path = match &output.state_dir {
         Some(path) => path.clone(),
         None => match project_folder()? {
@@ -72,9 +79,7 @@ pub fn state_folder(output: &Output) -> Result<StateFolder, Failure> {
             None => current_dir()?.join(".polpo"),
         },
     };
-    let folder = StateFolder::at(&path).map_err(Failure::environment)?;
-    folder.check().map_err(Failure::environment)?;
-    Ok(folder)
+    StateFolder::at(&path).map_err(Failure::environment)
 }
 
 /// All runs, the oldest first.

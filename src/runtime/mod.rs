@@ -27,4 +27,4 @@ pub use operator::{TellError, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
 pub use spool::{Sealed, preview, read_output};
-pub use world::{EnvironmentProblem, Programs};
+pub use world::{EnvironmentProblem, Programs, locate};

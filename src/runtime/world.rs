@@ -97,6 +97,18 @@ impl Programs {
     }
 }
 
+/// Where an agent is: the path of its program, or the address of its model. Nothing is started and nobody contacted.
+///
+/// # Errors
+/// What is missing, in words.
+pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
+    reach(agent, folder).map(|reach| match reach {
+        Reach::Command(program, _) => program.path().display().to_string(),
+        Reach::Model(endpoint) => endpoint.url.to_string(),
+        Reach::Echo => "answers with its prompt".to_owned(),
+    })
+}
+
 fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
     let variable = |name: &str| std::env::var(name).ok();
     match agent.spec.adapter {

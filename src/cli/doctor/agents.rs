@@ -1,0 +1,215 @@
+//! The mission and its agents: programs, variables, who can judge.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::domain::{AgentId, TaskId};
+use crate::engine::{State, agents_needed};
+use crate::judging::eligibility::reviewers;
+use crate::mission::model::{Adapter, CommandLine, Review};
+use crate::mission::{self, AgentPlan, Plan, Reviewers, Source, later_keys, variables_of};
+use crate::runtime::{layers_of, locate};
+
+use super::super::failure::Failure;
+use super::super::run::mission_folder;
+use super::super::session::options_with_config;
+use super::{Check, Verdict};
+
+/// The checks of a mission; a mission that does not load is one failed check.
+pub fn checks(mission: Option<&Path>) -> Result<Vec<Check>, Failure> {
+    let Some(path) = mission else {
+        let message = "there is no mission.yaml here; name one with --mission FILE";
+        return Ok(vec![Check::new("mission", Verdict::Skipped, message)]);
+    };
+    let mut options = options_with_config()?;
+    options.mission_folder = mission_folder(path)?;
+    let loaded = layers_of(&options)
+        .and_then(|layers| Source::read(path).and_then(|source| mission::load(&source, &layers)));
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(report) => {
+            let count = report.diagnostics.len() + report.more;
+            let message = format!(
+                "{count} error(s); `quorum validate {}` shows them",
+                path.display()
+            );
+            return Ok(vec![Check::new("mission", Verdict::Fail, message)]);
+        }
+    };
+    let mut checks = vec![match later_keys(&loaded).len() {
+        0 => Check::new("mission", Verdict::Ok, path.display().to_string()),
+        count => Check::new(
+            "mission",
+            Verdict::Fail,
+            format!("asks for {count} thing(s) that are not built yet; `quorum validate` names them"),
+        ),
+    }];
+    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+    let plan = &*state.plan;
+    let needed = agents_needed(&state);
+    for (index, agent) in plan.agents.iter().enumerate() {
+        let found = [Some(program(agent, &options.mission_folder)), variables(agent)];
+        let found = found.into_iter().flatten();
+        if needed.contains(&AgentId::from_index(index)) {
+            checks.extend(found);
+        } else {
+            checks.extend(found.map(not_needed));
+        }
+    }
+    checks.extend(endpoints(plan));
+    checks.push(judges(plan));
+    Ok(checks)
+}
+
+/// What is missing for an agent that no task needs does not stop a run.
+fn not_needed(mut check: Check) -> Check {
+    if check.verdict == Verdict::Fail {
+        check.verdict = Verdict::Warn;
+        check.message.push_str(" (no task of this mission needs it)");
+    }
+    check
+}
+
+fn program(agent: &AgentPlan, folder: &Path) -> Check {
+    let name = format!("agent {}", agent.name);
+    match locate(agent, folder) {
+        Ok(place) => match &agent.spec.run {
+            Some(CommandLine::Shell(_)) => Check::new(
+                name,
+                Verdict::Ok,
+                format!("{place} (what the shell line calls is not checked)"),
+            ),
+            _ => Check::new(name, Verdict::Ok, place),
+        },
+        Err(problem) => Check::new(name, Verdict::Fail, problem),
+    }
+}
+
+/// The variables that an agent needs, by their names only.
+fn variables(agent: &AgentPlan) -> Option<Check> {
+    let needed = variables_of(&agent.spec);
+    if needed.is_empty() {
+        return None;
+    }
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let (set, unset): (Vec<&str>, Vec<&str>) = needed.into_iter().partition(is_set);
+    let name = format!("variables of {}", agent.name);
+    Some(if unset.is_empty() {
+        Check::new(name, Verdict::Ok, format!("set: {}", set.join(", ")))
+    } else {
+        Check::new(name, Verdict::Fail, format!("not set: {}", unset.join(", ")))
+    })
+}
+
+/// Whether a model answers could only be found out by asking it, which costs.
+fn endpoints(plan: &Plan) -> Option<Check> {
+    let is_remote = |agent: &&AgentPlan| {
+        matches!(
+            agent.spec.adapter,
+            Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama
+        )
+    };
+    let names: Vec<&str> = plan.agents.iter().filter(is_remote).map(|a| &*a.name).collect();
+    (!names.is_empty()).then(|| {
+        let message = format!("not contacted, so that nothing is spent: {}", names.join(", "));
+        Check::new("endpoints", Verdict::Skipped, message)
+    })
+}
+
+/// What a judge thinks with: reviewers of several families err differently.
+fn family(agent: &AgentPlan) -> &str {
+    let spec = &agent.spec;
+    let known = spec.family.as_deref().or(spec.model.as_deref());
+    known.unwrap_or(match spec.adapter {
+        Adapter::Command => "command",
+        _ => "unknown",
+    })
+}
+
+fn judges(plan: &Plan) -> Check {
+    let check = |verdict, message: String| Check::new("reviewers", verdict, message);
+    if !plan.rules.evaluate {
+        let message = "evaluation is off: no judge is called".to_owned();
+        return check(Verdict::Warn, message);
+    }
+    let mut judges = BTreeSet::new();
+    let (mut without, mut unreviewed) = (Vec::new(), Vec::new());
+    for id in plan.task_ids() {
+        let Some(asked) = asked(plan, id) else { continue };
+        let eligible = reviewers(plan, id, asked.named.as_deref());
+        judges.extend(eligible.iter().map(|judge| judge.agent));
+        if eligible.is_empty() {
+            let list = if asked.for_sure {
+                &mut without
+            } else {
+                &mut unreviewed
+            };
+            list.push(format!("'{}'", plan.task(id).title));
+        }
+    }
+    if !without.is_empty() {
+        let message = format!(
+            "nobody may judge {}, which ask(s) for a review",
+            shortened(&without)
+        );
+        return check(Verdict::Fail, message);
+    }
+    if !unreviewed.is_empty() {
+        let message = format!("nobody may judge {}: will be unreviewed", shortened(&unreviewed));
+        return check(Verdict::Warn, message);
+    }
+    if judges.is_empty() {
+        return check(Verdict::Ok, "no task is judged by a reviewer".to_owned());
+    }
+    let judges: Vec<&AgentPlan> = judges.into_iter().map(|id| plan.agent(id)).collect();
+    let names: Vec<&str> = judges.iter().map(|judge| &*judge.name).collect();
+    let families: BTreeSet<&str> = judges.iter().map(|judge| family(judge)).collect();
+    let families: Vec<&str> = families.into_iter().collect();
+    check(
+        Verdict::Ok,
+        format!("{} (families: {})", names.join(", "), families.join(", ")),
+    )
+}
+
+/// The first few of a list that may be long.
+fn shortened(titles: &[String]) -> String {
+    let shown = titles.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    match titles.len().saturating_sub(5) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// What review a task gets.
+struct Asked {
+    /// Whether it was asked for, so that work without a reviewer is indeterminate.
+    for_sure: bool,
+    named: Option<Vec<AgentId>>,
+}
+
+fn asked(plan: &Plan, id: TaskId) -> Option<Asked> {
+    let task = plan.task(id);
+    match (&task.expectations, task.review) {
+        (Some(expectations), _) if expectations.panel.is_some() => Some(Asked {
+            for_sure: true,
+            named: expectations
+                .panel
+                .as_ref()
+                .and_then(|panel| match &panel.reviewers {
+                    Reviewers::Named(agents) => Some(agents.clone()),
+                    Reviewers::Seats(_) => None,
+                }),
+        }),
+        (_, Review::Required) => Some(Asked {
+            for_sure: true,
+            named: None,
+        }),
+        // Declared checks judge the work, or the mission wants no review.
+        (Some(_), Review::Auto) | (_, Review::None) => None,
+        (None, Review::Auto) => Some(Asked {
+            for_sure: false,
+            named: None,
+        }),
+    }
+}

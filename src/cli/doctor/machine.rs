@@ -1,0 +1,136 @@
+//! The state folder and what is around it: permissions, space, lock, locale, clock.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{Access, access, statvfs};
+
+use crate::store::{Holder, Lock, StateFolder};
+
+use super::super::screen::Screen;
+use super::{Check, Verdict};
+
+const MIB: u64 = 1024 * 1024;
+/// Less free space than this is worth a word: transcripts of long runs grow.
+const LITTLE_SPACE: u64 = 500 * MIB;
+/// With less than this a run would fail soon.
+const NO_SPACE: u64 = 20 * MIB;
+/// No correct clock shows an earlier moment: 2025-01-01.
+const EARLIEST: Duration = Duration::from_secs(1_735_689_600);
+/// How far in the future a file may lie, for coarse clocks of network file systems.
+const TOLERANCE: Duration = Duration::from_secs(120);
+
+pub fn checks(folder: &StateFolder, screen: &Screen) -> Vec<Check> {
+    vec![
+        state(folder),
+        space(folder.path()),
+        lock(folder),
+        locale(screen),
+        clock(folder.path()),
+    ]
+}
+
+/// The folder itself, or the nearest one above it that is there.
+fn nearest(path: &Path) -> PathBuf {
+    let found = path.ancestors().find(|folder| folder.exists());
+    found.unwrap_or(Path::new("/")).to_owned()
+}
+
+fn state(folder: &StateFolder) -> Check {
+    let path = folder.path();
+    let check = |verdict, message: String| Check::new("state folder", verdict, message);
+    if let Err(error) = folder.check() {
+        return check(Verdict::Fail, error.to_string());
+    }
+    let there = nearest(path);
+    if !there.is_dir() {
+        return check(Verdict::Fail, format!("{} is not a folder", there.display()));
+    }
+    if let Err(error) = access(&there, Access::WRITE_OK | Access::EXEC_OK) {
+        return check(
+            Verdict::Fail,
+            format!("{} cannot be written: {error}", there.display()),
+        );
+    }
+    let message = if there == path {
+        format!("{} can be written", path.display())
+    } else {
+        format!("{} is not there yet and can be made", path.display())
+    };
+    check(Verdict::Ok, message)
+}
+
+fn space(path: &Path) -> Check {
+    let check = |verdict, message: String| Check::new("free space", verdict, message);
+    match statvfs(nearest(path)) {
+        Ok(found) => {
+            let free = found.f_bavail.saturating_mul(found.f_frsize);
+            let verdict = match free {
+                _ if free < NO_SPACE => Verdict::Fail,
+                _ if free < LITTLE_SPACE => Verdict::Warn,
+                _ => Verdict::Ok,
+            };
+            check(verdict, format!("{} MiB", free / MIB))
+        }
+        Err(error) => check(Verdict::Skipped, format!("the file system does not say: {error}")),
+    }
+}
+
+fn lock(folder: &StateFolder) -> Check {
+    let path = folder.lock_path();
+    let (verdict, message) = match Lock::holder(&path) {
+        Ok(None) => (Verdict::Ok, free(&path)),
+        Ok(Some(Some(holder))) => (Verdict::Warn, format!("held by {}", describe(&holder))),
+        Ok(Some(None)) => (Verdict::Warn, "held by another process".to_owned()),
+        Err(error) => (
+            Verdict::Fail,
+            format!("{} cannot be read: {error}", path.display()),
+        ),
+    };
+    Check::new("lock", verdict, message)
+}
+
+/// A lock that nobody holds; its file may still tell who had it last.
+fn free(path: &Path) -> String {
+    let last = fs::read_to_string(path).ok();
+    match last.and_then(|text| serde_json::from_str::<Holder>(&text).ok()) {
+        Some(holder) => format!("free (stale: last held by {})", describe(&holder)),
+        None => "free".to_owned(),
+    }
+}
+
+fn describe(holder: &Holder) -> String {
+    format!(
+        "process {} on {} since {} ({})",
+        holder.pid, holder.host, holder.started_at, holder.command
+    )
+}
+
+fn locale(screen: &Screen) -> Check {
+    if screen.out().style.unicode {
+        Check::new("locale", Verdict::Ok, "UTF-8")
+    } else {
+        let message = "not UTF-8: symbols are shown in ASCII (set for example LANG=C.UTF-8)";
+        Check::new("locale", Verdict::Warn, message)
+    }
+}
+
+fn clock(path: &Path) -> Check {
+    let now = SystemTime::now();
+    let check = |verdict, message: &str| Check::new("clock", verdict, message);
+    if now.duration_since(UNIX_EPOCH).unwrap_or_default() < EARLIEST {
+        return check(
+            Verdict::Fail,
+            "it shows a time before 2025; deadlines and times of records would be wrong",
+        );
+    }
+    let written = fs::metadata(path).and_then(|data| data.modified());
+    match written {
+        Ok(written) if written > now + TOLERANCE => check(
+            Verdict::Warn,
+            "the state folder was changed in what is the future by this clock",
+        ),
+        _ => check(Verdict::Ok, "plausible"),
+    }
+}

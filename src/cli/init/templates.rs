@@ -1,0 +1,110 @@
+//! The files of each template. Missions to learn from in `missions/` are templates too, so there is one of each.
+
+use crate::mission::{FileKind, json_schema};
+
+use super::Template;
+
+/// A file to be written.
+pub struct File {
+    /// Below the folder.
+    pub path: &'static str,
+    pub content: String,
+    pub executable: bool,
+}
+
+/// What the mission's first line tells an editor; the schema lies beside it, so that no network is needed.
+const MODELINE: &str = "# yaml-language-server: $schema=./mission.schema.json";
+const SCHEMA: &str = "mission.schema.json";
+
+/// A path and the text of a script.
+type Script = (&'static str, &'static str);
+
+const MINIMAL: [Script; 2] = [
+    ("agents/writer.sh", include_str!("minimal/writer.sh")),
+    ("agents/reviewer.sh", include_str!("minimal/reviewer.sh")),
+];
+const CODE_REVIEW: [Script; 4] = [
+    (
+        "code-review/collect.sh",
+        include_str!("../../../missions/code-review/collect.sh"),
+    ),
+    (
+        "code-review/review.sh",
+        include_str!("../../../missions/code-review/review.sh"),
+    ),
+    (
+        "code-review/judge.sh",
+        include_str!("../../../missions/code-review/judge.sh"),
+    ),
+    (
+        "code-review/decide.sh",
+        include_str!("../../../missions/code-review/decide.sh"),
+    ),
+];
+const CI: [Script; 3] = [
+    ("ci/notes.sh", include_str!("../../../missions/ci/notes.sh")),
+    ("ci/judge.sh", include_str!("../../../missions/ci/judge.sh")),
+    ("ci/publish.sh", include_str!("../../../missions/ci/publish.sh")),
+];
+
+/// The files of a template, the mission first.
+pub fn files(template: Template) -> Vec<File> {
+    let (mission, scripts): (&str, &[Script]) = match template {
+        Template::Minimal => (include_str!("minimal/mission.yaml"), &MINIMAL),
+        Template::CodeReview => (include_str!("../../../missions/code-review.yaml"), &CODE_REVIEW),
+        Template::CiGithub | Template::CiGitlab => (include_str!("../../../missions/ci.yaml"), &CI),
+    };
+    let pipeline = match template {
+        Template::Minimal | Template::CodeReview => None,
+        Template::CiGithub => Some((
+            ".github/workflows/quorum.yml",
+            include_str!("pipelines/github.yml"),
+        )),
+        Template::CiGitlab => Some((".gitlab-ci.yml", include_str!("pipelines/gitlab.yml"))),
+    };
+    let plain = |path, content: String| File {
+        path,
+        content,
+        executable: false,
+    };
+    let script = |(path, text): &Script| File {
+        path,
+        content: (*text).to_owned(),
+        executable: true,
+    };
+    let mut files = vec![
+        plain("mission.yaml", at_home(mission)),
+        plain(SCHEMA, format!("{:#}\n", json_schema(FileKind::Mission))),
+    ];
+    files.extend(scripts.iter().map(script));
+    files.extend(pipeline.map(|(path, text)| plain(path, text.to_owned())));
+    files
+}
+
+/// A mission of `missions/` as it stands in a project of its own: with the editor's line, the usual name, and a
+/// workspace below its folder instead of this project's playground.
+fn at_home(mission: &str) -> String {
+    let mut text = format!("{MODELINE}\n");
+    for line in mission.lines() {
+        let line = match line {
+            "workspace: ../playground/review" => "workspace: .review",
+            "workspace: ../playground/pipeline" => "workspace: .pipeline",
+            other => other,
+        };
+        let line = line
+            .replace("missions/code-review.yaml", "mission.yaml")
+            .replace("missions/ci.yaml", "mission.yaml");
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// What git must not see.
+pub fn ignored(template: Template) -> &'static [&'static str] {
+    match template {
+        Template::Minimal => &[".polpo/", "work/"],
+        Template::CodeReview => &[".polpo/", ".review/"],
+        Template::CiGithub | Template::CiGitlab => &[".polpo/", ".pipeline/"],
+    }
+}

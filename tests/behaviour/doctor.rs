@@ -1,0 +1,127 @@
+//! `quorum doctor`: what is missing is found before anything is spent.
+
+use serde_json::Value;
+
+use crate::support::{Running, Workspace, wait_for_file};
+
+const FIT: &str = "name: m\nagents:\n  worker: {run: [sh, -c, 'true'], env: {TOKEN: '${MY_TOKEN}'}}\n  \
+                   judge: {adapter: openai, baseUrl: 'http://127.0.0.1:9/v1', model: m, role: reviewer}\n\
+                   tasks: [{title: one, assignTo: worker}]\n";
+
+/// Status and message of a check.
+fn check<'a>(document: &'a Value, name: &str) -> (&'a str, &'a str) {
+    let checks = document["checks"].as_array().expect("a list");
+    let check = checks.iter().find(|check| check["name"] == name);
+    let check = check.unwrap_or_else(|| panic!("no check '{name}' in {document:#}"));
+    let text = |key: &str| check[key].as_str().unwrap_or_default();
+    (text("status"), text("message"))
+}
+
+#[test]
+fn a_fit_machine_passes_and_nothing_is_touched() {
+    let workspace = Workspace::with(FIT);
+    let secret = [("MY_TOKEN", "very-secret")];
+    let done = workspace.quorum_with(&secret, &["doctor", "--json"]).exits(0);
+    assert!(!done.stdout.contains("very-secret"));
+    let document = done.json();
+    assert_eq!(
+        (&document["schema"], &document["ok"]),
+        (&"quorum.doctor/v1".into(), &true.into())
+    );
+    for name in [
+        "state folder",
+        "lock",
+        "locale",
+        "clock",
+        "mission",
+        "agent judge",
+    ] {
+        assert_eq!(check(&document, name).0, "ok", "{name}: {document:#}");
+    }
+    let (status, place) = check(&document, "agent worker");
+    assert!(
+        status == "ok" && place.starts_with('/') && place.ends_with("/sh"),
+        "{place}"
+    );
+    assert_eq!(check(&document, "variables of worker"), ("ok", "set: MY_TOKEN"));
+    assert_eq!(check(&document, "endpoints").0, "skipped");
+    assert!(check(&document, "reviewers").1.contains("judge"));
+    assert!(!workspace.exists(".polpo"), "looking made the state folder");
+    let text = workspace.quorum_with(&secret, &["doctor"]).exits(0).stdout;
+    assert!(
+        text.contains("ok       agent worker") && text.contains("0 failed"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_named_all_at_once() {
+    let workspace = Workspace::with(&FIT.replace("[sh, -c, 'true']", "[no-such-program]"));
+    let document = workspace.quorum(&["doctor", "--json"]).exits(9).json();
+    assert_eq!(document["ok"], false);
+    let (status, message) = check(&document, "agent worker");
+    assert!(
+        status == "fail" && message.contains("no-such-program"),
+        "{message}"
+    );
+    assert_eq!(
+        check(&document, "variables of worker"),
+        ("fail", "not set: MY_TOKEN")
+    );
+}
+
+#[test]
+fn an_agent_that_no_task_needs_is_only_a_warning() {
+    let workspace = Workspace::with(
+        "name: m\nagents:\n  a: {run: 'true'}\n  idle: {run: [no-such-program]}\n\
+         tasks: [{title: one, assignTo: a}]\n",
+    );
+    let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
+    assert_eq!(check(&document, "agent idle").0, "warn", "{document:#}");
+}
+
+#[test]
+fn a_review_that_nobody_can_give_is_found() {
+    let workspace =
+        Workspace::with("name: m\nagents: {a: {run: 'true'}}\ntasks:\n  - {title: one, review: required}\n");
+    let document = workspace.quorum(&["doctor", "--json"]).exits(9).json();
+    assert_eq!(check(&document, "reviewers").0, "fail");
+    workspace.mission("name: m\nagents: {a: {run: 'true'}}\ntasks: [{title: one}]\n");
+    let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
+    let (status, message) = check(&document, "reviewers");
+    assert!(status == "warn" && message.contains("'one'"), "{message}");
+}
+
+#[test]
+fn without_a_mission_its_agents_are_skipped_and_a_wrong_one_fails() {
+    let workspace = Workspace::new();
+    let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
+    assert_eq!(check(&document, "mission").0, "skipped");
+    workspace.mission("name: m\n");
+    let document = workspace.quorum(&["doctor", "--json"]).exits(9).json();
+    assert!(check(&document, "mission").1.contains("quorum validate"));
+}
+
+#[test]
+fn the_holder_of_the_lock_is_named_and_a_stale_lock_is_free() {
+    let workspace =
+        Workspace::with("name: m\nagents: {a: {run: 'echo x > started; sleep 60'}}\ntasks: [{title: one}]\n");
+    let run: Running = workspace.start(&["run", "mission.yaml"]);
+    wait_for_file(&workspace.path("started"));
+    let pid = format!("process {}", run.pid().as_raw_nonzero());
+    let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
+    let (status, message) = check(&document, "lock");
+    assert!(status == "warn" && message.contains(&pid), "{message}");
+    run.kill();
+    let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
+    let (status, message) = check(&document, "lock");
+    assert!(status == "ok" && message.contains("free (stale"), "{message}");
+}
+
+#[test]
+fn a_state_folder_of_a_newer_version_fails() {
+    let workspace = Workspace::new();
+    workspace.write(".polpo/VERSION", "99\n");
+    let document = workspace.quorum(&["doctor", "--json"]).exits(9).json();
+    assert!(check(&document, "state folder").1.contains("99"));
+}

@@ -1,0 +1,151 @@
+//! `quorum init`: what it writes is right and runs, and nothing that was there is touched.
+
+use serde_json::Value;
+
+use crate::support::{Workspace, standing};
+
+const TEMPLATES: [&str; 4] = ["minimal", "code-review", "ci-github", "ci-gitlab"];
+
+/// A git repository with one commit on `main` and one more on `topic`, which adds this to a file.
+fn repository(added: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("notes.txt", "one\n");
+    let git = "git -c user.name=n -c user.email=e@example.org";
+    let begin = format!(
+        "git init -q -b main . && git add notes.txt && {git} commit -qm 'The first commit' && git checkout -q -b topic"
+    );
+    workspace.bash(&begin).exits(0);
+    workspace.write("notes.txt", format!("one\n{added}\n"));
+    let change = format!("{git} commit -qam 'The second commit'");
+    workspace.bash(&change).exits(0);
+    workspace
+}
+
+fn init(workspace: &Workspace, template: &str) -> Value {
+    workspace
+        .quorum(&["init", "--yes", "--template", template, "--json"])
+        .exits(0)
+        .json()
+}
+
+#[test]
+fn every_template_passes_validate_and_doctor() {
+    for template in TEMPLATES {
+        let workspace = Workspace::new();
+        let document = init(&workspace, template);
+        assert_eq!(document["schema"], "quorum.init/v1");
+        for file in document["files"].as_array().expect("a list") {
+            let file = file.as_str().expect("a path");
+            assert!(workspace.exists(file), "{template}: {file}");
+        }
+        let mission = workspace.read("mission.yaml");
+        let first = mission.lines().next().unwrap_or_default();
+        assert_eq!(first, "# yaml-language-server: $schema=./mission.schema.json");
+        assert!(!mission.contains("playground"), "{template}:\n{mission}");
+        let checked = workspace.quorum(&["validate", "mission.yaml"]).exits(0);
+        assert_eq!(checked.stderr, "", "{template}");
+        workspace.quorum(&["doctor"]).exits(0);
+        assert!(workspace.lines(".gitignore").contains(&".polpo/".to_owned()));
+        let schema: Value = serde_json::from_str(&workspace.read("mission.schema.json")).expect("a schema");
+        assert_eq!(schema, workspace.quorum(&["schema"]).exits(0).json());
+    }
+}
+
+#[test]
+fn minimal_runs_as_written() {
+    let workspace = Workspace::new();
+    init(&workspace, "minimal");
+    let document = workspace.run_json(0, &[]);
+    for title in ["Write a greeting", "Say goodbye"] {
+        assert_eq!(standing(&document, title), ("done", "clean"), "{document:#}");
+    }
+    assert!(workspace.exists("work/greeting.txt"));
+}
+
+#[test]
+fn code_review_passes_harmless_changes_and_stops_blocking_ones() {
+    let workspace = repository("two TODO\nthree");
+    init(&workspace, "code-review");
+    workspace.run_json(0, &[]);
+    let review = workspace.read(".review/review.md");
+    assert!(review.starts_with("- [medium] notes.txt:2: "), "{review}");
+
+    let workspace = repository("two\n<<<<<<< HEAD");
+    init(&workspace, "code-review");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "Review the change"), ("done", "clean"));
+    assert_eq!(standing(&document, "Decide").0, "failed");
+    let review = workspace.read(".review/review.md");
+    assert!(review.starts_with("- [high] notes.txt:3: "), "{review}");
+}
+
+#[test]
+fn the_pipeline_mission_runs_in_a_repository() {
+    let workspace = repository("two");
+    init(&workspace, "ci-gitlab");
+    workspace.run_json(0, &[]);
+    let notes = workspace.lines(".pipeline/release.md");
+    let expected = [
+        "# Changes since the beginning",
+        "",
+        "- The second commit",
+        "- The first commit",
+    ];
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn pipelines_are_yaml_and_name_only_commands_that_exist() {
+    for (template, file) in [
+        ("ci-github", ".github/workflows/quorum.yml"),
+        ("ci-gitlab", ".gitlab-ci.yml"),
+    ] {
+        let workspace = Workspace::new();
+        init(&workspace, template);
+        let text = workspace.read(file);
+        let _: Value = serde_yaml::from_str(&text).expect("the pipeline is YAML");
+        for line in text.lines().filter(|line| !line.trim().starts_with('#')) {
+            let Some((_, command)) = line.split_once(" quorum ") else {
+                continue;
+            };
+            let command = command.split_whitespace().next().unwrap_or_default();
+            workspace.quorum(&[command, "--help"]).exits(0);
+        }
+    }
+}
+
+#[test]
+fn what_is_there_is_never_overwritten() {
+    for (template, file) in [
+        ("minimal", "mission.yaml"),
+        ("minimal", "agents/writer.sh"),
+        ("ci-github", ".github/workflows/quorum.yml"),
+        ("ci-gitlab", ".gitlab-ci.yml"),
+    ] {
+        let workspace = Workspace::new();
+        workspace.write(file, "mine\n");
+        workspace
+            .quorum(&["init", "--yes", "--template", template])
+            .exits(2)
+            .says(&["already there", file]);
+        assert_eq!(workspace.read(file), "mine\n");
+        assert!(
+            !workspace.exists(".gitignore"),
+            "something was written before the refusal"
+        );
+    }
+}
+
+#[test]
+fn a_gitignore_is_added_to_once_and_another_folder_can_be_named() {
+    let workspace = Workspace::new();
+    workspace.write("new/.gitignore", "mine\n/.polpo");
+    workspace.quorum(&["init", "new"]).exits(0);
+    assert_eq!(workspace.read("new/.gitignore"), "mine\n/.polpo\nwork/\n");
+    workspace.quorum(&["run", "new/mission.yaml"]).exits(0);
+    workspace.write("file", "");
+    workspace
+        .quorum(&["init", "file"])
+        .exits(2)
+        .says(&["not a folder"]);
+}
