@@ -24,6 +24,8 @@ mod interrupted;
 mod json;
 #[path = "behaviour/judging.rs"]
 mod judging;
+#[path = "behaviour/operator.rs"]
+mod operator;
 #[path = "behaviour/scale.rs"]
 mod scale;
 #[path = "behaviour/settings.rs"]

@@ -1,6 +1,9 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
+mod answer;
+mod approvals;
 mod args;
+mod cancel;
 mod events;
 mod failure;
 mod gate;
@@ -44,6 +47,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, &screen),
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
+        Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),
+        Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
+        Some(Subcommand::Approvals(arguments)) => approvals::approvals(&arguments, &screen),
+        Some(Subcommand::Requests(arguments)) => approvals::requests(&arguments, &screen),
+        Some(Subcommand::Cancel(arguments)) => cancel::cancel(&arguments, &screen),
+        Some(Subcommand::Pause(arguments)) => cancel::pause(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
     };
     ExitCode::from(result.unwrap_or_else(|failure| failure.report(&screen)))
