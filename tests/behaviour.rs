@@ -46,6 +46,8 @@ mod look_into;
 mod plan;
 #[path = "behaviour/review.rs"]
 mod review;
+#[path = "behaviour/operator.rs"]
+mod operator;
 #[path = "behaviour/scale.rs"]
 mod scale;
 #[path = "behaviour/schema.rs"]

@@ -6,6 +6,9 @@ use clap::{Args, Parser, ValueEnum};
 
 use crate::domain::{Millis, OutcomeClass, Points, RunId};
 
+use super::answer::{Approve, Reject};
+use super::approvals::OfRun;
+use super::cancel::{Cancel, Pause};
 use super::gate::Gate;
 use super::resume::Resume;
 
@@ -79,6 +82,24 @@ pub enum Subcommand {
         after_help = "Examples: quorum gate code-review --wait --timeout 5m\n          quorum gate code-review --override --reason 'accepted risk'"
     )]
     Gate(Gate),
+    /// Accept what waits for a person: exit 0 applied, 2 unknown, 4 decided otherwise, 8 queued, 9 refused
+    #[command(after_help = "Example: quorum approve 20261121-215900-123.0.1 --as ada")]
+    Approve(Approve),
+    /// Send back what waits for a person, with what the worker is told
+    #[command(after_help = "Example: quorum reject 20261121-215900-123.0.1 --reason 'the tests are missing'")]
+    Reject(Reject),
+    /// List what waits for a person
+    #[command(after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'")]
+    Approvals(OfRun),
+    /// List what operators should know of: work that was accepted below the bar
+    #[command(after_help = "Example: quorum requests")]
+    Requests(OfRun),
+    /// Call off a run or one of its tasks; what runs for it is ended
+    #[command(after_help = "Example: quorum cancel 'write the docs'")]
+    Cancel(Cancel),
+    /// Start nothing more in the session that runs; it ends resumable once what has started is finished
+    #[command(after_help = "Example: quorum pause && quorum status")]
+    Pause(Pause),
     /// Print what happened in a run, event by event
     #[command(
         after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"

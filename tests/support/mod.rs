@@ -59,6 +59,13 @@ impl Workspace {
         self.write("mission.yaml", text.replace("@agents", AGENTS));
     }
 
+    /// The same workspace with other words in its mission.
+    pub fn tap_mission(self, from: &str, to: &str) -> Self {
+        let text = self.read("mission.yaml").replace(from, to);
+        self.write("mission.yaml", text);
+        self
+    }
+
     /// The text of a file; empty if there is none.
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
