@@ -3,11 +3,11 @@
 mod answer;
 mod approvals;
 mod args;
+mod cancel;
 mod clean;
 mod completions;
 mod config;
 mod doctor;
-mod cancel;
 mod events;
 mod explain;
 mod failure;
@@ -18,6 +18,8 @@ mod metrics;
 mod operate;
 mod plan;
 mod project;
+mod report;
+mod reports;
 mod resume;
 mod review;
 mod run;
@@ -71,6 +73,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Runs(arguments)) => runs::runs(&arguments, &screen),
         Some(Subcommand::Clean(arguments)) => clean::clean(&arguments, &screen),
         Some(Subcommand::Metrics(arguments)) => metrics::metrics(&arguments, &screen),
+        Some(Subcommand::Report(arguments)) => report::report(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),
         Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
