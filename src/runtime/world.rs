@@ -112,6 +112,10 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
         Adapter::Openai => Endpoint::of_agent(agent, variable)
             .map(Reach::Model)
             .map_err(|error| error.to_string()),
+        Adapter::Human => Err(
+            "a person can only be named as a reviewer, and not beside agents; give the task an agent"
+                .to_owned(),
+        ),
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }

@@ -94,7 +94,7 @@ const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS));
 static AGENT: Table = Table {
     name: "an agent",
     keys: &[
-        key("adapter", one::<Adapter>()).only(&["command", "openai"], "adapters"),
+        key("adapter", one::<Adapter>()).only(&["command", "openai", "human"], "adapters"),
         key("run", COMMAND_LINE),
         key("input", one::<Input>()),
         key("env", TEMPLATES),
