@@ -19,6 +19,8 @@ use super::screen::Screen;
 
 /// How long a live writer may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// What the lock says while a command is decided under it.
+pub const OPERATOR: &str = "an operator's command";
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who speaks.
@@ -78,7 +80,7 @@ pub fn give(
     let mut waiting: Option<(Queued, PathBuf)> = None;
     let begin = Instant::now();
     loop {
-        match Lock::take(&folder.lock_path(), "an operator's command", Some(run.id())) {
+        match Lock::take(&folder.lock_path(), OPERATOR, Some(run.id())) {
             Ok(_lock) => {
                 for refused in drain(folder).map_err(told)? {
                     eprintln!("warning: {refused}");

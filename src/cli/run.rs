@@ -15,6 +15,7 @@ use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, State
 
 use super::args::{Run, RunFlags};
 use super::failure::Failure;
+use super::operate::OPERATOR;
 use super::plan::plan;
 use super::project::{current_dir, refuse, state_folder};
 use super::reports::Reports;
@@ -22,6 +23,9 @@ use super::screen::{LiveView, Screen};
 use super::session::{
     drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, resolve_programs,
 };
+
+/// How long a session waits for an operator's command to be done.
+const OPERATOR_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
 pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     if arguments.flags.dry_run {
@@ -170,7 +174,19 @@ pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
 
 /// Takes the lock of the state folder, or says who has it.
 pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Failure> {
-    Lock::take(&folder.lock_path(), command, Some(run)).map_err(|error| match error {
+    let begin = std::time::Instant::now();
+    let taken = loop {
+        match Lock::take(&folder.lock_path(), command, Some(run)) {
+            // Somebody answers an approval or the like: that takes a moment and is no session in the way.
+            Err(LockError::Held {
+                holder: Some(holder), ..
+            }) if holder.command == OPERATOR && begin.elapsed() < OPERATOR_PATIENCE => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            taken => break taken,
+        }
+    };
+    taken.map_err(|error| match error {
         LockError::Held { .. } => held(error),
         LockError::Io { .. } => Failure::environment(error),
     })

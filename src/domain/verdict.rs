@@ -59,6 +59,8 @@ pub enum Cause {
     RequiredCriterion,
     /// Nobody eligible could judge.
     NoReviewer,
+    /// A person was named as its reviewer.
+    Person,
     /// A person sent the work back.
     Rejected,
 }
@@ -78,6 +80,7 @@ impl Cause {
             Self::Confidence => "confidence",
             Self::RequiredCriterion => "required-criterion",
             Self::NoReviewer => "no-reviewer",
+            Self::Person => "person",
             Self::Rejected => "rejected",
         }
     }

@@ -320,3 +320,46 @@ tasks:
         .exits(1)
         .says(&["changed by somebody else"]);
 }
+
+#[test]
+fn a_person_who_is_named_reviews_the_work() {
+    let mission = "
+name: reviewed by a person
+agents:
+  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
+  ada: {adapter: human}
+tasks:
+  - {title: work, assignTo: worker, expectations: [{type: llm_review, reviewers: [ada], criteria: is it kind?}]}
+";
+    let workspace = Workspace::with(mission);
+    // Nobody answers: that is no success and nothing is lost.
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(document["outcome"], "awaiting");
+    assert_eq!(document["resumable"], true);
+    assert_eq!(document["approvals"][0]["reason"], "refer");
+    let first = only_approval(&workspace);
+    workspace.quorum(&["resume"]).exits(8);
+    assert_eq!(only_approval(&workspace), first, "the same question still stands");
+
+    workspace
+        .quorum(&["reject", &first, "--reason", "not kind enough", "--as", "ada"])
+        .exits(0);
+    workspace.resume_json(8, &[]);
+    workspace
+        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
+        .exits(0);
+    let document = workspace.status();
+    assert_eq!(document["outcome"], "ok");
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+
+    // A person is never asked unless the mission names them, and does not work.
+    Workspace::with(&mission.replace("reviewers: [ada], ", "")).run_json(6, &[]);
+    Workspace::with(
+        &mission
+            .replace("assignTo: worker", "assignTo: ada")
+            .replace("reviewers: [ada], ", "reviewers: [worker], "),
+    )
+    .quorum(&["run", "mission.yaml"])
+    .exits(9)
+    .says(&["ada", "reviewer"]);
+}

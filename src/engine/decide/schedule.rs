@@ -178,7 +178,9 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::new();
     for id in state.plan.task_ids() {
         needed.insert(state.plan.task(id).agent);
-        if let JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) = judged_by(state, id) {
+        if let JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) = judged_by(state, id)
+            && !stages::is_for_people(&state.plan, &agents)
+        {
             needed.extend(agents);
         }
     }

@@ -7,8 +7,8 @@ use crate::engine::event::{CheckResult, Event, FileFact, StageReport};
 use crate::engine::state::State;
 use crate::judging::eligibility::{reviewers, seat_agents};
 use crate::judging::evidence_rules::{FileState, TargetFile, artifacts};
-use crate::mission::model::{Check, Review};
-use crate::mission::{Expectations, Reviewers};
+use crate::mission::model::{Adapter, Check, Review};
+use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
@@ -253,6 +253,10 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
                     Cause::NoReviewer,
                     "nobody may review this work: no agent other than its author is able to judge",
                 );
+            } else if is_for_people(draft.plan(), &agents) {
+                let names: Vec<&str> = agents.iter().map(|id| &*draft.plan().agent(*id).name).collect();
+                let message = format!("to be reviewed by {}", names.join(", "));
+                conclude::refer(draft, Cause::Person, &message);
             } else {
                 seats::ask_round(draft, &agents);
             }
@@ -260,6 +264,12 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
         JudgedBy::ChecksOnly => conclude::accept(draft, conclude::Accepted::Checked),
         JudgedBy::Nobody => conclude::accept(draft, conclude::Accepted::Unreviewed),
     }
+}
+
+/// Whether only people were named as reviewers: their seats are a question to them, answered from outside.
+pub(super) fn is_for_people(plan: &Plan, reviewers: &[AgentId]) -> bool {
+    let mut reviewers = reviewers.iter();
+    reviewers.all(|id| plan.agent(*id).spec.adapter == Adapter::Human)
 }
 
 /// The draft of a task whose attempt is being judged.

@@ -256,6 +256,21 @@ fn rejected_work_goes_back_with_the_reason_until_its_attempts_are_used_up() {
 }
 
 #[test]
+fn people_who_are_named_as_reviewers_are_asked_and_nobody_else() {
+    const NAMED: &str = "  p: {adapter: human}\ntasks:\n  - {title: a, assignTo: w, expectations: [{type: llm_review, \
+                         criteria: c, reviewers: [p]}]}\n";
+    let mut simulation = run(NAMED, good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
+    let asked = |event: &Event| matches!(event, Event::SeatRequested { .. });
+    assert!(!simulation.journal.iter().flatten().any(asked));
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
+    assert!(simulation.say(&says(approve(1))));
+    assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::Clean));
+}
+
+#[test]
 fn a_queued_command_is_taken_once() {
     let mut simulation = run(PARKED, no_judge);
     let queued = Input::Operator(Box::new(OperatorInput {
