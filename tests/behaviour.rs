@@ -42,8 +42,12 @@ mod json;
 mod judging;
 #[path = "behaviour/look_into.rs"]
 mod look_into;
+#[path = "behaviour/operator.rs"]
+mod operator;
 #[path = "behaviour/plan.rs"]
 mod plan;
+#[path = "behaviour/reports.rs"]
+mod reports;
 #[path = "behaviour/review.rs"]
 mod review;
 #[path = "behaviour/scale.rs"]

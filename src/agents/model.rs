@@ -1,7 +1,9 @@
 //! Asking a model over HTTP, whatever protocol it speaks.
 //!
 //! What a protocol makes different (bodies, replies, errors) is one small file each; sending, time-outs, limits, classes
-//! of failure and the hiding of secrets are here, once. Written on reqwest itself rather than on a provider library, because judging needs what such libraries smooth over:
+//! of failure and the hiding of secrets are here, once.
+//!
+//! Written on reqwest itself rather than on a provider library, because judging needs what such libraries smooth over:
 //! the model as returned and nothing where the body names none, answers of bounded size, and missing usage as unknown
 //! rather than zero. One call is one request: no retry, no fallback, no second question hides in here.
 

@@ -6,6 +6,9 @@ use clap::{Args, Parser, ValueEnum};
 
 use crate::domain::{Millis, OutcomeClass, Points, RunId};
 
+use super::answer::{Approve, Reject};
+use super::approvals::OfRun;
+use super::cancel::{Cancel, Pause};
 use super::gate::Gate;
 use super::resume::Resume;
 
@@ -74,11 +77,32 @@ pub enum Subcommand {
     /// Show how tasks, agents and the mission did: assessments, scores, fixes, retries
     #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
     Metrics(super::metrics::Metrics),
+    /// Write a run's reports again: JUnit, Markdown, JSON
+    #[command(after_help = "Example: quorum report --junit junit.xml --markdown report.md")]
+    Report(super::report::Report),
     /// Evaluate gates from stored state, or let a failed one pass: exit 0 passed, 4 failed, 8 not finished, 2 unknown
     #[command(
         after_help = "Examples: quorum gate code-review --wait --timeout 5m\n          quorum gate code-review --override --reason 'accepted risk'"
     )]
     Gate(Gate),
+    /// Accept what waits for a person: exit 0 applied, 2 unknown, 4 decided otherwise, 8 queued, 9 refused
+    #[command(after_help = "Example: quorum approve 20261121-215900-123.0.1 --as ada")]
+    Approve(Approve),
+    /// Send back what waits for a person, with what the worker is told
+    #[command(after_help = "Example: quorum reject 20261121-215900-123.0.1 --reason 'the tests are missing'")]
+    Reject(Reject),
+    /// List what waits for a person
+    #[command(after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'")]
+    Approvals(OfRun),
+    /// List what operators should know of: work that was accepted below the bar
+    #[command(after_help = "Example: quorum requests")]
+    Requests(OfRun),
+    /// Call off a run or one of its tasks; what runs for it is ended
+    #[command(after_help = "Example: quorum cancel 'write the docs'")]
+    Cancel(Cancel),
+    /// Start nothing more in the session that runs; it ends resumable once what has started is finished
+    #[command(after_help = "Example: quorum pause && quorum status")]
+    Pause(Pause),
     /// Print what happened in a run, event by event
     #[command(
         after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
@@ -224,6 +248,14 @@ pub struct SessionFlags {
         env = "QUORUM_PROGRESS"
     )]
     pub progress: Progress,
+    /// Write a report at the end, however it ends (repeatable): junit, markdown, json
+    #[arg(
+        long = "report",
+        value_name = "KIND=PATH",
+        env = "QUORUM_REPORT",
+        value_delimiter = ','
+    )]
+    pub reports: Vec<super::reports::ReportTarget>,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use crate::engine::{Command, CommandResult, State, evaluate_gate};
 use crate::store::RunFolder;
 
 use super::failure::Failure;
-use super::operate::{Speaker, give};
+use super::operate::{Given, Speaker, give};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
 
@@ -112,10 +112,13 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
         .map_or(0, Standing::exit_code))
 }
 
-fn tell_override(screen: &Screen, met: CommandResult) {
-    let said = match met {
-        CommandResult::TooEarly => "note: the gate's tasks have not ended; it cannot be overridden yet\n",
-        CommandResult::AlreadySo => "note: the gate is open already; nothing was changed\n",
+fn tell_override(screen: &Screen, given: Given) {
+    let said = match given {
+        Given::Queued => "note: the session does not answer; the override is queued\n",
+        Given::Met(CommandResult::TooEarly) => {
+            "note: the gate's tasks have not ended; it cannot be overridden yet\n"
+        }
+        Given::Met(CommandResult::AlreadySo) => "note: the gate is open already; nothing was changed\n",
         _ => return,
     };
     screen.error(said);

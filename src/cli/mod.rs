@@ -1,6 +1,9 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
+mod answer;
+mod approvals;
 mod args;
+mod cancel;
 mod clean;
 mod completions;
 mod config;
@@ -15,6 +18,8 @@ mod metrics;
 mod operate;
 mod plan;
 mod project;
+mod report;
+mod reports;
 mod resume;
 mod review;
 mod run;
@@ -68,7 +73,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Runs(arguments)) => runs::runs(&arguments, &screen),
         Some(Subcommand::Clean(arguments)) => clean::clean(&arguments, &screen),
         Some(Subcommand::Metrics(arguments)) => metrics::metrics(&arguments, &screen),
+        Some(Subcommand::Report(arguments)) => report::report(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
+        Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),
+        Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
+        Some(Subcommand::Approvals(arguments)) => approvals::approvals(&arguments, &screen),
+        Some(Subcommand::Requests(arguments)) => approvals::requests(&arguments, &screen),
+        Some(Subcommand::Cancel(arguments)) => cancel::cancel(&arguments, &screen),
+        Some(Subcommand::Pause(arguments)) => cancel::pause(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
         Some(Subcommand::Explain(arguments)) => explain::explain(&arguments, &screen),
         Some(Subcommand::Schema(arguments)) => schema::schema(&arguments, &screen),

@@ -1,16 +1,25 @@
 //! How a command from outside reaches its run, and what it says about it.
 
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
 use anyhow::anyhow;
 use clap::Args;
+use serde_json::json;
 
-use crate::engine::{Command, CommandResult, Input, OperatorInput, meets};
+use crate::domain::Timestamp;
+use crate::engine::{Command, CommandResult, Event, Input, OperatorInput, meets};
 use crate::keeper;
-use crate::runtime::{TellError, tell};
-use crate::store::{LockError, RunFolder, StateFolder};
+use crate::runtime::{TellError, drain, tell};
+use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 
 use super::failure::Failure;
 use super::project::{open_run, refuse};
-use super::run::end_old_keeper;
+use super::screen::Screen;
+
+/// How long a live writer may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who speaks.
 #[derive(Debug, Clone, Args)]
@@ -48,35 +57,108 @@ pub fn refuse_agents() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Gives a command to a run and returns what it met.
+/// What became of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// The writer decided about it, durably.
+    Met(CommandResult),
+    /// It waits in the inbox for a writer that did not answer.
+    Queued,
+}
+
+/// Gives a command to a run. Without a live writer it is decided here, under the lock; a live one is asked through the
+/// inbox, and its answer is what it journaled.
 pub fn give(
     folder: &StateFolder,
     run: &RunFolder,
     command: Command,
     speaker: &Speaker,
-) -> Result<CommandResult, Failure> {
+) -> Result<Given, Failure> {
     refuse_agents()?;
-    let _lock = crate::store::Lock::take(
-        &folder.lock_path(),
-        "quorum (an operator's command)",
-        Some(run.id()),
-    )
-    .map_err(|error| match error {
-        LockError::Held { .. } => {
-            Failure::environment(error).help("give the command again when that session has ended")
+    let mut waiting: Option<(Queued, PathBuf)> = None;
+    let begin = Instant::now();
+    loop {
+        match Lock::take(&folder.lock_path(), "an operator's command", Some(run.id())) {
+            Ok(_lock) => {
+                for refused in drain(folder).map_err(told)? {
+                    eprintln!("warning: {refused}");
+                }
+                return match &waiting {
+                    Some((queued, _)) => journaled(run, &queued.id),
+                    None => decide_here(run, command, speaker),
+                };
+            }
+            Err(error @ LockError::Io { .. }) => return Err(Failure::environment(error)),
+            Err(LockError::Held { .. }) => {}
         }
-        LockError::Io { .. } => Failure::environment(error),
+        match &waiting {
+            Some((queued, path)) if !path.exists() => return journaled(run, &queued.id),
+            Some(_) if begin.elapsed() > ANSWER_WITHIN => return Ok(Given::Queued),
+            Some(_) => {}
+            None => match meets(&open_run(run, |_, _| {})?.state, &command) {
+                // What is decided stays decided; there is nothing to ask the writer.
+                met @ (CommandResult::Unknown
+                | CommandResult::DecidedOtherwise
+                | CommandResult::AlreadySo) => {
+                    return Ok(Given::Met(met));
+                }
+                CommandResult::Applied | CommandResult::TooEarly => {
+                    waiting = Some(queue(folder, run, command.clone(), speaker)?);
+                }
+            },
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn queue(
+    folder: &StateFolder,
+    run: &RunFolder,
+    command: Command,
+    speaker: &Speaker,
+) -> Result<(Queued, PathBuf), Failure> {
+    let key = OperatorKey::existing_or_new()
+        .map_err(|error| Failure::environment(anyhow!("cannot use the key for queued commands: {error}")))?;
+    let queued = Queued {
+        // Sorts by time; one process gives one command.
+        id: format!("{:015}-{}", Timestamp::now().0, std::process::id()),
+        run: run.id().clone(),
+        by: speaker.name(),
+        command,
+    };
+    let path = put(&folder.inbox(), &key, &queued).map_err(|error| {
+        Failure::environment(anyhow!("cannot write to {}: {error}", folder.inbox().display()))
     })?;
-    let recovered = open_run(run, |_, _| {})?;
-    let met = meets(&recovered.state, &command);
+    Ok((queued, path))
+}
+
+/// What the writer journaled about a queued command.
+fn journaled(run: &RunFolder, wanted: &str) -> Result<Given, Failure> {
+    let mut met = None;
+    open_run(run, |_, record| {
+        for event in &record.events {
+            if let Event::CommandTaken { id, result, .. } = event
+                && id == wanted
+            {
+                met = Some(*result);
+            }
+        }
+    })?;
+    met.map(Given::Met).ok_or_else(|| {
+        Failure::environment(anyhow!(
+            "the command was not accepted by the session of the state folder"
+        ))
+        .help("it was given under another user's key, or another QUORUM_OPERATOR_KEY")
+    })
+}
+
+fn decide_here(run: &RunFolder, command: Command, speaker: &Speaker) -> Result<Given, Failure> {
     // What nobody works on is paused already.
     if command == Command::Pause {
-        return Ok(CommandResult::AlreadySo);
+        return Ok(Given::Met(CommandResult::AlreadySo));
     }
+    let met = meets(&open_run(run, |_, _| {})?.state, &command);
     if met == CommandResult::Applied {
-        if matches!(command, Command::CancelRun | Command::CancelTask { .. }) {
-            end_old_keeper(&recovered.keeper)?;
-        }
         let input = Input::Operator(Box::new(OperatorInput {
             id: None,
             command,
@@ -84,7 +166,7 @@ pub fn give(
         }));
         tell(run, &[input]).map_err(told)?;
     }
-    Ok(met)
+    Ok(Given::Met(met))
 }
 
 /// What it means that a run could not be told.
@@ -93,4 +175,29 @@ pub fn told(error: TellError) -> Failure {
         TellError::Recover(error) => refuse(error),
         error => Failure::internal(error),
     }
+}
+
+/// Says what became of a command. Returns the exit code.
+pub fn say(screen: &Screen, run: &RunFolder, given: Given, what: &str) -> u8 {
+    let (word, code) = match given {
+        Given::Met(CommandResult::Applied) => ("applied", 0),
+        Given::Met(CommandResult::AlreadySo) => ("already-so", 0),
+        Given::Met(CommandResult::Unknown) => ("unknown", 2),
+        Given::Met(CommandResult::DecidedOtherwise) => ("decided-otherwise", 4),
+        Given::Met(CommandResult::TooEarly) => ("too-early", 8),
+        Given::Queued => ("queued", 8),
+    };
+    if screen.is_json() {
+        screen.document(&json!({
+            "schema": "quorum.command/v1",
+            "runId": run.id().as_str(),
+            "result": word,
+            "exitCode": code,
+        }));
+    } else if code == 0 {
+        screen.result(&format!("{what}: {}\n", word.replace('-', " ")));
+    } else {
+        screen.error(&format!("{what}: {}\n", word.replace('-', " ")));
+    }
+    code
 }

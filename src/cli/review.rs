@@ -88,6 +88,9 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
                 .help("leave out --no-eval, and EVAL=off in the environment"),
         );
     }
+    if !arguments.session.reports.is_empty() {
+        return Err(Failure::usage(anyhow!("a review has no run to report on")).help("use --json"));
+    }
     let subject = if arguments.criteria.is_empty() {
         recorded_task(arguments, &mut options, screen)?
     } else {

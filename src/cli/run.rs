@@ -17,6 +17,7 @@ use super::args::{Run, RunFlags};
 use super::failure::Failure;
 use super::plan::plan;
 use super::project::{current_dir, refuse, state_folder};
+use super::reports::Reports;
 use super::screen::{LiveView, Screen};
 use super::session::{
     drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, resolve_programs,
@@ -36,6 +37,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let loaded = load(&source, &options, screen)?;
     let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
     let programs = resolve_programs(&state, &options)?;
+    let reports = Reports::of_session(&arguments.flags.session.reports)?;
 
     let folder = state_folder(screen.output())?;
     folder.create().map_err(Failure::environment)?;
@@ -59,8 +61,10 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         keeper,
         observers: watchers.observers,
     };
-    let ending = launch.go()?;
-    Ok(screen.finish(ending, watchers.view))
+    let ending = launch
+        .go()
+        .inspect_err(|_| reports.after_failure(&folder.run(&id), screen))?;
+    Ok(screen.finish(ending, watchers.view, &reports))
 }
 
 /// A run that is ready to begin, in a state folder that is locked and clear.

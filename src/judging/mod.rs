@@ -7,4 +7,5 @@
 pub mod consensus;
 pub mod eligibility;
 pub mod evidence_rules;
+pub mod heuristic;
 pub mod parser;

@@ -26,6 +26,15 @@ impl fmt::Display for ApprovalId<'_> {
     }
 }
 
+/// What an approval's id names: run, task, number.
+#[must_use]
+pub fn parse_approval(text: &str) -> Option<(RunId, TaskId, u32)> {
+    let mut parts = text.rsplitn(3, '.');
+    let number = parts.next()?.parse().ok()?;
+    let task = TaskId(parts.next()?.parse().ok()?);
+    Some((RunId::new(parts.next()?).ok()?, task, number))
+}
+
 /// The id of an operator request: `<run-id>.<task index>.r<attempt>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId<'a> {
@@ -67,6 +76,13 @@ mod tests {
             attempt: 2,
         };
         assert_eq!(approval.to_string(), "20261121-215900-ab12.3.2");
+        assert_eq!(
+            parse_approval(&approval.to_string()),
+            Some((run.clone(), TaskId(3), 2))
+        );
+        for wrong in ["", "run", "run.3", "run.x.1", "run.3.r2", ".3.2"] {
+            assert_eq!(parse_approval(wrong), None, "{wrong}");
+        }
         assert_eq!(request.to_string(), "20261121-215900-ab12.3.r2");
     }
 }

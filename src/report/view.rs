@@ -53,6 +53,8 @@ pub struct TaskView {
     pub usage: UsageView,
     /// What its reviewers said last.
     pub review: Option<Box<ReviewView>>,
+    /// The verdicts that sent it back or ended it, the oldest first. State forgets them when the task has ended.
+    pub rejections: Vec<StageReport>,
     /// For failed tasks: how.
     pub failure: Option<Box<FailureView>>,
     /// For tasks that wait for a person: what for.
@@ -424,6 +426,9 @@ impl TaskView {
         };
         if !decides {
             return;
+        }
+        if report.verdict == Verdict::Fail {
+            self.rejections.push(report.clone());
         }
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.verdict = Some(report.verdict);

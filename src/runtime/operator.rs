@@ -1,10 +1,12 @@
 //! What a person says to a run that nobody works on: journaled by whoever holds the lock, executed by the next session.
 
 use std::io;
+use std::time::Duration;
 
 use crate::domain::Timestamp;
-use crate::engine::{self, Event, Input, RunPhase, State};
-use crate::store::{FsLog, Journal, JournalError, RunFolder};
+use crate::engine::{self, Command, Event, Input, KeeperRef, OperatorInput, RunPhase, State};
+use crate::keeper;
+use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
 use super::recover::{RecoverError, recover};
 
@@ -17,6 +19,17 @@ pub enum TellError {
     /// Its journal cannot be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// What still runs of it cannot be ended.
+    #[error("processes of the earlier session still run and cannot be ended: {0}")]
+    StillRuns(io::Error),
+    /// The inbox cannot be read or emptied.
+    #[error("cannot use {path}: {source}")]
+    Inbox {
+        /// The inbox.
+        path: std::path::PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// Its journal cannot be opened.
     #[error("cannot write {path}: {source}")]
     Open {
@@ -34,6 +47,9 @@ pub enum TellError {
 /// [`TellError`]; then the journal holds what was durable.
 pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
     let recovered = recover(run, |_, _| {})?;
+    if inputs.iter().any(calls_off) {
+        end_keeper(&recovered.keeper)?;
+    }
     let open = |source| TellError::Open {
         path: run.journal(),
         source,
@@ -57,6 +73,75 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
     }
     teller.journal.commit()?;
     Ok(teller.state)
+}
+
+/// Takes every command that waits in the inbox. Nobody may be working on any run of the folder: the caller holds the
+/// lock. Returns what was refused, in words.
+///
+/// # Errors
+/// [`TellError`]; what was not taken still waits.
+pub fn drain(folder: &StateFolder) -> Result<Vec<String>, TellError> {
+    let inbox = folder.inbox();
+    let failed = |source| TellError::Inbox {
+        path: folder.inbox(),
+        source,
+    };
+    let mut refused = Vec::new();
+    for found in store::waiting(&inbox, OperatorKey::existing).map_err(failed)? {
+        match found {
+            Found::Command(path, queued) => {
+                match take(folder, &queued) {
+                    Ok(()) => std::fs::remove_file(&path).map_err(failed)?,
+                    Err(why) => {
+                        store::move_aside(&path).map_err(failed)?;
+                        refused.push(format!("{}: {why}", path.display()));
+                    }
+                };
+            }
+            Found::Refused(path, why) => {
+                store::move_aside(&path).map_err(failed)?;
+                refused.push(format!(
+                    "{} is no command and was moved aside: {why}",
+                    path.display()
+                ));
+            }
+        }
+    }
+    Ok(refused)
+}
+
+/// Takes one queued command for a run that nobody works on.
+pub(super) fn take(folder: &StateFolder, queued: &Queued) -> Result<(), TellError> {
+    tell(&folder.run(&queued.run), &[input_of(queued)]).map(|_| ())
+}
+
+/// A queued command as the engine takes it.
+pub(super) fn input_of(queued: &Queued) -> Input {
+    Input::Operator(Box::new(OperatorInput {
+        id: Some(queued.id.clone()),
+        command: queued.command.clone(),
+        by: queued.by.clone(),
+    }))
+}
+
+fn calls_off(input: &Input) -> bool {
+    let Input::Operator(input) = input else {
+        return false;
+    };
+    matches!(input.command, Command::CancelRun | Command::CancelTask { .. })
+}
+
+/// What a crashed session left running must not go on working for what is called off.
+fn end_keeper(keeper: &KeeperRef) -> Result<(), TellError> {
+    if keeper.pid == 0 {
+        return Ok(());
+    }
+    let identity = keeper::ProcessIdentity {
+        pid: keeper.pid,
+        start_time: keeper.start_time,
+        boot_id: keeper.boot_id.clone(),
+    };
+    keeper::end(&identity, Duration::from_secs(10)).map_err(TellError::StillRuns)
 }
 
 struct Teller {

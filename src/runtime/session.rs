@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::path::PathBuf;
 
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
@@ -9,15 +10,19 @@ use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 use crate::domain::{OutcomeClass, Timestamp};
 use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effects, pending_effects};
 use crate::keeper;
-use crate::store::{FsLog, Journal, JournalError, RunFolder};
+use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, RunFolder};
 
 use super::observer::Observer;
+use super::operator;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
 use super::world::{Message, Programs, World};
 
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);
+
+/// How often the inbox is looked into.
+const INBOX_LOOK: Duration = Duration::from_millis(200);
 
 /// What a session needs to begin.
 pub struct SessionSetup {
@@ -82,6 +87,8 @@ pub struct Session {
     journal: Journal<FsLog>,
     snapshots: Snapshots,
     world: World,
+    folder: RunFolder,
+    inbox_trouble: bool,
     inbox: mpsc::UnboundedReceiver<Message>,
     observers: Vec<Box<dyn Observer>>,
 }
@@ -92,12 +99,15 @@ impl Session {
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
         let snapshots = Snapshots::new(setup.folder.clone(), setup.journal.offset());
+        let folder = setup.folder.clone();
         let world = World::new(setup.folder, setup.keeper, setup.programs, sender);
         Self {
             state: setup.state,
             journal: setup.journal,
             snapshots,
             world,
+            folder,
+            inbox_trouble: false,
             inbox,
             observers: setup.observers,
         }
@@ -112,6 +122,8 @@ impl Session {
         let begin = Instant::now();
         let mut heartbeat = interval_at(begin + HEARTBEAT, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looks = interval_at(begin, INBOX_LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let recovered = if self.state.phase == RunPhase::New {
             Vec::new()
         } else {
@@ -132,6 +144,7 @@ impl Session {
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
             let mut due = Vec::new();
+            let mut taken = Vec::new();
             tokio::select! {
                 biased;
                 cause = signals.next() => {
@@ -146,6 +159,7 @@ impl Session {
                 () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
                 }
+                _ = looks.tick() => self.look_into_inbox(&mut inputs, &mut taken),
                 _ = heartbeat.tick() => {
                     for observer in &mut self.observers {
                         observer.on_heartbeat(&self.state, Timestamp::now());
@@ -154,8 +168,61 @@ impl Session {
             }
             self.drain(&mut inputs, &mut due).await?;
             self.turn(inputs, due)?;
+            // Their ids are durable now, with what they met.
+            for path in taken {
+                if let Err(error) = std::fs::remove_file(&path) {
+                    self.turn(
+                        vec![Input::Warn(format!("cannot remove {}: {error}", path.display()))],
+                        Vec::new(),
+                    )?;
+                }
+            }
         }
         self.end().await
+    }
+
+    /// Takes operators' commands: for this run as inputs, for others of the folder, which nobody works on while we hold
+    /// the lock, into their journals.
+    fn look_into_inbox(&mut self, inputs: &mut Vec<Input>, taken: &mut Vec<PathBuf>) {
+        let folder = self.folder.state_folder();
+        let found = match store::waiting(&folder.inbox(), OperatorKey::existing) {
+            Ok(found) => found,
+            Err(error) => {
+                let text = format!("cannot look into {}: {error}", folder.inbox().display());
+                // Said once: what cannot be read now cannot be read in a moment either.
+                if !std::mem::replace(&mut self.inbox_trouble, true) {
+                    inputs.push(Input::Warn(text));
+                }
+                return;
+            }
+        };
+        for file in found {
+            let (path, why) = match file {
+                Found::Command(path, queued) if queued.run == *self.folder.id() => {
+                    inputs.push(operator::input_of(&queued));
+                    taken.push(path);
+                    continue;
+                }
+                Found::Command(path, queued) => match operator::take(&folder, &queued) {
+                    Ok(()) => {
+                        taken.push(path);
+                        continue;
+                    }
+                    Err(error) => (path, error.to_string()),
+                },
+                Found::Refused(path, why) => (path, why),
+            };
+            let aside = match store::move_aside(&path) {
+                Ok(()) => "was moved aside",
+                // It will be found again and again; that is said once.
+                Err(_) if std::mem::replace(&mut self.inbox_trouble, true) => continue,
+                Err(_) => "cannot be moved aside",
+            };
+            inputs.push(Input::Warn(format!(
+                "{} is no command and {aside}: {why}",
+                path.display()
+            )));
+        }
     }
 
     /// Takes what else has already arrived, so that it shares the next commit.

@@ -110,7 +110,8 @@ pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
 }
 
 fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
-    let variable = |name: &str| std::env::var(name).ok();
+    // The key that speaks for the user reaches no agent, even one whose mission asks for it.
+    let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter {
         Adapter::Command => {
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;

@@ -112,6 +112,12 @@ impl StateFolder {
         self.root.join("lock")
     }
 
+    /// Where operators' commands wait for the writer.
+    #[must_use]
+    pub fn inbox(&self) -> PathBuf {
+        self.root.join("inbox")
+    }
+
     /// The folder of one run.
     #[must_use]
     pub fn run(&self, id: &RunId) -> RunFolder {
@@ -179,6 +185,15 @@ impl RunFolder {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
+    }
+
+    /// The state folder that it is in.
+    #[must_use]
+    pub fn state_folder(&self) -> StateFolder {
+        let root = self.root.ancestors().nth(2).unwrap_or(&self.root);
+        StateFolder {
+            root: root.to_owned(),
+        }
     }
 
     /// Makes the folder, durable.

@@ -4,10 +4,12 @@
 //! a failed sync is never tried again.
 
 mod file_util;
+mod inbox;
 mod journal;
 mod layout;
 mod lock;
 mod log_file;
+mod operator_key;
 mod record;
 mod snapshot;
 
@@ -17,9 +19,11 @@ mod crash_tests;
 mod double;
 
 pub use file_util::{create_dir_durable, replace_file, sync_parent};
+pub use inbox::{Found, Queued, move_aside, put, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, Reader};
 pub use layout::{FolderError, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
+pub use operator_key::OperatorKey;
 pub use record::Record;
 pub use snapshot::{JournalEnd, Row, Snapshot};

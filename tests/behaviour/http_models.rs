@@ -158,3 +158,21 @@ tasks: [{{title: work, assignTo: worker}}]\n"
     let (_, document) = run(&mission, 0, &[(A, whole)]);
     assert_eq!(task(&document, "work")["points"], 72.0);
 }
+
+#[test]
+fn without_its_key_a_provider_is_not_even_tried() {
+    for (adapter, variable) in [
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("gemini-api", "GEMINI_API_KEY"),
+        ("openai", "OPENAI_API_KEY"),
+    ] {
+        let workspace = Workspace::with(&format!(
+            "name: no key\nagents: {{a: {{adapter: {adapter}, model: m}}}}\ntasks: [{{title: work}}]\n"
+        ));
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(9)
+            .says(&[variable, "not set"]);
+        workspace.assert_nothing_started();
+    }
+}

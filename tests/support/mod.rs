@@ -3,6 +3,7 @@
 //! Every start of the binary has a deadline; one that does not end is killed with all that it started and fails its
 //! test, so that a hang is a red test and never a stuck suite.
 
+pub mod junit;
 mod run;
 mod wait;
 
@@ -57,6 +58,13 @@ impl Workspace {
     /// Writes `mission.yaml`. `@agents` stands for the folder of scripted agents.
     pub fn mission(&self, text: &str) {
         self.write("mission.yaml", text.replace("@agents", AGENTS));
+    }
+
+    /// The same workspace with other words in its mission.
+    pub fn tap_mission(self, from: &str, to: &str) -> Self {
+        let text = self.read("mission.yaml").replace(from, to);
+        self.write("mission.yaml", text);
+        self
     }
 
     /// The text of a file; empty if there is none.

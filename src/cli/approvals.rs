@@ -1,0 +1,106 @@
+//! `quorum approvals` and `quorum requests`: what waits for a person, and what operators should know of.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::domain::RunId;
+use crate::engine::State;
+use crate::report::ids::{ApprovalId, RequestId};
+use crate::report::view::RunView;
+use crate::store::RunFolder;
+
+use super::failure::Failure;
+use super::project::{find_run, open_run, state_folder};
+use super::screen::{LiveView, Screen};
+
+#[derive(Debug, Args)]
+pub struct OfRun {
+    /// The run [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<RunId>,
+}
+
+pub fn approvals(arguments: &OfRun, screen: &Screen) -> Result<u8, Failure> {
+    let (run, state, view) = open(arguments, screen)?;
+    let waiting = state.plan.task_ids().filter_map(|task| {
+        let waiting = view.task(task).waiting.as_deref()?;
+        let id = ApprovalId {
+            run: run.id(),
+            task,
+            number: waiting.number,
+        };
+        Some(json!({
+            "id": id.to_string(),
+            "task": state.plan.task(task).title,
+            "reason": waiting.reason.as_str(),
+            "message": waiting.message,
+            "since": waiting.since.to_rfc3339(),
+            "expires": null,
+        }))
+    });
+    print(
+        screen,
+        &run,
+        "approvals",
+        "reason",
+        waiting.collect(),
+        "nothing waits for a person\n",
+    );
+    Ok(0)
+}
+
+pub fn requests(arguments: &OfRun, screen: &Screen) -> Result<u8, Failure> {
+    let (run, state, view) = open(arguments, screen)?;
+    let requests = view.requests.iter().map(|request| {
+        let id = RequestId {
+            run: run.id(),
+            task: request.task,
+            attempt: request.attempt,
+        };
+        json!({
+            "id": id.to_string(),
+            "task": state.plan.task(request.task).title,
+            "kind": "below-threshold",
+            "message": request.message,
+        })
+    });
+    print(
+        screen,
+        &run,
+        "requests",
+        "kind",
+        requests.collect(),
+        "there are no operator requests\n",
+    );
+    Ok(0)
+}
+
+fn open(arguments: &OfRun, screen: &Screen) -> Result<(RunFolder, State, RunView), Failure> {
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    let mut view = LiveView::default();
+    let state = open_run(&run, |state, record| view.take(state, record))?.state;
+    let view = view.into_view(&state);
+    Ok((run, state, view))
+}
+
+/// One document, or a line for each: the id first, because it is to be copied.
+fn print(screen: &Screen, run: &RunFolder, kind: &str, why: &str, rows: Vec<Value>, none: &str) {
+    if screen.is_json() {
+        let mut document = json!({"schema": format!("quorum.{kind}/v1"), "runId": run.id().as_str()});
+        document[kind] = Value::Array(rows);
+        return screen.document(&document);
+    }
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let lines = rows.iter().map(|row| {
+        let (id, task, why, message) = (
+            text(row, "id"),
+            text(row, "task"),
+            text(row, why),
+            text(row, "message"),
+        );
+        format!("{id}  {task}  {why}: {message}\n")
+    });
+    let lines: String = lines.collect();
+    screen.result(if lines.is_empty() { none } else { &lines });
+}

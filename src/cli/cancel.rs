@@ -1,0 +1,67 @@
+//! `quorum cancel` and `quorum pause`: a person calls work off, or lets a session come to rest.
+
+use anyhow::anyhow;
+use clap::Args;
+
+use crate::domain::RunId;
+use crate::engine::Command;
+
+use super::failure::Failure;
+use super::operate::{Speaker, give, refuse_agents, say};
+use super::project::{find_run, open_run, state_folder};
+use super::screen::Screen;
+
+#[derive(Debug, Args)]
+pub struct Cancel {
+    /// A run by its id, or a task by its title
+    #[arg(value_name = "RUN|TASK")]
+    pub target: String,
+    /// The run of the task [default: the latest]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub speaker: Speaker,
+}
+
+#[derive(Debug, Args)]
+pub struct Pause {
+    /// The run [default: the latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<RunId>,
+    #[command(flatten)]
+    pub speaker: Speaker,
+}
+
+pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
+    refuse_agents()?;
+    let folder = state_folder(screen.output())?;
+    let named = RunId::new(arguments.target.clone()).ok();
+    let whole = named.filter(|id| arguments.run.is_none() && folder.run(id).journal().is_file());
+    let run = find_run(&folder, whole.as_ref().or(arguments.run.as_ref()))?;
+    let command = if whole.is_some() {
+        Command::CancelRun
+    } else {
+        let plan = open_run(&run, |_, _| {})?.state.plan;
+        let task = plan
+            .task_ids()
+            .find(|id| *plan.task(*id).title == *arguments.target);
+        let task = task.ok_or_else(|| {
+            Failure::usage(anyhow!(
+                "'{}' is neither a run nor a task of run {}",
+                arguments.target,
+                run.id()
+            ))
+            .help("`quorum status` shows the tasks of a run")
+        })?;
+        Command::CancelTask { task }
+    };
+    let given = give(&folder, &run, command, &arguments.speaker)?;
+    Ok(say(screen, &run, given, &format!("cancel {}", arguments.target)))
+}
+
+pub fn pause(arguments: &Pause, screen: &Screen) -> Result<u8, Failure> {
+    let folder = state_folder(screen.output())?;
+    let run = find_run(&folder, arguments.run.as_ref())?;
+    let given = give(&folder, &run, Command::Pause, &arguments.speaker)?;
+    Ok(say(screen, &run, given, &format!("pause {}", run.id())))
+}

@@ -1,0 +1,163 @@
+//! The key that proves that a queued command comes from the user and not from an agent's drop of a file.
+//!
+//! It lies outside of every workspace and is never given to agents. The same user without a sandbox is no security
+//! boundary all the same: whoever can read the user's files can read this one.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::file_util::sync_parent;
+
+/// What the code of a command covers beside the command, so that it means nothing elsewhere.
+const DOMAIN: &[u8] = b"quorum inbox v1\n";
+const KEY_BYTES: usize = 32;
+
+/// A user's key.
+pub struct OperatorKey(Vec<u8>);
+
+impl OperatorKey {
+    /// The key of `QUORUM_OPERATOR_KEY`, else of `$XDG_STATE_HOME/quorum/key`, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or others can read it too.
+    pub fn existing() -> io::Result<Option<Self>> {
+        if let Some(key) = of_environment() {
+            return Ok(Some(key));
+        }
+        match path() {
+            Some(path) => read(&path),
+            None => Ok(None),
+        }
+    }
+
+    /// The same; the file is made if it is not there.
+    ///
+    /// # Errors
+    /// When there is no place for it, or it cannot be written.
+    pub fn existing_or_new() -> io::Result<Self> {
+        if let Some(key) = Self::existing()? {
+            return Ok(key);
+        }
+        let path = path().ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                "there is no home folder for the key; set QUORUM_OPERATOR_KEY",
+            )
+        })?;
+        make(&path)?;
+        read(&path)?
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the key was just made and is gone"))
+    }
+
+    /// The code of a text.
+    #[must_use]
+    pub fn code(&self, text: &str) -> String {
+        let bytes = self.mac(text).finalize().into_bytes();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether the code is this key's code of the text. Takes as long for a wrong one.
+    #[must_use]
+    pub fn verifies(&self, text: &str, code: &str) -> bool {
+        let digits = code.as_bytes().chunks(2);
+        let bytes: Option<Vec<u8>> = digits
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+            .collect();
+        bytes.is_some_and(|bytes| self.mac(text).verify_slice(&bytes).is_ok())
+    }
+
+    fn mac(&self, text: &str) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        mac.update(DOMAIN);
+        mac.update(text.as_bytes());
+        mac
+    }
+}
+
+fn of_environment() -> Option<OperatorKey> {
+    let key = std::env::var_os("QUORUM_OPERATOR_KEY").filter(|key| !key.is_empty())?;
+    Some(OperatorKey(key.into_encoded_bytes()))
+}
+
+fn path() -> Option<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let state =
+        state.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")));
+    Some(state.filter(|path| path.is_absolute())?.join("quorum/key"))
+}
+
+fn read(path: &Path) -> io::Result<Option<OperatorKey>> {
+    let mode = match fs::metadata(path) {
+        Ok(metadata) => metadata.permissions().mode(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if mode & 0o077 != 0 {
+        let message = format!("{} can be read by others; make it 0600", path.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+    }
+    let key = fs::read(path)?;
+    if key.len() < KEY_BYTES {
+        let message = format!("{} is too short for a key", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    Ok(Some(OperatorKey(key)))
+}
+
+/// Two that make it at once end with the same key: it appears whole or not at all, and the first one stays.
+fn make(path: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    let mut key = [0; KEY_BYTES];
+    fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
+    let temporary = folder.join(format!(".key-{}", std::process::id()));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)?;
+    file.write_all(&key)?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&temporary, path);
+    fs::remove_file(&temporary)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => sync_parent(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_of_one_key_and_one_text() {
+        let (one, other) = (OperatorKey(vec![1; 32]), OperatorKey(vec![2; 32]));
+        let code = one.code("text");
+        assert!(one.verifies("text", &code));
+        assert!(!one.verifies("text.", &code) && !other.verifies("text", &code));
+        for wrong in ["", "0", "zz", &code[2..], &format!("{code}00")] {
+            assert!(!one.verifies("text", wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_made_once_and_only_for_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("quorum/key");
+        assert!(read(&path).unwrap().is_none());
+        make(&path).unwrap();
+        let first = fs::read(&path).unwrap();
+        make(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), first);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(read(&path).is_err());
+    }
+}

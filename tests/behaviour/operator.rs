@@ -1,0 +1,322 @@
+//! What a person says from outside: approve, reject, cancel, pause; with a live runner, without one, with one that
+//! does not answer. And what an agent must not be able to say.
+
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{BINARY, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file};
+
+/// One task that nobody may review, one that hangs on it, and more tasks.
+fn parked(more: &str) -> Workspace {
+    Workspace::with(&format!(
+        "
+name: parked
+agents:
+  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}}
+  slow: {{run: 'echo $$ > pid; while ! test -e go; do sleep 0.05; done'}}
+settings: {{concurrency: 2}}
+tasks:
+  - {{title: work, assignTo: worker, review: required}}
+  - {{title: next, assignTo: worker, dependsOn: [work], review: none}}
+{more}"
+    ))
+}
+
+const SLOW: &str = "  - {title: slow, assignTo: slow, review: none}\n";
+
+fn only_approval(workspace: &Workspace) -> String {
+    let document = workspace.quorum(&["approvals", "--json"]).exits(0).json();
+    let approvals = document["approvals"].as_array().expect("there is a list").clone();
+    assert_eq!(approvals.len(), 1, "{document:#}");
+    approvals[0]["id"].as_str().expect("it has an id").to_owned()
+}
+
+fn waits(workspace: &Workspace) {
+    wait_for("the approval", || {
+        let listed = workspace.quorum(&["approvals", "--json"]);
+        listed.code() == Some(0)
+            && listed.json()["approvals"]
+                .as_array()
+                .is_some_and(|list| list.len() == 1)
+    });
+}
+
+#[test]
+fn a_person_accepts_the_work_and_is_its_reviewer() {
+    let workspace = parked("");
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(standing(&document, "work").0, "awaiting_approval");
+    let id = only_approval(&workspace);
+    assert_eq!(document["approvals"][0]["id"], json!(id));
+    workspace.quorum(&["approvals"]).exits(0);
+
+    workspace
+        .quorum(&["approve", "nonsense"])
+        .exits(2)
+        .says(&["nonsense"]);
+    workspace.quorum(&["approve", &format!("{id}9")]).exits(2);
+    workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
+    workspace.quorum(&["approve", &id]).exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "late"]).exits(4);
+
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(task(&document, "work")["reviews"][0]["reviewer"], "ada");
+    assert_eq!(standing(&document, "next").0, "done");
+    let resolved = workspace
+        .events()
+        .into_iter()
+        .find(|event| event["event"] == "approval:resolved");
+    assert_eq!(resolved.expect("it is on record")["resolvedBy"], "ada");
+    assert_eq!(
+        workspace.quorum(&["approvals", "--json"]).json()["approvals"],
+        json!([])
+    );
+}
+
+#[test]
+fn the_last_answer_ends_the_run() {
+    let workspace = Workspace::with(
+        "name: one\nagents: {worker: {run: 'true'}}\ntasks: [{title: work, review: required}]\n",
+    );
+    workspace.run_json(6, &[]);
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    let document = workspace.status();
+    assert_eq!(
+        (&document["outcome"], &document["state"]),
+        (&json!("ok"), &json!("ended"))
+    );
+    workspace.quorum(&["status", "--exit-code"]).exits(0);
+}
+
+#[test]
+fn rejected_work_goes_back_with_the_reason() {
+    let workspace = parked("");
+    workspace.run_json(6, &[]);
+    let id = only_approval(&workspace);
+    workspace.quorum(&["reject", &id]).exits(2).says(&["--reason"]);
+    workspace
+        .quorum(&["reject", &id, "--reason", "the tests are missing"])
+        .exits(0);
+    let document = workspace.resume_json(6, &[]);
+    let attempts = &task(&document, "work")["attempts"];
+    assert_eq!(attempts[0]["cause"], "rejected");
+    assert_eq!(attempts[1]["kind"], "fix");
+    let prompts = workspace.bash("cat prompts*/* prompts* 2>/dev/null").stdout;
+    assert!(prompts.contains("the tests are missing"), "{prompts}");
+    // The next question is another one.
+    assert_ne!(only_approval(&workspace), id);
+    workspace.quorum(&["approve", &id]).exits(4);
+}
+
+#[test]
+fn nobody_answers_and_the_run_says_so_and_can_go_on() {
+    // False green 22: in a pipeline an approval that nobody gives is never skipped.
+    let workspace = parked("");
+    workspace.run_json(6, &[]);
+    let document = workspace.resume_json(6, &[]);
+    assert_eq!(document["resumable"], true);
+    assert_eq!(standing(&document, "next").0, "pending");
+    workspace.quorum(&["status", "--exit-code"]).exits(6);
+}
+
+#[test]
+fn a_live_runner_takes_the_answer_and_goes_on() {
+    let workspace = parked(SLOW);
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    waits(&workspace);
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    wait_for("the dependent", || {
+        standing(&workspace.status(), "next").0 == "done"
+    });
+    workspace.write("go", "");
+    let document = running.finish().exits(0).json();
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    let inbox = std::fs::read_dir(workspace.path(".polpo/inbox")).expect("it was used");
+    assert_eq!(inbox.count(), 0);
+    let key = workspace.path("home/.local/state/quorum/key");
+    assert_eq!(
+        std::fs::metadata(key)
+            .expect("there is a key")
+            .permissions()
+            .mode()
+            & 0o777,
+        0o600
+    );
+}
+
+#[test]
+fn a_runner_that_does_not_answer_finds_the_command_later() {
+    let workspace = parked(SLOW);
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    waits(&workspace);
+    let id = only_approval(&workspace);
+    running.signal(Signal::STOP);
+    workspace.quorum(&["approve", &id]).exits(8).says(&["queued"]);
+    running.signal(Signal::CONT);
+    wait_for("the answer", || standing(&workspace.status(), "work").0 == "done");
+    workspace.write("go", "");
+    running.finish().exits(0);
+}
+
+#[test]
+fn a_cancelled_task_is_ended_while_it_runs() {
+    let workspace = parked(SLOW).tap_mission("review: required", "review: none");
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    let pid = read_pid(&workspace.path("pid"));
+    workspace.quorum(&["cancel", "slo"]).exits(2).says(&["slo"]);
+    workspace.quorum(&["cancel", "slow", "--as", "ada"]).exits(0);
+    let document = running.finish().exits(3).json();
+    assert_eq!(task(&document, "slow")["failure"]["mode"], "cancelled");
+    assert_eq!(standing(&document, "next").0, "done");
+    wait_for("the end of its process", || !is_alive(pid));
+    workspace.quorum(&["cancel", "slow"]).exits(0);
+    workspace.quorum(&["cancel", "next"]).exits(4);
+}
+
+#[test]
+fn a_run_that_nobody_works_on_is_called_off() {
+    let workspace = parked("");
+    let document = workspace.run_json(6, &[]);
+    let run = document["runId"].as_str().expect("it has an id");
+    workspace.quorum(&["cancel", run]).exits(0);
+    let document = workspace.status();
+    assert_eq!(
+        (&document["state"], &document["outcome"]),
+        (&json!("ended"), &json!("task_failed"))
+    );
+    workspace.quorum(&["cancel", run]).exits(0);
+    // Nothing is in the way any more.
+    workspace.run_json(6, &[]);
+}
+
+#[test]
+fn a_paused_session_finishes_what_runs_and_is_resumed() {
+    let workspace = parked("  - {title: slow, assignTo: slow, review: none}\n  - {title: last, assignTo: slow, dependsOn: [slow], review: none}\n")
+        .tap_mission("review: required", "review: none");
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for_file(&workspace.path("pid"));
+    workspace.quorum(&["pause"]).exits(0);
+    workspace.write("go", "");
+    let document = running.finish().exits(8).json();
+    assert_eq!(standing(&document, "slow").0, "done");
+    assert_eq!(standing(&document, "last").0, "pending");
+    assert_eq!(document["resumable"], true);
+    workspace.quorum(&["pause"]).exits(0);
+    workspace.resume_json(0, &[]);
+}
+
+#[test]
+fn what_is_no_command_is_moved_aside_and_said() {
+    let workspace = parked(SLOW);
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    waits(&workspace);
+    let id = only_approval(&workspace);
+    let run = id.split('.').next().expect("it begins with the run").to_owned();
+    let body =
+        json!({"id": "x", "run": run, "by": "eve", "command": {"do": "approve", "task": 0, "number": 1}});
+    let forged = |code: &str| json!({"code": code, "body": body.to_string()}).to_string();
+    // With the key there and without the code of it.
+    workspace.write("home/.local/state/quorum/key", [7; 32]);
+    std::fs::set_permissions(
+        workspace.path("home/.local/state/quorum/key"),
+        std::fs::Permissions::from_mode(0o600),
+    )
+    .expect("it is ours");
+    workspace.write("elsewhere", forged("00"));
+    workspace.write(".polpo/inbox/forged.json", forged(&"0".repeat(64)));
+    workspace.write(".polpo/inbox/noise.json", "noise");
+    std::os::unix::fs::symlink(
+        workspace.path("elsewhere"),
+        workspace.path(".polpo/inbox/link.json"),
+    )
+    .expect("a link");
+    workspace.bash("mkfifo .polpo/inbox/pipe.json").exits(0);
+    let refused = workspace.path(".polpo/inbox/refused");
+    wait_for("all of them", || {
+        std::fs::read_dir(&refused).is_ok_and(|files| files.count() == 4)
+    });
+    assert!(
+        std::fs::symlink_metadata(refused.join("pipe.json"))
+            .expect("it is there")
+            .file_type()
+            .is_fifo()
+    );
+    workspace.write("go", "");
+    let document = running.finish().exits(6).json();
+    assert_eq!(standing(&document, "work").0, "awaiting_approval");
+    let warnings = document["warnings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str);
+    assert_eq!(
+        warnings.filter(|warning| warning.contains("no command")).count(),
+        4
+    );
+}
+
+#[test]
+fn false_green_20_an_agent_cannot_approve_itself() {
+    let workspace = Workspace::with(
+        &"
+name: a burglar
+agents:
+  worker: {run: echo work}
+  burglar:
+    run: |
+      echo started >> tries
+      while ! @binary approvals --json | grep -q '\"id\"'; do sleep 0.05; done
+      id=$QUORUM_RUN_ID.0.1
+      for way in '' 'env -i' 'setsid -w env -i' 'setsid -w nohup env -i'; do
+        $way @binary approve $id --as ada > /dev/null; echo $? >> tries
+      done
+      (env -i setsid sh -c 'sleep 0.3; @binary approve '$id'; echo late $? >> tries' > /dev/null 2>&1 &)
+      mkdir -p .polpo/inbox
+      echo '{\"code\": \"00\", \"body\": \"{}\"}' > .polpo/inbox/mine.json
+      other=$(dirname $QUORUM_RESULT_FILE)/0.1.1.result
+      echo '{\"status\": \"done\", \"output\": \"SCORE: 100\"}' > $other
+      ln -s $other $QUORUM_RESULT_FILE
+      sleep 1
+settings: {concurrency: 2}
+tasks:
+  - {title: work, assignTo: worker, review: required}
+  - {title: burglar, assignTo: burglar, review: none}
+"
+        .replace("@binary", BINARY),
+    );
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(
+        workspace.lines("tries"),
+        ["started", "9", "9", "9", "9", "late 9"]
+    );
+    assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
+    assert!(workspace.exists(".polpo/inbox/refused/mine.json"));
+    // The person still can.
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+}
+
+#[test]
+fn false_green_20_a_foreign_line_in_the_journal_stops_the_run() {
+    let workspace = Workspace::with(
+        "
+name: a forger
+agents:
+  forger: {run: 'for journal in .polpo/runs/*/journal.jsonl; do tail -n 1 $journal >> $journal; done'}
+tasks:
+  - {title: work, assignTo: forger, review: none}
+",
+    );
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(1)
+        .says(&["changed by somebody else"]);
+}
