@@ -174,7 +174,7 @@ fn rerun(view: &RunView, id: TaskId, attempt: &AttemptView) -> TestRerun {
 
 /// What an attempt was sent back with, a line each.
 fn findings(view: &RunView, id: TaskId, attempt: u32) -> String {
-    let rejections = view.task(id).rejections.iter();
+    let rejections = view.task(id).rejections().iter();
     let findings = rejections
         .filter(|rejection| rejection.attempt == attempt)
         .flat_map(|rejection| &rejection.findings);

@@ -166,7 +166,7 @@ fn result(rank: Rank) -> &'static str {
 
 /// What the last attempt was sent back with.
 fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
-    let last = view.task(id).rejections.last()?;
+    let last = view.task(id).rejections().last()?;
     if last.findings.is_empty() && last.dimensions.is_empty() {
         return None;
     }
