@@ -66,6 +66,7 @@ fn document(field: &FieldDoc) -> Value {
         "field": field.path,
         "description": field.says,
         "takes": field.takes,
+        "how": field.how,
         "words": field.words,
         "required": field.required,
         "notBuilt": field.not_built,
@@ -77,6 +78,9 @@ fn document(field: &FieldDoc) -> Value {
 fn text(field: &FieldDoc) -> String {
     let mut text = format!("{}: {}\n\n  takes: {}\n", field.path, field.says, field.takes);
     // Writing to a text never fails.
+    if let Some(how) = &field.how {
+        let _ = writeln!(text, "  how: {how}");
+    }
     if !field.words.is_empty() {
         let _ = writeln!(text, "  one of: {}", field.words.join(", "));
     }

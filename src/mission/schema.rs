@@ -212,6 +212,8 @@ pub struct FieldDoc {
     pub says: &'static str,
     /// What kind of value it takes.
     pub takes: String,
+    /// How a value is written, where that is not plain.
+    pub how: Option<String>,
     /// The words it takes, if there is a list of them.
     pub words: &'static [&'static str],
     /// Whether the map around it is incomplete without it.
@@ -270,6 +272,7 @@ pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
         path: path.to_owned(),
         says: key.says,
         takes: expects(&key.shape),
+        how: how_to_write(&key.shape),
         words: words_of(&key.shape),
         required: key.required,
         not_built: not_built(key),
@@ -315,6 +318,16 @@ fn keys_of(tables: &[&'static Table]) -> Vec<(&'static str, &'static str)> {
         }
     }
     keys
+}
+
+/// What the loader says to somebody who wrote something that is no such value.
+fn how_to_write(shape: &Shape) -> Option<String> {
+    match shape {
+        Shape::One(one) if !matches!(one.form, Form::Words(_)) => (one.check)("?").err()?.help,
+        Shape::List(of) | Shape::NonEmptyList(of) => how_to_write(of),
+        Shape::Either(shapes) => shapes.iter().find_map(how_to_write),
+        _ => None,
+    }
 }
 
 fn words_of(shape: &'static Shape) -> &'static [&'static str] {

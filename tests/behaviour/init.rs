@@ -83,7 +83,8 @@ fn code_review_passes_harmless_changes_and_stops_blocking_ones() {
 fn the_pipeline_mission_runs_in_a_repository() {
     let workspace = repository("two");
     init(&workspace, "ci-gitlab");
-    workspace.run_json(0, &[]);
+    workspace.run_json(0, &["--report", "junit=junit.xml"]);
+    assert!(workspace.exists("junit.xml"));
     let notes = workspace.lines(".pipeline/release.md");
     let expected = [
         "# Changes since the beginning",

@@ -152,7 +152,10 @@ fn one_key_is_explained_to_people() {
     let workspace = Workspace::new();
     let about = |field: &str| workspace.quorum(&["schema", "mission", field]).exits(0).stdout;
     let score = about("qualityGates.minScore");
-    assert!(score.contains("mean score") && score.contains("a bar"), "{score}");
+    assert!(
+        score.contains("mean score") && score.contains("how: write a score from 1 to 5"),
+        "{score}"
+    );
     assert!(about("tasks.expectations.llm_review.threshold").contains("60"));
     assert!(about("agents.coder.adapter").contains("openai"));
     assert!(about("tasks").contains("dependsOn"));
