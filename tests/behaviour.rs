@@ -28,6 +28,8 @@ mod judging;
 mod look_into;
 #[path = "behaviour/plan.rs"]
 mod plan;
+#[path = "behaviour/reports.rs"]
+mod reports;
 #[path = "behaviour/scale.rs"]
 mod scale;
 #[path = "behaviour/settings.rs"]

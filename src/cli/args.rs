@@ -66,6 +66,9 @@ pub enum Subcommand {
     /// Show how tasks, agents and the mission did: assessments, scores, fixes, retries
     #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
     Metrics(super::metrics::Metrics),
+    /// Write a run's reports again: JUnit, Markdown, JSON
+    #[command(after_help = "Example: quorum report --junit junit.xml --markdown report.md")]
+    Report(super::report::Report),
     /// Evaluate gates from stored state: exit 0 passed, 4 failed, 8 not finished, 2 unknown
     #[command(after_help = "Example: quorum gate code-review")]
     Gate(Gate),
@@ -208,6 +211,14 @@ pub struct SessionFlags {
         env = "QUORUM_PROGRESS"
     )]
     pub progress: Progress,
+    /// Write a report at the end, however it ends (repeatable): junit, markdown, json
+    #[arg(
+        long = "report",
+        value_name = "KIND=PATH",
+        env = "QUORUM_REPORT",
+        value_delimiter = ','
+    )]
+    pub reports: Vec<super::reports::ReportTarget>,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,8 @@ mod logs;
 mod metrics;
 mod plan;
 mod project;
+mod report;
+mod reports;
 mod resume;
 mod run;
 mod runs;
@@ -59,6 +61,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Runs(arguments)) => runs::runs(&arguments, &screen),
         Some(Subcommand::Clean(arguments)) => clean::clean(&arguments, &screen),
         Some(Subcommand::Metrics(arguments)) => metrics::metrics(&arguments, &screen),
+        Some(Subcommand::Report(arguments)) => report::report(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),
     };

@@ -11,12 +11,14 @@ use crate::store::{FsLog, Journal, RunFolder};
 use super::args::Resume;
 use super::failure::Failure;
 use super::project::{find_run, open_run, refuse, state_folder};
+use super::reports::{Reports, exit_code};
 use super::run::{end_old_keeper, lock};
 use super::screen::{LiveView, Screen};
 use super::session::{drive, fork_keeper, keeper_ref, lay_over, make_workspace, resolve_programs};
 
 pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let keeper = fork_keeper()?;
+    let reports = Reports::of_session(&arguments.flags.reports)?;
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let _lock = lock(&folder, "quorum resume", run.id())?;
@@ -34,8 +36,10 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
             run.id()
         ));
         let view = view.into_view(&recovered.state);
+        let outcome = crate::engine::outcome(&recovered.state);
+        let reported = reports.write(&recovered.state, &view, Some(&outcome), screen);
         screen.report(&recovered.state, &view);
-        return Ok(crate::engine::outcome(&recovered.state).class.exit_code());
+        return Ok(exit_code(outcome.class.exit_code(), reported));
     }
     refuse_changed_mission(&run, &recovered)?;
     end_old_keeper(&recovered.keeper)?;
@@ -55,8 +59,9 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         keeper: keeper_ref(&keeper),
     };
     let watchers = screen.watch(run.id(), &arguments.flags, view);
-    let ending = drive(&run, state, journal, keeper, programs, watchers.observers, input)?;
-    Ok(screen.finish(ending, watchers.view))
+    let ending = drive(&run, state, journal, keeper, programs, watchers.observers, input)
+        .inspect_err(|_| reports.after_failure(&run, screen))?;
+    Ok(screen.finish(ending, watchers.view, &reports))
 }
 
 /// A mission that was edited since the run started is another mission.

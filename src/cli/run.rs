@@ -17,6 +17,7 @@ use super::args::{Run, RunFlags};
 use super::failure::Failure;
 use super::plan::plan;
 use super::project::{current_dir, refuse, state_folder};
+use super::reports::Reports;
 use super::screen::{LiveView, Screen};
 use super::session::{
     drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, resolve_programs,
@@ -36,6 +37,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let loaded = load(&source, &options, screen)?;
     let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
     let programs = resolve_programs(&state, &options)?;
+    let reports = Reports::of_session(&arguments.flags.session.reports)?;
 
     let folder = state_folder(screen.output())?;
     folder.create().map_err(Failure::environment)?;
@@ -67,8 +69,9 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     };
     let watchers = screen.watch(&id, &arguments.flags.session, LiveView::default());
     let first = Input::Start(Box::new(started));
-    let ending = drive(&run, state, journal, keeper, programs, watchers.observers, first)?;
-    Ok(screen.finish(ending, watchers.view))
+    let ending = drive(&run, state, journal, keeper, programs, watchers.observers, first)
+        .inspect_err(|_| reports.after_failure(&run, screen))?;
+    Ok(screen.finish(ending, watchers.view, &reports))
 }
 
 /// Loads a mission for a run: what is not built yet is an error here.

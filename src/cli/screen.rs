@@ -18,6 +18,7 @@ use crate::runtime::{Ending, Observer};
 use crate::store::Record;
 
 use super::args::{Format, Output, Progress, SessionFlags, When};
+use super::reports::{Reports, exit_code};
 
 /// The two streams of this process and how to write to them.
 pub struct Screen {
@@ -169,11 +170,13 @@ impl Screen {
     }
 
     /// Reports the end of a session and returns its exit code.
-    pub fn finish(&self, ending: Ending, view: Rc<RefCell<LiveView>>) -> u8 {
+    pub fn finish(&self, ending: Ending, view: Rc<RefCell<LiveView>>, reports: &Reports) -> u8 {
         let view = view.take().into_view(&ending.state);
-        let code = ending.ended.outcome.exit_code();
+        let outcome = outcome(&ending.state);
         self.report(&ending.state, &view);
-        code
+        // Last, so that a report that could not be written is the last thing that is said.
+        let reported = reports.write(&ending.state, &view, Some(&outcome), self);
+        exit_code(ending.ended.outcome.exit_code(), reported)
     }
 
     /// Prints what a run is now: the final block, or the document.

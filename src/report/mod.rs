@@ -11,19 +11,24 @@
 //! | [`progress`] | a session while it runs |
 //! | [`summary`] | the block at a session's end |
 //! | [`history`], [`show`] | everything about one task |
+//! | [`junit`], [`markdown`], [`annotations`] | a run for CI systems and for people who read there |
 //! | [`runs`] | the runs of a folder |
 //! | [`metrics`] | how tasks and agents did |
 //! | [`plan`] | a mission as it would run, also as a drawing |
 //! | [`status`] | the table of a run's tasks |
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
 
+pub mod annotations;
 pub mod events;
 pub mod history;
 pub mod ids;
 pub mod json;
+pub mod junit;
+pub mod markdown;
 pub mod metrics;
 pub mod plan;
 pub mod progress;
+mod rank;
 pub mod runs;
 pub mod show;
 pub mod status;

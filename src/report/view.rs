@@ -49,6 +49,8 @@ pub struct TaskView {
     pub usage: UsageView,
     /// What its reviewers said last.
     pub review: Option<Box<ReviewView>>,
+    /// The verdicts that sent it back or ended it, the oldest first. State forgets them when the task has ended.
+    pub rejections: Option<Box<RejectionsView>>,
     /// For failed tasks: how.
     pub failure: Option<Box<FailureView>>,
     /// For tasks that wait for a person: what for.
@@ -70,6 +72,13 @@ pub struct AttemptView {
     pub failure: Option<FailureClass>,
     /// The score, where there is one.
     pub points: Option<Points>,
+}
+
+/// The verdicts that sent a task back or ended it. Rare, so a task that just works has a pointer and no list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RejectionsView {
+    /// The oldest first.
+    pub reports: Vec<StageReport>,
 }
 
 /// What reviewers said about one attempt.
@@ -354,6 +363,14 @@ impl RunView {
 }
 
 impl TaskView {
+    /// The verdicts that sent it back or ended it, the oldest first.
+    #[must_use]
+    pub fn rejections(&self) -> &[StageReport] {
+        self.rejections
+            .as_deref()
+            .map_or(&[], |rejections| &rejections.reports)
+    }
+
     fn enter(&mut self, to: Status, at: Timestamp, flag: Option<QualityFlag>) {
         if to == Status::Assigned && self.attempts.is_empty() {
             self.plan_attempt(1, AttemptKind::Execute);
@@ -402,6 +419,10 @@ impl TaskView {
         };
         if !decides {
             return;
+        }
+        if report.verdict == Verdict::Fail {
+            let rejections = self.rejections.get_or_insert_default();
+            rejections.reports.push(report.clone());
         }
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.verdict = Some(report.verdict);

@@ -1,0 +1,208 @@
+//! Reports that a session leaves behind: files that were asked for, GitHub's summary and annotations.
+//!
+//! They are written however the run ends. One that cannot be written never changes what the run found out, but it must
+//! not pass unnoticed either: an exit code of 0 becomes 1.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::anyhow;
+
+use crate::domain::OutcomeClass;
+use crate::engine::{Outcome, State};
+use crate::report::annotations::annotations;
+use crate::report::json::{Standing, write_run};
+use crate::report::junit::junit;
+use crate::report::markdown::markdown;
+use crate::report::view::RunView;
+use crate::runtime::recover;
+use crate::store::{RunFolder, replace_file};
+
+use super::failure::Failure;
+use super::screen::{LiveView, Screen};
+
+/// What GitHub takes of a step's summary is 1 MiB; a longer one is dropped whole.
+const SUMMARY_BYTES: usize = 900 * 1024;
+
+/// `--report KIND=PATH`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportTarget {
+    pub kind: ReportKind,
+    pub path: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportKind {
+    Junit,
+    Markdown,
+    Json,
+}
+
+impl FromStr for ReportTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is not KIND=PATH; the kinds are: junit, markdown, json");
+        let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
+        let kind = match kind {
+            "junit" => ReportKind::Junit,
+            "markdown" => ReportKind::Markdown,
+            "json" => ReportKind::Json,
+            _ => return Err(wrong()),
+        };
+        if path.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self {
+            kind,
+            path: PathBuf::from(path),
+        })
+    }
+}
+
+/// What a session has to write at its end.
+pub struct Reports {
+    targets: Vec<ReportTarget>,
+    summary: Option<PathBuf>,
+    annotate: bool,
+}
+
+impl Reports {
+    /// The reports of `run` and `resume`: what flags and GitHub ask for. Refuses a path that cannot be written to,
+    /// while that costs nothing yet, and removes an earlier run's report there: if this session is killed before it
+    /// can write, nobody shall take the old one for its result.
+    pub fn of_session(targets: &[ReportTarget]) -> Result<Self, Failure> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let reports = Self::to_files(targets)?;
+        for target in targets {
+            match fs::remove_file(&target.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Failure::usage(anyhow!(
+                        "the earlier report {} cannot be removed: {error}",
+                        target.path.display()
+                    )));
+                }
+                _ => {}
+            }
+        }
+        Ok(Self {
+            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+            annotate: variable("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
+            ..reports
+        })
+    }
+
+    /// Only these files.
+    pub fn to_files(targets: &[ReportTarget]) -> Result<Self, Failure> {
+        for target in targets {
+            try_out(&target.path).map_err(|error| {
+                Failure::usage(anyhow!(
+                    "the report {} cannot be written: {error}",
+                    target.path.display()
+                ))
+                .help("nothing was started; name a file in a folder that can be written to")
+            })?;
+        }
+        Ok(Self {
+            targets: targets.to_vec(),
+            summary: None,
+            annotate: false,
+        })
+    }
+
+    /// Writes all of them. `false` if one that was asked for could not be written, which is said.
+    pub fn write(&self, state: &State, view: &RunView, outcome: Option<&Outcome>, screen: &Screen) -> bool {
+        let mut all = true;
+        for target in &self.targets {
+            let written = render(target.kind, state, view, outcome)
+                .and_then(|bytes| replace_file(&absolute(&target.path), &bytes));
+            if let Err(error) = written {
+                all = false;
+                screen.error(&format!(
+                    "error: the report {} cannot be written: {error}\n",
+                    target.path.display()
+                ));
+            }
+        }
+        if let Some(path) = &self.summary
+            && let Err(error) = append_summary(path, state, view, outcome)
+        {
+            all = false;
+            screen.error(&format!(
+                "error: the summary {} cannot be written: {error}\n",
+                path.display()
+            ));
+        }
+        if self.annotate {
+            // GitHub reads both streams; stdout may be one document.
+            screen.error(&annotations(state, view));
+        }
+        all
+    }
+
+    /// Writes what can be told after a session that broke off: the state that was durable, and that it broke off.
+    pub fn after_failure(&self, run: &RunFolder, screen: &Screen) {
+        let mut view = LiveView::default();
+        // What cannot be read cannot be reported; the failure itself is said anyway.
+        if let Ok(recovered) = recover(run, |state, record| view.take(state, record)) {
+            let outcome = Outcome {
+                class: OutcomeClass::Internal,
+                conditions: vec![OutcomeClass::Internal],
+                allowed: Vec::new(),
+            };
+            let view = view.into_view(&recovered.state);
+            self.write(&recovered.state, &view, Some(&outcome), screen);
+        }
+    }
+}
+
+/// The exit code of a run, given whether its reports were written: never 0 if they were not.
+pub fn exit_code(code: u8, reported: bool) -> u8 {
+    match code {
+        0 if !reported => OutcomeClass::Internal.exit_code(),
+        code => code,
+    }
+}
+
+fn render(kind: ReportKind, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<Vec<u8>> {
+    match kind {
+        ReportKind::Junit => {
+            let text = junit(state, view, outcome).map_err(io::Error::other)?;
+            Ok(text.into_bytes())
+        }
+        ReportKind::Markdown => Ok(markdown(state, view, outcome, usize::MAX).into_bytes()),
+        ReportKind::Json => {
+            let mut bytes = Vec::new();
+            write_run(&mut bytes, state, view, Standing::of(state, false))?;
+            Ok(bytes)
+        }
+    }
+}
+
+/// One write at the end of the file: other steps' words stay.
+fn append_summary(path: &Path, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let text = markdown(state, view, outcome, SUMMARY_BYTES.saturating_sub(taken));
+    file.write_all(text.as_bytes())
+}
+
+/// Makes the folder and a file beside the report's place, as writing it will.
+fn try_out(path: &Path) -> io::Result<()> {
+    let path = absolute(path);
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    tempfile::Builder::new()
+        .prefix(".tmp-")
+        .tempfile_in(folder)?
+        .close()
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

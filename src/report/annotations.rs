@@ -1,0 +1,61 @@
+//! What GitHub shows beside a job: a few annotations, the worst first. GitHub keeps ten of a kind, so the last one
+//! counts the rest instead of letting it vanish.
+
+use std::fmt::Write as _;
+
+use crate::domain::GateId;
+use crate::engine::{GateState, State};
+
+use super::rank::{Rank, reason, worst_first};
+use super::view::RunView;
+
+/// Annotations of one kind that GitHub shows.
+const MOST: usize = 10;
+
+/// The workflow commands, one a line.
+#[must_use]
+pub fn annotations(state: &State, view: &RunView) -> String {
+    let (mut errors, mut warnings, mut notices) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, gate) in state.gates.iter().enumerate() {
+        if GateState::has_failed(gate) {
+            let name = &state.plan.gate(GateId::from_index(index)).name;
+            let why = gate.result.as_ref().and_then(|result| result.reason.clone());
+            errors.push((format!("gate {name}"), why.unwrap_or_else(|| "failed".to_owned())));
+        }
+    }
+    if let (Some(points), Some(bar)) = (state.threshold_failed, state.plan.rules.quality_threshold) {
+        errors.push(("mission score".to_owned(), format!("{points} < {bar}")));
+    }
+    for (rank, id) in worst_first(state, view) {
+        let list = match rank {
+            Rank::Failed | Rank::Cascaded | Rank::Indeterminate => &mut errors,
+            Rank::BelowBar | Rank::Waiting => &mut warnings,
+            Rank::Unreviewed => &mut notices,
+            Rank::Open | Rank::Reworked | Rank::Done => continue,
+        };
+        list.push((
+            state.plan.task(id).title.to_string(),
+            reason(state, view, rank, id),
+        ));
+    }
+    let mut text = String::new();
+    for (kind, list) in [("error", errors), ("warning", warnings), ("notice", notices)] {
+        let shown = if list.len() > MOST { MOST - 1 } else { list.len() };
+        for (title, message) in &list[..shown] {
+            let _ = writeln!(text, "::{kind} title={}::{}", property(title), data(message));
+        }
+        if shown < list.len() {
+            let _ = writeln!(text, "::{kind} title=quorum::{} more", list.len() - shown);
+        }
+    }
+    text
+}
+
+/// The message of a workflow command: nothing in it may begin another one.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

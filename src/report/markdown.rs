@@ -1,0 +1,217 @@
+//! A run in Markdown, the worst first, never longer than it may be: for `$GITHUB_STEP_SUMMARY`, merge requests, mails.
+
+use std::fmt::Write as _;
+
+use crate::domain::{GateId, Points, TaskId};
+use crate::engine::{self, Outcome, State};
+
+use super::json::gate_state;
+use super::rank::{Rank, reason, worst_first};
+use super::summary::{NOT_REVIEWED, outcome_words, task_counts};
+use super::text::{clock, sanitize};
+use super::view::RunView;
+
+/// Findings that are shown of one task.
+const FINDINGS: usize = 5;
+
+/// Bytes kept for what stands below a list that had to be cut.
+const RESERVE: usize = 512;
+
+/// The page. `outcome` is what the last session ended with; `most` is how many bytes it may have.
+#[must_use]
+pub fn markdown(state: &State, view: &RunView, outcome: Option<&Outcome>, most: usize) -> String {
+    let mut page = Page {
+        text: String::new(),
+        most: most.saturating_sub(RESERVE),
+    };
+    page.push(&head(state, view, outcome));
+    let gates = gate_rows(state);
+    if !gates.is_empty() {
+        page.push("\n| gate | state | mean | why |\n|---|---|---|---|\n");
+        page.rows(gates.into_iter(), "gate");
+    }
+    let tasks = worst_first(state, view);
+    page.push("\n| task | result | score | bar | attempts | reason |\n|---|---|---|---|---|---|\n");
+    page.rows(
+        tasks.iter().map(|(rank, id)| task_row(state, view, *rank, *id)),
+        "task",
+    );
+    let bad = tasks.iter().filter(|(rank, _)| *rank <= Rank::BelowBar);
+    page.rows(
+        bad.filter_map(|(_, id)| findings(state, view, *id)),
+        "task with findings",
+    );
+    page.text.truncate(floor(&page.text, most));
+    page.text
+}
+
+struct Page {
+    text: String,
+    most: usize,
+}
+
+impl Page {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// As many as fit; the rest is counted.
+    fn rows(&mut self, rows: impl Iterator<Item = String>, noun: &str) {
+        let mut left_out = 0usize;
+        for row in rows {
+            if left_out > 0 || self.text.len() + row.len() > self.most {
+                left_out += 1;
+            } else {
+                self.text.push_str(&row);
+            }
+        }
+        if left_out > 0 {
+            let _ = writeln!(self.text, "\n{left_out} more: {noun}s that did not fit\n");
+        }
+    }
+}
+
+/// The greatest length up to `most` that does not cut a character.
+fn floor(text: &str, most: usize) -> usize {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
+    let mut text = format!("## {}\n\n", escape(&state.plan.name));
+    let words = outcome.map_or_else(|| "the run has not ended".to_owned(), outcome_words);
+    let _ = write!(text, "**{}**", escape(&words));
+    if let Some(run) = &view.run_id {
+        let _ = write!(text, " · run `{run}`");
+    }
+    if let (Some(began), Some(ended)) = (view.session_started_at, view.finished_at) {
+        let _ = write!(text, " · {}", clock(ended.since(began)));
+    }
+    text.push_str("\n\n");
+    if !state.plan.rules.evaluate {
+        let _ = writeln!(text, "> **{NOT_REVIEWED}**\n");
+    }
+    let counts = &state.counts;
+    let _ = writeln!(text, "- tasks: {}", task_counts(state));
+    let below = counts.below_threshold + counts.degraded + counts.unverified;
+    let _ = writeln!(text, "- accepted below the bar: {below}");
+    let _ = writeln!(text, "- unreviewed: {}", counts.unreviewed);
+    if counts.indeterminate > 0 {
+        let _ = writeln!(text, "- without a trustworthy verdict: {}", counts.indeterminate);
+    }
+    if let Some(bar) = state.plan.rules.quality_threshold {
+        let score =
+            engine::mission_score(state).map_or_else(|| "none yet".to_owned(), |points| points.to_string());
+        let verdict = if state.threshold_failed.is_some() {
+            ", missed"
+        } else {
+            ""
+        };
+        let _ = writeln!(text, "- mission score: {score}, bar {bar}{verdict}");
+    }
+    text
+}
+
+fn gate_rows(state: &State) -> Vec<String> {
+    let row = |(index, gate): (usize, &engine::GateState)| {
+        let result = gate.result.as_ref();
+        format!(
+            "| {} | {} | {} | {} |\n",
+            escape(&state.plan.gate(GateId::from_index(index)).name),
+            gate_state(gate),
+            number(result.and_then(|result| result.avg)),
+            escape(
+                result
+                    .and_then(|result| result.reason.as_deref())
+                    .unwrap_or_default()
+            ),
+        )
+    };
+    state.gates.iter().enumerate().map(row).collect()
+}
+
+fn number(points: Option<Points>) -> String {
+    points.map_or_else(String::new, |points| points.to_string())
+}
+
+fn task_row(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
+    format!(
+        "| {} | {} | {} | {} | {} | {} |\n",
+        escape(&state.plan.task(id).title),
+        result(rank),
+        number(state.task(id).points),
+        number(engine::bar(state, id).map(|bar| bar.points)),
+        view.task(id).attempts.len(),
+        escape(&reason(state, view, rank, id)),
+    )
+}
+
+/// A word for a rank, and a sign that colour-blind people see too.
+fn result(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Failed => "❌ failed",
+        Rank::Cascaded => "❌ skipped: a dependency failed",
+        Rank::Indeterminate => "❓ no trustworthy verdict",
+        Rank::BelowBar => "⚠️ below the bar",
+        Rank::Waiting => "⏸ waiting",
+        Rank::Open => "⏹ not finished",
+        Rank::Unreviewed => "➖ done, unreviewed",
+        Rank::Reworked => "✅ done after rework",
+        Rank::Done => "✅ done",
+    }
+}
+
+/// What the last attempt was sent back with.
+fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
+    let last = view.task(id).rejections().last()?;
+    if last.findings.is_empty() && last.dimensions.is_empty() {
+        return None;
+    }
+    let mut text = format!(
+        "\n<details><summary>{}</summary>\n\n",
+        escape(&state.plan.task(id).title)
+    );
+    for scored in &last.dimensions {
+        let _ = writeln!(
+            text,
+            "- {}: {} of 5. {}",
+            escape(&scored.dimension),
+            scored.points.score_f64(),
+            escape(&scored.reasoning)
+        );
+    }
+    for finding in last.findings.iter().take(FINDINGS) {
+        let _ = writeln!(
+            text,
+            "- **{}** {}",
+            finding.severity.as_str(),
+            escape(&finding.description)
+        );
+    }
+    if last.findings.len() > FINDINGS {
+        let _ = writeln!(text, "- {} more", last.findings.len() - FINDINGS);
+    }
+    text.push_str("\n</details>\n");
+    Some(text)
+}
+
+/// Anybody's text on one line, so that Markdown, HTML and tables take it for text.
+fn escape(text: &str) -> String {
+    let mut safe = String::new();
+    for c in sanitize(text).chars() {
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}

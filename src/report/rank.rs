@@ -1,0 +1,108 @@
+//! What a task amounts to in a report, the worst first: one ranking for JUnit, Markdown and annotations, so that no
+//! report calls good what another one calls bad.
+
+use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
+use crate::engine::{State, Waiting};
+
+use super::json::blocked_by;
+use super::summary::failure_words;
+use super::text::{against_bar, sanitize};
+use super::view::RunView;
+
+/// What a task amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// Failed by itself.
+    Failed,
+    /// Failed because of another task.
+    Cascaded,
+    /// A review that was asked for gave no trustworthy verdict.
+    Indeterminate,
+    /// Accepted below the bar.
+    BelowBar,
+    /// Waits for a person.
+    Waiting,
+    /// Not done and not failed.
+    Open,
+    /// Done, judged by nobody.
+    Unreviewed,
+    /// Done after rework.
+    Reworked,
+    /// Done at once.
+    Done,
+}
+
+/// The rank of a task. Total: every state has exactly one.
+pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
+    let task = state.task(id);
+    let for_judges = task.waiting.as_ref().is_some_and(Waiting::is_for_judges);
+    match (task.status, task.flag) {
+        (Status::Failed, _) if task.mode == Some(FailureMode::Cascade) => Rank::Cascaded,
+        (Status::Failed, _) => Rank::Failed,
+        (Status::Done, _) if task.indeterminate => Rank::Indeterminate,
+        (Status::AwaitingApproval, _) if for_judges || task.indeterminate => Rank::Indeterminate,
+        (Status::AwaitingApproval, _) => Rank::Waiting,
+        (Status::Done, Some(flag)) if flag.is_below_bar() => Rank::BelowBar,
+        (Status::Done, Some(QualityFlag::Unreviewed)) if state.options.strict => Rank::Indeterminate,
+        (Status::Done, Some(QualityFlag::Unreviewed)) => Rank::Unreviewed,
+        (Status::Done, _) if view.task(id).attempts.len() > 1 => Rank::Reworked,
+        (Status::Done, _) => Rank::Done,
+        (Status::Pending | Status::Assigned | Status::InProgress | Status::Review, _) => Rank::Open,
+    }
+}
+
+/// All tasks, the worst first; in file order where nothing tells them apart.
+pub(super) fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> {
+    let mut tasks: Vec<_> = state
+        .plan
+        .task_ids()
+        .map(|id| (rank(state, view, id), id))
+        .collect();
+    tasks.sort_by_key(|(rank, id)| (*rank, state.task(*id).points, *id));
+    tasks
+}
+
+/// Why the task stands where it stands, in one line.
+pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
+    let (task, seen) = (state.task(id), view.task(id));
+    let waiting = || {
+        let waiting = seen.waiting.as_deref();
+        waiting.map(|waiting| {
+            format!(
+                "waits for {}: {}",
+                waiting.reason.as_str(),
+                sanitize(&waiting.message)
+            )
+        })
+    };
+    let score = || {
+        let symbols = super::style::Style::default().symbols();
+        let bar = crate::engine::bar(state, id);
+        task.points.map(|points| against_bar(points, bar, symbols))
+    };
+    match rank {
+        Rank::Failed | Rank::Cascaded => seen.failure.as_deref().map(failure_words).unwrap_or_default(),
+        Rank::Indeterminate if task.flag == Some(QualityFlag::Unreviewed) => {
+            "unreviewed (--strict)".to_owned()
+        }
+        Rank::Indeterminate => {
+            waiting().unwrap_or_else(|| "no score could be read from the review".to_owned())
+        }
+        Rank::BelowBar => {
+            let flag = task.flag.map_or("below the bar", QualityFlag::as_str);
+            let score = score().unwrap_or_else(|| "score unknown".to_owned());
+            format!("accepted all the same: {flag}, {score}")
+        }
+        Rank::Waiting => waiting().unwrap_or_default(),
+        Rank::Open => {
+            let blockers: Vec<_> = blocked_by(state, id).into_iter().map(sanitize).collect();
+            match (task.status, blockers.is_empty()) {
+                (Status::Pending, false) => format!("blocked by {}", blockers.join(", ")),
+                (Status::Pending, true) => "not started".to_owned(),
+                (status, _) => format!("not finished: {}", status.as_str()),
+            }
+        }
+        Rank::Unreviewed => "nobody judged it".to_owned(),
+        Rank::Reworked | Rank::Done => score().unwrap_or_default(),
+    }
+}
