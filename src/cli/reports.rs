@@ -71,10 +71,22 @@ pub struct Reports {
 
 impl Reports {
     /// The reports of `run` and `resume`: what flags and GitHub ask for. Refuses a path that cannot be written to,
-    /// while that costs nothing yet.
+    /// while that costs nothing yet, and removes an earlier run's report there: if this session is killed before it
+    /// can write, nobody shall take the old one for its result.
     pub fn of_session(targets: &[ReportTarget]) -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let reports = Self::to_files(targets)?;
+        for target in targets {
+            match fs::remove_file(&target.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Failure::usage(anyhow!(
+                        "the earlier report {} cannot be removed: {error}",
+                        target.path.display()
+                    )));
+                }
+                _ => {}
+            }
+        }
         Ok(Self {
             summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
             annotate: variable("GITHUB_ACTIONS").is_some_and(|value| value == "true"),

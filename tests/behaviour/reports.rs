@@ -326,3 +326,42 @@ fn a_report_that_cannot_be_written_at_the_end_is_never_0() {
             .says(&["error: the report out/junit.xml cannot be written"]);
     }
 }
+
+#[test]
+fn a_run_that_breaks_off_leaves_no_green_report() {
+    let mission = |command: &str| {
+        Workspace::with(&format!(
+            "name: broken off\nagents: {{a: {{run: '{command}'}}}}\ntasks: [{{title: one, review: none}}]\n"
+        ))
+    };
+    let green = r#"<testsuites tests="1"/>"#;
+    let flags = [
+        "run",
+        "mission.yaml",
+        "--run-id",
+        "r1",
+        "--report",
+        "junit=junit.xml",
+    ];
+
+    // Somebody else writes to the journal: the run stops, and says so in its report where it still can.
+    let workspace = mission("echo soup >> .polpo/runs/r1/journal.jsonl");
+    workspace.write("junit.xml", green);
+    workspace.quorum(&flags).exits(1);
+    if workspace.exists("junit.xml") {
+        let root = junit::read(&workspace.read("junit.xml"));
+        assert_eq!(kind(root.case("run")), ("error", "internal"));
+    }
+
+    // Killed: there is no report at all, rather than the one of an earlier run.
+    let workspace = mission("echo > started; while :; do sleep 0.02; done");
+    workspace.write("junit.xml", green);
+    let running = workspace.start(&flags);
+    wait_for_file(&workspace.path("started"));
+    running.kill();
+    assert!(!workspace.exists("junit.xml"));
+    workspace.quorum(&["report", "--junit", "junit.xml"]).exits(0);
+    let root = junit::read(&workspace.read("junit.xml"));
+    assert_eq!(kind(root.case("run")), ("error", "crashed"));
+    assert_eq!(kind(root.case("one")).0, "skipped");
+}

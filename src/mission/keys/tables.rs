@@ -176,7 +176,15 @@ static AGENT: Table = Table {
             "How the agent is talked to [command].",
         )
         .only(
-            &["command", "echo", "human", "openai", "anthropic", "gemini-api", "ollama"],
+            &[
+                "command",
+                "echo",
+                "human",
+                "openai",
+                "anthropic",
+                "gemini-api",
+                "ollama",
+            ],
             "adapters",
         ),
         key(
