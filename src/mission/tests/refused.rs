@@ -106,7 +106,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("adapter: ollama, model: m, run: [x]", vec!["Q0206"]),
         ("adapter: openai, model: m, run: [x]", vec!["Q0206"]),
         ("adapter: openia, model: m", vec!["Q0205"]),
-        ("adapter: human", vec!["Q0210"]),
+        ("adapter: claude", vec!["Q0210"]),
         ("adapter: echo, run: [x]", vec!["Q0206"]),
         ("run: []", vec!["Q0207"]),
         ("run: ['']", vec!["Q0207"]),
