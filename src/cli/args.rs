@@ -270,6 +270,9 @@ pub struct Status {
     /// The run [default: the latest]
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
+    /// Show it again whenever it changes, until the session ends
+    #[arg(short, long)]
+    pub watch: bool,
     /// Exit with the run's own code
     #[arg(long)]
     pub exit_code: bool,

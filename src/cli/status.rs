@@ -1,6 +1,7 @@
 //! `quorum status`: a run as its journal tells it, whether somebody works on it or not.
 
 use std::io;
+use std::time::Duration;
 
 use crate::engine::outcome;
 use crate::report::json::{Standing, write_run};
@@ -13,24 +14,68 @@ use super::failure::Failure;
 use super::project::{find_run, open_run, state_folder};
 use super::screen::{LiveView, Screen};
 
+/// How often a watched run is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// Cursor to the top left, and everything from there on erased.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
-    let mut view = LiveView::default();
-    let recovered = open_run(&run, |state, record| view.take(state, record))?;
-    let view = view.into_view(&recovered.state);
-    let standing = Standing::of(&recovered.state, has_writer(&folder, &run));
-    if screen.is_json() {
-        // Whoever read us may be gone: that is silent.
-        let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
-    } else {
-        screen.result(&table::status(&recovered.state, &view, standing, &screen.out()));
+    let mut recovered = show(&folder, &run, screen, "")?;
+    if arguments.watch {
+        recovered = watch(&folder, &run, screen, recovered)?;
     }
     Ok(if arguments.exit_code {
         exit_code(&recovered)
     } else {
         0
     })
+}
+
+/// Shows the run each time its journal has grown, until nobody writes to it any more.
+fn watch(
+    folder: &StateFolder,
+    run: &RunFolder,
+    screen: &Screen,
+    mut recovered: Recovered,
+) -> Result<Recovered, Failure> {
+    let clear = if screen.out().width.is_some() && !screen.is_json() {
+        CLEAR
+    } else {
+        ""
+    };
+    let length = || std::fs::metadata(run.journal()).map_or(0, |journal| journal.len());
+    let mut shown = (recovered.end.offset, true);
+    loop {
+        // Before the look at the journal: what a writer adds until it lets go is then shown.
+        let live = has_writer(folder, run);
+        let now = (length(), live);
+        if now != shown {
+            shown = now;
+            recovered = show(folder, run, screen, clear)?;
+        }
+        if !live {
+            return Ok(recovered);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Folds the journal and prints what it says.
+fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, before: &str) -> Result<Recovered, Failure> {
+    let mut view = LiveView::default();
+    let recovered = open_run(run, |state, record| view.take(state, record))?;
+    let view = view.into_view(&recovered.state);
+    let standing = Standing::of(&recovered.state, has_writer(folder, run));
+    if screen.is_json() {
+        // Whoever read us may be gone: that is silent.
+        let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
+    } else {
+        let table = table::status(&recovered.state, &view, standing, &screen.out());
+        screen.result(&format!("{before}{table}"));
+    }
+    Ok(recovered)
 }
 
 /// The run's own code. A run without an end has none yet: it is resumable, and never a success.

@@ -10,6 +10,9 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Serialize};
 
+/// Decimals of a mean: far more than any bar has, and fewer than a quotient's rounded digits.
+const MEAN_DECIMALS: u32 = 12;
+
 /// A score as points from 0 to 100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -62,7 +65,10 @@ impl Points {
         self.score().round_dp(2).to_f64().unwrap_or_default()
     }
 
-    /// Σ(points × weight) / Σ(weight); `None` when the weights sum to zero or less.
+    /// Σ(points × weight) / Σ(weight), to twelve decimals; `None` when the weights sum to zero or less.
+    ///
+    /// Points that are themselves quotients, such as a mean of three, end in rounded digits: without the rounding a
+    /// mean of exactly 60 could stand at 59.99…9 and miss the bar that it equals.
     #[must_use]
     pub fn weighted_mean(parts: impl IntoIterator<Item = (Self, Decimal)>) -> Option<Self> {
         let (mut sum, mut weights) = (Decimal::ZERO, Decimal::ZERO);
@@ -73,7 +79,9 @@ impl Points {
         if weights <= Decimal::ZERO {
             return None;
         }
-        sum.checked_div(weights).and_then(Self::new)
+        sum.checked_div(weights)
+            .map(|mean| mean.round_dp(MEAN_DECIMALS))
+            .and_then(Self::new)
     }
 }
 
@@ -209,6 +217,14 @@ mod tests {
             Points::whole(70)
         );
         assert_eq!(mean(&[("5", ".8"), ("1", ".2")]).score_f64(), 4.2);
+    }
+
+    #[test]
+    fn a_mean_of_means_reaches_the_bar_that_it_equals() {
+        let third = |sum: i64| Points::new(Decimal::from(sum) / Decimal::from(3)).unwrap();
+        let means = [third(190), third(190), third(160)].map(|points| (points, Decimal::ONE));
+        let mean = Points::weighted_mean(means).unwrap();
+        assert!(Bar::default_bar().is_reached_by(mean), "{}", mean.value());
     }
 
     #[test]

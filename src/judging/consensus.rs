@@ -11,10 +11,6 @@ use crate::mission::model::Consensus;
 /// How far from the median a score may lie before it is an outlier: 1.5 on the scale 1 to 5.
 const TOLERANCE: u8 = 30;
 
-/// Decimals of the weighted mean. Far finer than anything a reviewer can say, and coarse enough to undo the last digit
-/// of divisions such as 408/7, which would leave a mean of exactly 60 at 59.999…9 and below its bar.
-const PRECISION: u32 = 12;
-
 /// What one seat said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeatScores {
@@ -147,7 +143,7 @@ fn weigh(scores: &[DimensionScore], dimensions: &[Dimension]) -> Option<Points> 
         .iter()
         .zip(dimensions)
         .map(|(score, dimension)| (score.points, dimension.weight));
-    Points::new(Points::weighted_mean(parts)?.value().round_dp(PRECISION))
+    Points::weighted_mean(parts)
 }
 
 #[cfg(test)]

@@ -157,7 +157,8 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         quality_threshold: mission.quality_threshold,
         on_exhausted: mission.on_exhausted,
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
-        workspace: options.mission_folder.join(workspace),
+        // Agents see this path: without the `.` that a file may say.
+        workspace: options.mission_folder.join(workspace).components().collect(),
     }
 }
 

@@ -224,3 +224,31 @@ tasks: [{title: one}]
     workspace.write("go", "");
     running.finish().exits(0);
 }
+
+#[test]
+fn a_watched_status_shows_changes_until_the_session_ends() {
+    let workspace = Workspace::with(
+        "
+name: watched
+agents:
+  a: {run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}
+tasks: [{title: one, review: none}, {title: two, review: none, dependsOn: [one]}]
+",
+    );
+    let run = workspace.start(&["run", "mission.yaml"]);
+    wait_for_file(&workspace.path("started"));
+    let watch = workspace.start(&["status", "--watch"]);
+    workspace.write("go", "");
+    run.finish().exits(0);
+    let watched = watch.finish().exits(0);
+    let last = watched.stdout.rfind("run ").expect("a table was shown");
+    assert!(watched.stdout[last..].contains("ended"), "{}", watched.stdout);
+    assert!(
+        watched.stdout[last..].contains("2 of 2 done"),
+        "{}",
+        watched.stdout
+    );
+    // Nobody works any more: it is shown once.
+    let over = workspace.quorum(&["status", "--watch"]).exits(0);
+    assert!(over.stdout.contains("ended"));
+}
