@@ -3,6 +3,9 @@
 //! Data flows one way. Every module is a room with one job, and imports point only downwards in this list:
 //! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
 
+#[cfg(not(unix))]
+compile_error!("quorum runs on Linux and other Unixes; on Windows use it inside WSL");
+
 pub mod agents;
 pub mod cli;
 pub mod domain;

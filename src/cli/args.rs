@@ -193,7 +193,7 @@ pub struct Run {
 #[derive(Debug, Clone, Args)]
 pub struct RunFlags {
     /// Name the run instead of letting quorum do it
-    #[arg(long, value_name = "ID", env = "QUORUM_RUN_ID_FLAG", hide_env = true)]
+    #[arg(long, value_name = "ID", env = "QUORUM_NEW_RUN_ID")]
     pub run_id: Option<RunId>,
     /// Cancel the unfinished runs that have a task in common with this mission
     #[arg(long, env = "QUORUM_FRESH")]
