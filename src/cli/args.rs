@@ -239,6 +239,9 @@ pub struct SessionFlags {
     /// Unreviewed work is indeterminate (exit 6)
     #[arg(long, env = "QUORUM_STRICT")]
     pub strict: bool,
+    /// Once a task has failed, start nothing more; what runs may finish, and the run can be resumed
+    #[arg(long, env = "QUORUM_FAIL_FAST")]
+    pub fail_fast: bool,
     /// How progress is shown
     #[arg(
         long,

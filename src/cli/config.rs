@@ -259,6 +259,7 @@ fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Resul
             json!(flags.timeout.map(|span| span.to_string())),
         ),
         ("strict", "strict", json!(flags.strict)),
+        ("failFast", "fail_fast", json!(flags.fail_fast)),
         ("allow", "allow", json!(allowed)),
         (
             "stateDir",

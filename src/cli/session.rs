@@ -51,6 +51,7 @@ pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMat
     options.jobs = flags.jobs.or(options.jobs);
     options.timeout = flags.timeout.or(options.timeout);
     options.strict |= flags.strict;
+    options.fail_fast |= flags.fail_fast;
     for class in &flags.allow {
         if !options.allow.contains(class) {
             options.allow.push(*class);

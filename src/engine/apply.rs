@@ -28,6 +28,7 @@ pub fn apply(state: &mut State, event: &Event) {
             state.phase = RunPhase::Running;
             state.stop = None;
             state.paused = false;
+            state.failed_fast = false;
             state.threshold_failed = None;
         }
         Event::Stopping { cause } => {
@@ -151,6 +152,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     if to == Status::Pending {
         make_ready_if_unblocked(state, id);
     }
+    state.failed_fast |= to == Status::Failed && state.options.fail_fast;
     if to.is_terminal() && !from.is_terminal() {
         became_terminal(state, id, to);
     }

@@ -43,6 +43,8 @@ pub struct State {
     pub(super) gates_due: BTreeSet<GateId>,
     pub(super) cascades_due: BTreeSet<(TaskId, TaskId)>,
     pub(super) halted: bool,
+    /// A task failed in this session, and the first failure is to be the last start (`--fail-fast`).
+    pub(super) failed_fast: bool,
 }
 
 /// Where a session stands.
@@ -343,6 +345,7 @@ impl State {
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),
             halted: false,
+            failed_fast: false,
         }
     }
 
@@ -389,7 +392,7 @@ impl State {
     /// Whether work may still be started.
     #[must_use]
     pub fn may_start_work(&self) -> bool {
-        self.phase == RunPhase::Running && !self.halted && !self.paused
+        self.phase == RunPhase::Running && !self.halted && !self.failed_fast && !self.paused
     }
 }
 

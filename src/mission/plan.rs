@@ -250,6 +250,8 @@ pub struct RunOptions {
     pub strict: bool,
     /// `--allow`: conditions that do not count for the outcome.
     pub allow: Vec<crate::domain::OutcomeClass>,
+    /// `--fail-fast`: once a task has failed, nothing more is started in this session.
+    pub fail_fast: bool,
     /// `--timeout`: how long a session may take.
     pub timeout: Option<Millis>,
     /// The text of the project's `quorum.yaml`, where there is one.

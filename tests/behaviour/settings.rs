@@ -312,3 +312,24 @@ qualityGates: [{name: door, blocksTasks: [work], minScore: 4}]
         .says(&["door", "afterTasks"]);
     workspace.assert_nothing_started();
 }
+
+#[test]
+fn fail_fast_starts_nothing_after_a_failure_and_leaves_the_rest_resumable() {
+    let workspace = Workspace::with(
+        "
+name: fast
+agents: {bad: {run: 'exit 1'}, good: {run: 'echo >> ran'}}
+tasks:
+  - {title: first, assignTo: bad, priority: 2, maxAttempts: 1}
+  - {title: second, assignTo: good, review: none}
+",
+    );
+    let document = workspace.run_json(3, &["-j", "1", "--fail-fast"]);
+    assert_eq!(standing(&document, "second").0, "pending");
+    assert_eq!(
+        (document["resumable"].as_bool(), workspace.exists("ran")),
+        (Some(true), false)
+    );
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(standing(&document, "second").0, "done");
+}

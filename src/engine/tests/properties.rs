@@ -146,6 +146,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
     let options = RunOptions {
         no_eval: random.chance(10),
         strict: random.chance(10),
+        fail_fast: random.chance(10),
         jobs: Some(1 + u32::try_from(random.below(4)).unwrap()),
         ..options()
     };

@@ -437,6 +437,27 @@ fn a_halting_gate_stops_what_it_does_not_block() {
 }
 
 #[test]
+fn after_the_first_failure_nothing_more_starts_if_so_asked() {
+    let tasks = "tasks:\n  - {title: a, assignTo: w, priority: 9, maxAttempts: 1, expectations: [{type: test, command: x}]}\n  \
+                 - {title: b, assignTo: w, review: none}\n";
+    for (fail_fast, second) in [(true, Status::Pending), (false, Status::Done)] {
+        let options = RunOptions {
+            jobs: Some(1),
+            fail_fast,
+            ..options()
+        };
+        let mut simulation = Simulation::new(&mission(tasks), options);
+        simulation.run(failing_checks);
+        assert_eq!(class(&simulation), OutcomeClass::TaskFailed);
+        assert_eq!(statuses(&simulation.state), [Status::Failed, second]);
+        // What was not started is left for another session.
+        simulation.resume();
+        simulation.run(good);
+        assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Done]);
+    }
+}
+
+#[test]
 fn the_mission_threshold_weighs_by_priority() {
     let tasks = |threshold: &str| {
         format!(
