@@ -528,7 +528,7 @@ pub(super) fn run_started() -> RunStarted {
         version: "0.1.0".to_owned(),
         run_id: run_id(),
         mission_digest: Digest::of(b"mission"),
-        mission_path: Some("/work/mission.yaml".into()),
+        mission_path: Some("/home/ada/mission.yaml".into()),
         options: RunOptions::default(),
         keeper: KeeperRef::default(),
     }
