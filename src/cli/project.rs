@@ -126,6 +126,8 @@ pub fn refuse(error: RecoverError) -> Failure {
             Failure::usage(error).help("restore the file, or start a new run with `quorum run`")
         }
         RecoverError::Newer { .. } | RecoverError::MissionRefused { .. } => Failure::environment(error),
-        RecoverError::Journal(_) | RecoverError::Mission { .. } => Failure::internal(error),
+        RecoverError::Journal(_) | RecoverError::Mission { .. } | RecoverError::Runs { .. } => {
+            Failure::internal(error)
+        }
     }
 }

@@ -237,6 +237,12 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
         usize::try_from(LARGEST_WORK).unwrap_or(usize::MAX),
     )
     .map_err(|error| Failure::internal(anyhow!("the output of '{title}' is lost: {error}")))?;
+    if work.missing > 0 {
+        return Err(
+            Failure::usage(anyhow!("the output of '{title}' is too large to be judged again"))
+                .help("judge a part of it with `quorum review --criteria TEXT -`"),
+        );
+    }
     let bytes = fs::read(run.mission()).map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut document = json!({
@@ -254,7 +260,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
     );
     Ok(Subject {
         title: title.clone(),
-        agents: agents_of(&text),
+        agents: agents_of(&text)?,
         author: state.plan.agent(plan.agent).name.to_string(),
         task: document,
         settings: json!({"evalThreshold": format!("{bar}/100")}),
@@ -352,15 +358,18 @@ fn defined_agents(
         .ok()
         .and_then(|path| path.parent().map(Path::to_owned));
     Ok((
-        agents_of(&String::from_utf8_lossy(&source.bytes)),
+        agents_of(&String::from_utf8_lossy(&source.bytes))?,
         folder.unwrap_or_else(|| here.to_owned()),
     ))
 }
 
 /// The agents of a mission that was validated before, as plain data.
-fn agents_of(mission: &str) -> Value {
-    let document: Value = serde_yaml::from_str(mission).unwrap_or_default();
-    document.get("agents").cloned().unwrap_or_else(|| json!({}))
+fn agents_of(mission: &str) -> Result<Value, Failure> {
+    let document: Value = serde_yaml::from_str(mission).map_err(|error| {
+        Failure::internal(anyhow!("the agents of the mission cannot be read again: {error}"))
+    })?;
+    // A mission may leave all its agents to quorum.yaml.
+    Ok(document.get("agents").cloned().unwrap_or_else(|| json!({})))
 }
 
 fn git_diff(here: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
@@ -386,9 +395,15 @@ fn from_stdin() -> Result<Vec<u8>, Failure> {
     let mut work = Vec::new();
     std::io::stdin()
         .lock()
-        .take(LARGEST_WORK)
+        .take(LARGEST_WORK + 1)
         .read_to_end(&mut work)
         .map_err(|error| Failure::usage(anyhow!("cannot read standard input: {error}")))?;
+    if work.len() as u64 > LARGEST_WORK {
+        return Err(
+            Failure::usage(anyhow!("standard input has more than {LARGEST_WORK} bytes"))
+                .help("judge a part of it: half a work would be judged as a whole one"),
+        );
+    }
     Ok(work)
 }
 

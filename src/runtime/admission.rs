@@ -42,7 +42,7 @@ pub fn unfinished_with(
     folder: &StateFolder,
     titles: &HashSet<&str>,
 ) -> Result<Vec<Unfinished>, RecoverError> {
-    let runs = folder.runs().map_err(|source| RecoverError::Mission {
+    let runs = folder.runs().map_err(|source| RecoverError::Runs {
         path: folder.path().to_owned(),
         source,
     })?;

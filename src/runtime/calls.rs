@@ -14,7 +14,6 @@ use crate::judging::parser::{parse_evaluation, parse_scores};
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
 use crate::review::evidence;
-use crate::review::fence::Excerpt;
 use crate::review::prompt::{
     self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
 };
@@ -77,7 +76,7 @@ impl World {
         own_env: &[(String, String)],
     ) -> Result<(), String> {
         let plan = &state.plan;
-        let asked = judge_prompt(&self.folder, plan, state.task(call.task), call);
+        let asked = judge_prompt(&self.folder, plan, state.task(call.task), call)?;
         let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
         let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
         let as_json = review_json(plan, call, &asked);
@@ -147,7 +146,7 @@ impl World {
             // After the loop has ended nobody wants to know.
             let _ = sender.send(Message::Input(input));
         });
-        self.background.push(work.abort_handle());
+        self.keep_track(work.abort_handle());
     }
 
     /// A worker behind an HTTP endpoint: one request is its whole turn.
@@ -287,7 +286,7 @@ async fn ask_model(
         let (plan, folder, task_state, call) =
             (plan.clone(), folder.clone(), task_state.clone(), call.clone());
         tokio::task::spawn_blocking(move || {
-            let asked = judge_prompt(&folder, &plan, &task_state, &call);
+            let asked = judge_prompt(&folder, &plan, &task_state, &call)?;
             let path = folder.spool_file(&SpoolName::Request(call.task, call.seat));
             std::fs::write(&path, asked.joined())
                 .map(|()| asked)
@@ -382,7 +381,14 @@ fn read_reply(
             return seat_failed(task, seat, FailureClass::Unknown, message, None);
         }
     };
-    let text = read_head(path, LARGEST_REPLY).unwrap_or_default();
+    let text = match read_head(path, LARGEST_REPLY) {
+        Ok(text) => text,
+        // It is there and vouched for, and we cannot read it: that says nothing about the work.
+        Err(error) => {
+            let message = format!("the reply cannot be read: {error}");
+            return seat_failed(task, seat, FailureClass::Unknown, message, None);
+        }
+    };
     let result = match panel_of(plan, task) {
         // What comes behind the part that would be read might take it back.
         _ if file.len > LARGEST_REPLY => Err(format!("the reply has {} bytes, more than 1 MiB", file.len)),
@@ -425,12 +431,15 @@ fn unread(mut input: Input, why: &str) -> Input {
 }
 
 /// What a reviewer is asked. Reads the work's output and files. Blocks.
+///
+/// # Errors
+/// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
 pub(super) fn judge_prompt(
     folder: &RunFolder,
     plan: &Plan,
     task_state: &TaskState,
     call: &SeatCall,
-) -> JudgePrompt {
+) -> Result<JudgePrompt, String> {
     let task_plan = plan.task(call.task);
     let panel = panel_of(plan, call.task);
     let turn = TurnId {
@@ -439,7 +448,7 @@ pub(super) fn judge_prompt(
         turn: task_state.turn,
     };
     let output = read_output(folder, turn, &task_state.output, 4 * MAX_OUTPUT)
-        .unwrap_or_else(|error| Excerpt::whole(format!("(the output cannot be shown: {error})")));
+        .map_err(|error| format!("the work's output is lost: {error}"))?;
     let workspace = workspace(plan, call.task);
     let judging = task_state.judging.as_deref();
     let files = judging.map_or(&[][..], |judging| &judging.files);
@@ -481,10 +490,10 @@ pub(super) fn judge_prompt(
         prior_feedback: prior,
         now: Timestamp::now(),
     };
-    match panel {
+    Ok(match panel {
         Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),
         None => prompt::evaluation(&work, call.strict.as_deref()),
-    }
+    })
 }
 
 /// The review request for a command judge that would rather not read prose.

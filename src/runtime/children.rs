@@ -14,11 +14,11 @@ use crate::review::evidence;
 use crate::store::SpoolName;
 
 use super::session::RunError;
-use super::spool::{Sealed, read_claims, read_tail, seal};
+use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
 use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
 
 /// How much of a check's output is kept in its result, in bytes.
-const CHECK_TAIL: u64 = 4_000;
+const CHECK_SHOWN: u64 = 4_000;
 /// How much of standard error is quoted when an agent fails, in bytes.
 const STDERR_TAIL: u64 = 1_000;
 
@@ -316,13 +316,22 @@ fn declared_check(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
 }
 
 fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, output: &Path) -> CheckResult {
+    // A metric's number stands at the beginning, what went wrong with a command at the end.
+    let read = match declared_check(plan, task, check) {
+        Some(Check::Metric { .. }) => read_head(output, CHECK_SHOWN),
+        _ => read_tail(output, CHECK_SHOWN),
+    };
+    let (output, unreadable) = match read {
+        Ok(output) => (output, None),
+        Err(error) => (String::new(), Some(error.to_string())),
+    };
     let outcome = CommandOutcome {
         code: exit.code,
         signal: exit.signal,
         timed_out: exit.timed_out,
         not_started: None,
-        output_lost: exit.output_lost.clone(),
-        output: read_tail(output, CHECK_TAIL).unwrap_or_default(),
+        output_lost: exit.output_lost.clone().or(unreadable),
+        output,
         duration: Millis(exit.duration_ms),
     };
     judged(plan, task, check, &outcome)

@@ -54,10 +54,12 @@ impl World {
         let folder = self.folder.clone();
         let SeatCall { task, seat, .. } = call;
         self.blocking(move || {
-            let asked = judge_prompt(&folder, &plan, &task_state, &call).joined();
             let request = folder.spool_file(&SpoolName::Request(task, seat));
             let reply = folder.spool_file(&SpoolName::Reply(task, seat));
-            let written = write_reply(&request, &asked).and_then(|_| write_reply(&reply, &asked));
+            let written = judge_prompt(&folder, &plan, &task_state, &call).and_then(|asked| {
+                let asked = asked.joined();
+                write_reply(&request, &asked).and_then(|_| write_reply(&reply, &asked))
+            });
             vec![match written {
                 Ok(file) => Input::SeatReplied {
                     task,

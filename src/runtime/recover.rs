@@ -65,6 +65,14 @@ pub enum RecoverError {
         /// What the file has now.
         found: String,
     },
+    /// The runs of a state folder cannot be listed.
+    #[error("cannot list the runs in {path}: {source}")]
+    Runs {
+        /// The state folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The frozen mission cannot be read.
     #[error("cannot read the frozen mission {path}: {source}")]
     Mission {

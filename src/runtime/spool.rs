@@ -71,6 +71,15 @@ pub(super) fn seal(path: &Path) -> Sealed {
 }
 
 fn try_seal(path: &Path) -> io::Result<Option<FileRef>> {
+    let Some((file, found)) = digest(path)? else {
+        return Ok(None);
+    };
+    file.sync_all()?;
+    Ok(Some(found))
+}
+
+/// Length and digest of what is at a path; `None` for nothing or an empty file.
+fn digest(path: &Path) -> io::Result<Option<(File, FileRef)>> {
     let Some(mut file) = open_regular(path)? else {
         return Ok(None);
     };
@@ -85,14 +94,8 @@ fn try_seal(path: &Path) -> io::Result<Option<FileRef>> {
         len += read as u64;
         hasher.update(&buffer[..read]);
     }
-    if len == 0 {
-        return Ok(None);
-    }
-    file.sync_all()?;
-    Ok(Some(FileRef {
-        len,
-        digest: hasher.finish(),
-    }))
+    let digest = hasher.finish();
+    Ok((len > 0).then_some((file, FileRef { len, digest })))
 }
 
 /// Opens a regular file without following a link and without waiting for a FIFO; `None` if there is nothing.
@@ -229,8 +232,8 @@ fn starts_char(byte: u8) -> bool {
 }
 
 fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
-    match try_seal(path)? {
-        Some(found) if found == *expected => Ok(()),
+    match digest(path)? {
+        Some((_, found)) if found == *expected => Ok(()),
         _ => Err(io::Error::other(format!(
             "{} is not what was recorded",
             path.display()

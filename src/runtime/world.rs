@@ -152,7 +152,7 @@ pub(super) struct World {
     pub(super) sender: mpsc::UnboundedSender<Message>,
     pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
-    pub(super) background: Vec<AbortHandle>,
+    background: Vec<AbortHandle>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
     next_key: u64,
@@ -341,8 +341,13 @@ impl World {
             tokio::time::sleep(pause.as_duration()).await;
             let _ = sender.send(Message::Due(effect));
         });
-        self.background.push(task.abort_handle());
-        self.background.retain(|task| !task.is_finished());
+        self.keep_track(task.abort_handle());
+    }
+
+    /// Remembers work that a stop must end; what has ended by itself is forgotten.
+    pub(super) fn keep_track(&mut self, work: AbortHandle) {
+        self.background.retain(|work| !work.is_finished());
+        self.background.push(work);
     }
 
     /// Running turns are ended and count as lost; checks and reviews are dropped, they are simply done again.

@@ -237,3 +237,26 @@ fn promised_files_that_are_all_missing_or_empty_spend_no_judge() {
     let document = promising("echo x > two.txt").run_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
 }
+
+#[test]
+fn the_number_of_a_metric_stands_first_however_much_follows() {
+    let workspace = Workspace::with(
+        "
+name: long metric
+agents: {worker: {run: echo work}}
+tasks:
+  - title: work
+    maxAttempts: 1
+    expectations:
+      - {type: metric, name: coverage, min: 80, command: 'echo 79.5; yes 99 | head -c 20000'}
+",
+    );
+    let document = workspace.run_json(3, &[]);
+    let message = task(&document, "work")["failure"].to_string();
+    assert!(message.contains("checks"), "{message}");
+    let told = workspace
+        .events()
+        .iter()
+        .any(|event| event.to_string().contains("is 79.5, below 80"));
+    assert!(told, "the first number counts, not one of the last");
+}

@@ -388,3 +388,38 @@ tasks: [{title: work, assignTo: worker}]
     assert_eq!(standing(&document, "work"), ("done", "below-threshold"));
     assert_eq!(task(&document, "work")["points"], json!(null));
 }
+
+#[test]
+fn work_whose_output_was_exchanged_is_not_judged_by_what_is_left() {
+    // The output is on record; what lies there now is something else, so nobody can say what was done.
+    let workspace = Workspace::with(
+        "
+name: exchanged
+agents:
+  worker: {run: echo the real output}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - title: work
+    assignTo: worker
+    expectations:
+      - {type: script, command: 'echo forged > .polpo/runs/r1/spool/0.1.1.out'}
+      - {type: llm_review, criteria: good, reviewers: 1}
+",
+    );
+    workspace.judge(
+        "judge",
+        &[r#"{"correctness":1,"completeness":1,"code_quality":1,"edge_cases":1}"#],
+    );
+    let document = workspace.run_json(6, &["--run-id", "r1"]);
+    let work = task(&document, "work");
+    assert_eq!(
+        (work["status"].as_str(), work["points"].as_f64()),
+        (Some("awaiting_approval"), None)
+    );
+    assert_eq!(
+        attempts(&document, "work").len(),
+        1,
+        "it costs the worker nothing"
+    );
+    assert_eq!(workspace.calls("judge"), 0);
+}

@@ -280,7 +280,7 @@ pub(super) fn in_review(state: &State, task: TaskId, attempt: u32) -> Option<Dra
 
 impl StageReport {
     /// A report without points or findings.
-    pub(super) fn new(
+    pub(crate) fn new(
         task: TaskId,
         attempt: u32,
         stage: Stage,

@@ -75,19 +75,7 @@ fn seat() -> SeatId {
 }
 
 fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageReport {
-    StageReport {
-        task: TASK,
-        attempt: 1,
-        stage,
-        verdict,
-        cause,
-        points: None,
-        dimensions: Vec::new(),
-        outliers: Vec::new(),
-        findings: Vec::new(),
-        failure: None,
-        by: None,
-    }
+    StageReport::new(TASK, 1, stage, verdict, cause)
 }
 
 fn run_samples() -> Vec<Event> {
