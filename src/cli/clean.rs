@@ -7,11 +7,13 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::domain::{Millis, Timestamp};
+use crate::runtime::end_keeper;
 use crate::store::{Lock, LockError};
 
 use super::failure::Failure;
+use super::operate::told;
 use super::project::{all_runs, state_folder};
-use super::run::{end_old_keeper, held};
+use super::run::held;
 use super::runs::{Listed, list};
 use super::screen::Screen;
 
@@ -74,7 +76,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     }
     for listed in &going {
         // A crashed session's agents may still run: their folder must not vanish below them.
-        end_old_keeper(&listed.keeper)?;
+        end_keeper(&listed.keeper).map_err(told)?;
         listed.folder.remove().map_err(|error| {
             Failure::internal(anyhow!(
                 "cannot remove {}: {error}",

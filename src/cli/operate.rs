@@ -175,6 +175,7 @@ fn decide_here(run: &RunFolder, command: Command, speaker: &Speaker) -> Result<G
 pub fn told(error: TellError) -> Failure {
     match error {
         TellError::Recover(error) => refuse(error),
+        error @ TellError::StillRuns(_) => Failure::environment(error),
         error => Failure::internal(error),
     }
 }

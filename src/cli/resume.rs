@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args};
 
 use crate::domain::{Digest, RunId, Status, TaskId};
 use crate::engine::{Input, State};
-use crate::runtime::{Recovered, tell, unfinished_with};
+use crate::runtime::{Recovered, end_keeper, tell, unfinished_with};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 
 use super::args::SessionFlags;
@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::operate::{refuse_agents, told};
 use super::project::{find_run, open_run, refuse, state_folder};
 use super::reports::{Reports, exit_code};
-use super::run::{end_old_keeper, lock};
+use super::run::lock;
 use super::screen::{LiveView, Screen};
 use super::session::{drive, fork_keeper, keeper_ref, lay_over, make_workspace, resolve_programs};
 
@@ -61,7 +61,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         return Ok(exit_code(outcome.class.exit_code(), reported));
     }
     refuse_changed_mission(&run, &recovered)?;
-    end_old_keeper(&recovered.keeper)?;
+    end_keeper(&recovered.keeper).map_err(told)?;
 
     let mut options = recovered.state.options.clone();
     lay_over(&mut options, &arguments.flags, matches)?;
@@ -95,7 +95,7 @@ fn begin_again(folder: &StateFolder, run: &RunFolder, arguments: &Resume) -> Res
     let redone = arguments.redo.iter().map(|title| done_task(state, title));
     let redone: Vec<TaskId> = redone.collect::<Result<_, _>>()?;
     refuse_active_titles(folder, run, state)?;
-    end_old_keeper(&recovered.keeper)?;
+    end_keeper(&recovered.keeper).map_err(told)?;
     let mut inputs: Vec<Input> = redone.into_iter().map(Input::Redo).collect();
     if arguments.retry_failed {
         inputs.insert(0, Input::RetryFailed);

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use clap::ArgMatches;
 
 use crate::domain::{Digest, RunId, Timestamp};
-use crate::engine::{FORMAT, Input, KeeperRef, RunStarted, State};
+use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source, later_keys};
-use crate::runtime::{Ending, Observer, Programs, layers_of, recover, unfinished_runs};
+use crate::runtime::{Ending, Observer, Programs, layers_of, tell, unfinished_runs};
 use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
 
 use super::args::{Run, RunFlags};
 use super::failure::Failure;
-use super::operate::OPERATOR;
+use super::operate::{OPERATOR, told};
 use super::plan::plan;
 use super::project::{current_dir, refuse, state_folder};
 use super::reports::Reports;
@@ -231,45 +231,10 @@ fn clear_the_way(
 
 /// Calls off an unfinished run: what is not terminal fails, mode cancelled.
 fn cancel(run: &RunFolder) -> Result<(), Failure> {
-    let recovered = recover(run, |_, _| {}).map_err(refuse)?;
-    end_old_keeper(&recovered.keeper)?;
-    let mut state = recovered.state;
-    let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
-    let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
-    let mut journal = Journal::new(file, &run.journal(), recovered.end);
-    let inputs = [
-        Input::Cancel {
-            reason: "cancelled by `quorum run --fresh`".to_owned(),
-            keeper: KeeperRef::default(),
-        },
-        Input::Advance,
-    ];
-    for input in inputs {
-        let now = Timestamp::now();
-        let events = crate::engine::decide(&state, &input, now);
-        journal
-            .push(now, input.name(), &events)
-            .map_err(Failure::internal)?;
-        events
-            .iter()
-            .for_each(|event| crate::engine::apply(&mut state, event));
-    }
-    journal.commit().map_err(Failure::internal)
-}
-
-/// Makes sure that nothing of an earlier session still runs: its keeper is recognised by boot, pid and start time.
-pub fn end_old_keeper(keeper: &KeeperRef) -> Result<(), Failure> {
-    if keeper.pid == 0 {
-        return Ok(());
-    }
-    let identity = keeper::ProcessIdentity {
-        pid: keeper.pid,
-        start_time: keeper.start_time,
-        boot_id: keeper.boot_id.clone(),
-    };
-    keeper::end(&identity, std::time::Duration::from_secs(10)).map_err(|error| {
-        Failure::environment(anyhow!(
-            "processes of the earlier session still run and cannot be ended: {error}"
-        ))
-    })
+    let input = Input::Operator(Box::new(OperatorInput {
+        id: None,
+        command: Command::CancelRun,
+        by: "`quorum run --fresh`".to_owned(),
+    }));
+    tell(run, &[input]).map_err(told).map(|_| ())
 }

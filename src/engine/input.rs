@@ -1,6 +1,6 @@
 //! What the world tells the engine.
 
-use crate::domain::{Digest, FailureClass, GateId, Millis, TaskId, TurnId};
+use crate::domain::{Digest, FailureClass, Millis, TaskId, TurnId};
 use crate::mission::RunOptions;
 
 use super::command::Command;
@@ -89,28 +89,12 @@ pub enum Input {
     SeatFailed(Box<SeatFailure>),
     /// Stop: a signal, or the time limit.
     Stop(StopCause),
-    /// A person lets a failed gate pass.
-    OverrideGate {
-        /// The gate.
-        gate: GateId,
-        /// Why.
-        reason: String,
-        /// By whom, as recorded.
-        by: String,
-    },
     /// An operator says something from outside.
     Operator(Box<OperatorInput>),
     /// Failed tasks are to be tried again.
     RetryFailed,
     /// A done task is to be done again, with everything that was built on it.
     Redo(TaskId),
-    /// The run is called off; what is not terminal fails, mode cancelled.
-    Cancel {
-        /// Why.
-        reason: String,
-        /// The process that calls it off.
-        keeper: KeeperRef,
-    },
     /// Something a person should know.
     Warn(String),
 }
@@ -132,11 +116,9 @@ impl Input {
             Self::SeatReplied { .. } => "replied",
             Self::SeatFailed(_) => "seat-failed",
             Self::Stop(_) => "stop",
-            Self::OverrideGate { .. } => "override",
             Self::Operator(_) => "operator",
             Self::RetryFailed => "retry-failed",
             Self::Redo(_) => "redo",
-            Self::Cancel { .. } => "cancel",
             Self::Warn(_) => "warn",
         }
     }

@@ -23,7 +23,7 @@ mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use observer::Observer;
-pub use operator::{TellError, drain, tell};
+pub use operator::{TellError, drain, end_keeper, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
 pub use spool::{Sealed, preview, read_output};

@@ -131,8 +131,11 @@ fn calls_off(input: &Input) -> bool {
     matches!(input.command, Command::CancelRun | Command::CancelTask { .. })
 }
 
-/// What a crashed session left running must not go on working for what is called off.
-fn end_keeper(keeper: &KeeperRef) -> Result<(), TellError> {
+/// Makes sure that nothing of an earlier session still runs: its keeper is recognised by boot, pid and start time.
+///
+/// # Errors
+/// [`TellError::StillRuns`]
+pub fn end_keeper(keeper: &KeeperRef) -> Result<(), TellError> {
     if keeper.pid == 0 {
         return Ok(());
     }

@@ -43,10 +43,6 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Resume { options, keeper } if state.phase != RunPhase::New => {
             schedule::resume(state, options, keeper)
         }
-        Input::Cancel { reason, keeper } if state.phase != RunPhase::New => {
-            schedule::cancel(state, reason, keeper)
-        }
-        Input::OverrideGate { gate, reason, by } => operator::override_gate(state, *gate, reason, by),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
@@ -77,6 +73,6 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
-        Input::Start(_) | Input::Resume { .. } | Input::Cancel { .. } | Input::Operator(_) => Vec::new(),
+        Input::Start(_) | Input::Resume { .. } | Input::Operator(_) => Vec::new(),
     }
 }

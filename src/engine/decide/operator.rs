@@ -87,7 +87,7 @@ fn cancel(state: &State, task: TaskId, by: &str) -> Vec<Event> {
 }
 
 /// Lets a failed gate pass. One that a killed run never came to evaluate is evaluated first, for the record.
-pub(super) fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Event> {
+fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Event> {
     let Some(found) = state.gates.get(gate.index()) else {
         return Vec::new();
     };

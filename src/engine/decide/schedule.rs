@@ -224,26 +224,3 @@ pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef) ->
     }
     events
 }
-
-/// The run is called off: what is not terminal fails, mode cancelled.
-pub(super) fn cancel(state: &State, reason: &str, keeper: &KeeperRef) -> Vec<Event> {
-    let mut events = vec![Event::RunResumed {
-        options: Box::new(state.options.clone()),
-        keeper: keeper.clone(),
-    }];
-    for id in state
-        .plan
-        .task_ids()
-        .filter(|id| !state.task(*id).status.is_terminal())
-    {
-        let mut draft = Draft::new(state, id);
-        if draft.task.running.is_some() {
-            draft.emit(Event::TurnLost {
-                turn: state.current_turn(id),
-            });
-        }
-        draft.fail(FailureMode::Cancelled, reason);
-        events.extend(draft.into_events());
-    }
-    events
-}

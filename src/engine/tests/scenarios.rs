@@ -5,7 +5,7 @@ use std::cell::Cell;
 use crate::domain::{
     AttemptKind, Cause, FailureClass, FailureMode, OutcomeClass, QualityFlag, Stage, Status, TaskId, Verdict,
 };
-use crate::engine::{Effect, Event, Input, StopCause, outcome};
+use crate::engine::{Command, Effect, Event, Input, OperatorInput, StopCause, outcome};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, Simulation, good, options, statuses};
@@ -403,10 +403,15 @@ fn a_gate_without_any_score_fails_a_min_score() {
 #[test]
 fn an_overridden_gate_lets_work_go_on() {
     let mut simulation = gated(", minScore: 5", scores(80));
-    let over = |n: u32| Input::OverrideGate {
-        gate: crate::domain::GateId(n),
-        reason: "accepted risk".to_owned(),
-        by: "ana".to_owned(),
+    let over = |n: u32| {
+        Input::Operator(Box::new(OperatorInput {
+            id: None,
+            command: Command::OverrideGate {
+                gate: crate::domain::GateId(n),
+                reason: "accepted risk".to_owned(),
+            },
+            by: "ana".to_owned(),
+        }))
     };
     simulation.feed(&over(0));
     simulation.feed(&over(7));
