@@ -12,7 +12,7 @@ use crate::engine::{CheckResult, Event, Exit, GateResult, RunStarted, SeatId, Se
 use crate::mission::Plan;
 use crate::mission::model::{Check, CommandCheck};
 use crate::report::ids::{ApprovalId, task_key};
-use crate::report::json::share;
+use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
 use super::PublicEvent;

@@ -14,7 +14,8 @@ use crate::mission::model::{Check, CommandCheck};
 use crate::store::SpoolName;
 
 use super::history::{Answer, AttemptHistory, CallHistory, TaskHistory, TurnHistory, TurnStanding};
-use super::json::{CriterionRow, TaskRow, criterion_rows, share, task_row};
+use super::json::{TaskRow, task_row};
+use super::reviews::{CriterionRow, criterion_rows, share};
 use super::view::RunView;
 
 /// The name and version of the document.

@@ -3,6 +3,8 @@
 //! Both are one-task missions through the same engine path as a run, in a state folder of their own that goes away: the
 //! "worker" prints the work that is there already, so that nothing is done again and nothing of a run changes.
 
+mod report;
+
 use std::cell::RefCell;
 use std::fs;
 use std::io::Read;
@@ -22,12 +24,12 @@ use crate::report::json::{Standing, run_document};
 use crate::runtime::{Observer, read_output};
 use crate::store::StateFolder;
 
-use super::args::SessionFlags;
-use super::failure::Failure;
-use super::project::{current_dir, find_run, open_run, state_folder};
-use super::run::{Launch, load, lock, new_run_id};
-use super::screen::{LiveView, Screen};
-use super::session::{fork_keeper, lay_over, options_with_config, resolve_programs};
+use crate::cli::args::SessionFlags;
+use crate::cli::failure::Failure;
+use crate::cli::project::{current_dir, find_run, open_run, state_folder};
+use crate::cli::run::{Launch, load, lock, new_run_id};
+use crate::cli::screen::{LiveView, Screen};
+use crate::cli::session::{fork_keeper, lay_over, options_with_config, resolve_programs};
 
 /// The author of work that came without one. No agent of a mission can be called so.
 const STRANGER: &str = "(the submitted work)";
@@ -164,7 +166,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         OutcomeClass::Awaiting => OutcomeClass::Indeterminate,
         class => class,
     };
-    report(
+    report::print(
         screen,
         &subject,
         arguments.grader,
@@ -540,84 +542,4 @@ impl Observer for FindingsObserver {
     }
     fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
     fn on_end(&mut self, _: &State) {}
-}
-
-fn report(
-    screen: &Screen,
-    subject: &Subject,
-    grader: GraderChoice,
-    class: OutcomeClass,
-    task: &Value,
-    warnings: &Value,
-    findings: &[Finding],
-) {
-    let verdict = match class {
-        OutcomeClass::Ok => "pass",
-        OutcomeClass::BelowThreshold => "fail",
-        _ => "indeterminate",
-    };
-    let none = json!([]);
-    let graded = task["reviews"].as_array().into_iter().flatten();
-    let graded = graded
-        .into_iter()
-        .find(|review| review["stage"] == "verification");
-    let criteria = graded.map_or(&none, |review| &review["criteria"]);
-    if screen.is_json() {
-        return screen.document(&json!({
-            "schema": "quorum.review/v1",
-            "subject": subject.title,
-            "grader": grader.as_str(),
-            "verdict": verdict,
-            "outcome": class.as_str(),
-            "exitCode": class.exit_code(),
-            "points": task["points"],
-            "score": task["score"],
-            "bar": task["bar"],
-            "confidence": graded.map(|review| &review["confidence"]),
-            "criteria": criteria,
-            "dimensions": task["dimensions"],
-            "reviews": task["reviews"],
-            "findings": findings,
-            "warnings": warnings,
-        }));
-    }
-    let mut text = format!("{}: {verdict}", subject.title);
-    if !task["points"].is_null() {
-        text.push_str(&format!(
-            ", {} of 100 points against a bar of {}",
-            task["points"], task["bar"]
-        ));
-    }
-    text.push('\n');
-    for dimension in task["dimensions"].as_array().into_iter().flatten() {
-        let (name, why) = (dimension["dimension"].as_str(), dimension["reasoning"].as_str());
-        let line = format!(
-            "  {} {}: {}",
-            dimension["score"],
-            name.unwrap_or_default(),
-            why.unwrap_or_default()
-        );
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    for row in criteria.as_array().into_iter().flatten() {
-        let words = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        let line = format!(
-            "  {} {}: {}",
-            words("result"),
-            words("criterion"),
-            words("evidence")
-        );
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    // What a grader found stands in its criteria.
-    let findings = if graded.is_some() { &[][..] } else { findings };
-    for finding in findings {
-        let line = format!("  [{}] {}", finding.severity.as_str(), finding.description);
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    text.push_str(&format!("exit {} ({})\n", class.exit_code(), class.as_str()));
-    screen.result(&text);
 }
