@@ -44,6 +44,8 @@ mod judging;
 mod look_into;
 #[path = "behaviour/operator.rs"]
 mod operator;
+#[path = "behaviour/people.rs"]
+mod people;
 #[path = "behaviour/plan.rs"]
 mod plan;
 #[path = "behaviour/reports.rs"]

@@ -129,10 +129,7 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
                 .map_err(|error| error.to_string())
         }
         Adapter::Echo => Ok(Reach::Echo),
-        Adapter::Human => Err(
-            "a person can only be named as a reviewer, and not beside agents; give the task an agent"
-                .to_owned(),
-        ),
+        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".to_owned()),
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }

@@ -177,6 +177,11 @@ pub(super) fn refer(draft: &mut Draft<'_>, cause: Cause, message: &str) {
     stage(draft, Stage::Judge, Verdict::Refer, Some(cause), |report| {
         report.findings = vec![Finding::new(Severity::Info, message)];
     });
+    ask_person(draft, cause, message);
+}
+
+/// Parks the task until a person answers. The verdict that refers it stands already.
+pub(super) fn ask_person(draft: &mut Draft<'_>, cause: Cause, message: &str) {
     draft.enter_because(Status::AwaitingApproval, message);
     let number = draft.task.asked + 1;
     draft.emit(Event::ApprovalRequested {

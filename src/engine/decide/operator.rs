@@ -45,23 +45,36 @@ fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
     }
 }
 
-/// The work is accepted on a person's word: that person is the reviewer.
+/// The work is accepted on a person's word: that person is the reviewer, beside the panel that let it pass, if there
+/// was one. Its score is then the work's score.
 fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
+    let panel = state.task(task).panel.as_deref();
     let mut draft = answered(state, task, number, APPROVED, by);
     conclude::stage(&mut draft, Stage::Judge, Verdict::Pass, None, |report| {
         report.by = Some(by.to_owned());
+        if let Some(panel) = panel {
+            report.points = panel.points;
+            report.dimensions.clone_from(&panel.dimensions);
+            report.outliers.clone_from(&panel.outliers);
+            report.findings.clone_from(&panel.findings);
+        }
     });
     conclude::accept(&mut draft, conclude::Accepted::ByPerson);
     draft.into_events()
 }
 
-/// The work is sent back with the person's reason, within the limits of its attempts.
+/// The work is sent back with the person's reason, within the limits of its attempts. What a panel found goes with it;
+/// its score does not, for the work is not as good as the panel thought.
 fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> Vec<Event> {
+    let panel = state.task(task).panel.as_deref();
     let mut draft = answered(state, task, number, REJECTED, by);
     let cause = Some(Cause::Rejected);
     conclude::stage(&mut draft, Stage::Judge, Verdict::Fail, cause, |report| {
         report.by = Some(by.to_owned());
         report.findings = vec![Finding::new(Severity::High, reason)];
+        report
+            .findings
+            .extend(panel.into_iter().flat_map(|panel| panel.findings.clone()));
     });
     conclude::not_good_enough(&mut draft);
     draft.into_events()
