@@ -5,13 +5,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::outputs::open_regular;
 use super::protocol::Exit;
+use crate::store;
 
 /// One line of `exits.log`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct ExitsLog {
 
 /// Reads an `exits.log`. A missing file is an empty log: no child has ended yet.
 pub fn read(path: &Path) -> io::Result<ExitsLog> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match store::read_regular(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error),
@@ -71,12 +72,9 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn open(path: &Path) -> io::Result<Writer> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-            .open(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        let mut file = open_regular(&mut options, path, OFlags::APPEND)?;
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;

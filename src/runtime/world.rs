@@ -16,7 +16,7 @@ use crate::engine::{Effect, Input, SeatId, State, TurnEnd, agents_needed, gets_p
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, expand};
-use crate::store::{RunFolder, SpoolName};
+use crate::store::{self, RunFolder, SpoolName};
 
 use super::session::RunError;
 use super::worker_prompt;
@@ -424,7 +424,7 @@ pub(super) fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
 
 /// Writes a file of the spool.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    std::fs::write(path, bytes).map_err(|source| RunError::Spool {
+    store::write_new(path, bytes).map_err(|source| RunError::Spool {
         path: path.to_owned(),
         source,
     })
