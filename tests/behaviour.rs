@@ -26,6 +26,8 @@ mod gates;
 mod help;
 #[path = "behaviour/hostile_agents.rs"]
 mod hostile_agents;
+#[path = "behaviour/hostile_files.rs"]
+mod hostile_files;
 #[path = "behaviour/housekeeping.rs"]
 mod housekeeping;
 #[path = "behaviour/http_models.rs"]
@@ -56,6 +58,8 @@ mod review;
 mod scale;
 #[path = "behaviour/schema.rs"]
 mod schema;
+#[path = "behaviour/self_approval.rs"]
+mod self_approval;
 #[path = "behaviour/settings.rs"]
 mod settings;
 #[path = "behaviour/storage.rs"]
