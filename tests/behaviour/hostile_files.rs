@@ -324,7 +324,7 @@ fn false_green_20_what_another_said_cannot_be_changed_afterwards() {
 name: a forger
 agents:
   worker: {run: echo poor work}
-  slow: {run: 'cat > /dev/null; echo asked > asked; while ! test -e edited; do sleep 0.02; done; exit 1', role: reviewer}
+  slow: {run: 'cat > /dev/null; echo asked >> asked; while ! test -e edited; do sleep 0.02; done; exit 1', role: reviewer}
   forger:
     run: |
       while ! test -e asked; do sleep 0.02; done

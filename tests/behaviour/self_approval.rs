@@ -167,11 +167,23 @@ fn assert_moved_aside(document: &Value, why: &str) {
 
 #[test]
 fn false_green_20_a_letter_without_a_code_approves_nothing() {
-    let workspace = burgled(DROPS);
-    let body =
-        json!({"id": "x", "run": "r1", "by": "boss", "command": {"do": "approve", "task": 0, "number": 1}});
-    workspace.write("letter", json!({"body": body.to_string()}).to_string());
-    assert_moved_aside(&still_waits(&workspace), "code");
+    let whole: Value = serde_json::from_str(&forged(b"")).expect("it is JSON");
+    for code in [json!(null), json!(""), json!("0".repeat(64))] {
+        let workspace = burgled(DROPS);
+        // There is a key that it could be checked with.
+        let key = workspace.path("home/.local/state/quorum/key");
+        workspace.write("home/.local/state/quorum/key", [7; 32]);
+        std::fs::set_permissions(key, PermissionsExt::from_mode(0o600)).expect("it is ours");
+        workspace.write("letter", json!({"code": code, "body": whole["body"]}).to_string());
+        assert_moved_aside(
+            &still_waits(&workspace),
+            if code.is_null() {
+                "invalid type"
+            } else {
+                "code of the user"
+            },
+        );
+    }
 }
 
 #[test]
