@@ -328,7 +328,7 @@ agents:
   forger:
     run: |
       while ! test -e asked; do sleep 0.02; done
-      for file in .polpo/runs/r1/spool/0.1.1.out; do echo splendid work > $file; done
+      for file in .polpo/runs/r1/spool/0.1.1.out; do echo fine work > $file; done
       echo > edited
 settings: {concurrency: 2, maxAssessmentRetries: 0}
 tasks:
