@@ -5,12 +5,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::outputs::open_regular;
 use super::protocol::Exit;
 use crate::store;
 
@@ -72,9 +72,14 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn open(path: &Path) -> io::Result<Writer> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        let mut file = open_regular(&mut options, path, OFlags::APPEND)?;
+        // Not blocking: a FIFO that somebody left there refuses records when it is full, and holds nothing up.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(path)?;
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;
