@@ -10,6 +10,8 @@ mod bad_input;
 mod command_agents;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/control.rs"]
+mod control;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/echo.rs"]
@@ -61,3 +63,5 @@ mod storage;
 mod support;
 #[path = "behaviour/torture.rs"]
 mod torture;
+#[path = "behaviour/waiting.rs"]
+mod waiting;

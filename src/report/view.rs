@@ -276,6 +276,7 @@ impl RunView {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::ThresholdFailed { .. } => {}
         }
