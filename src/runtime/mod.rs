@@ -19,6 +19,7 @@ mod session;
 mod signals;
 mod snapshots;
 mod spool;
+mod wait;
 mod worker_prompt;
 mod world;
 

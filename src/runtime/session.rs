@@ -17,6 +17,7 @@ use super::observer::Observer;
 use super::operator;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
+use super::wait::Wait;
 use super::world::{Message, Programs, World};
 
 /// How often a quiet session says that it is alive.
@@ -357,30 +358,6 @@ impl Session {
             },
             state: self.state,
         })
-    }
-}
-
-/// The wait for a person that the state is in, by a clock that nobody sets.
-#[derive(Default)]
-struct Wait(Option<(Timestamp, Instant)>);
-
-impl Wait {
-    fn follow(&mut self, until: Option<Timestamp>) {
-        if self.0.map(|(until, _)| until) != until {
-            let due = |until: Timestamp| Instant::now() + until.since(Timestamp::now()).as_duration();
-            self.0 = until.map(|until| (until, due(until)));
-        }
-    }
-
-    /// The wait that nobody ended. Cancel safe.
-    async fn over(&self) -> Timestamp {
-        match self.0 {
-            Some((until, due)) => {
-                tokio::time::sleep_until(due).await;
-                until
-            }
-            None => std::future::pending().await,
-        }
     }
 }
 

@@ -124,6 +124,26 @@ fn what_was_acknowledged_survives_the_death_of_the_runner() {
 }
 
 #[test]
+fn what_could_not_be_written_is_not_acknowledged() {
+    let workspace = parked(SLOW);
+    let running = live(&workspace);
+    let command = approval("one", &run_of(&workspace));
+    workspace
+        .bash("for journal in .polpo/runs/*/journal.jsonl; do tail -n 1 $journal >> $journal; done")
+        .exits(0);
+    let mut peer = knock(&workspace);
+    peer.write_all(command.as_bytes()).expect("it is listened to");
+    let mut heard = String::new();
+    let _ = peer.read_to_string(&mut heard);
+    assert_eq!(heard, "");
+    running.finish().exits(1).says(&["changed by somebody else"]);
+    assert!(
+        !workspace.exists(SOCKET),
+        "it goes with its session, however that ends"
+    );
+}
+
+#[test]
 fn a_command_is_taken_once_by_its_id() {
     let workspace = parked(SLOW);
     let running = live(&workspace);
