@@ -63,5 +63,7 @@ mod storage;
 mod support;
 #[path = "behaviour/torture.rs"]
 mod torture;
+#[path = "behaviour/verification.rs"]
+mod verification;
 #[path = "behaviour/waiting.rs"]
 mod waiting;

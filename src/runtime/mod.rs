@@ -12,6 +12,7 @@ mod calls;
 mod children;
 mod control;
 mod echo;
+mod grading;
 mod observer;
 mod operator;
 mod recover;
