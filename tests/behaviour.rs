@@ -10,6 +10,8 @@ mod bad_input;
 mod command_agents;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/control.rs"]
+mod control;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/echo.rs"]
@@ -69,3 +71,5 @@ mod support;
 mod torture;
 #[path = "behaviour/verification.rs"]
 mod verification;
+#[path = "behaviour/waiting.rs"]
+mod waiting;

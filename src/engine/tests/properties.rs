@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use crate::domain::{FailureClass, OutcomeClass, QualityFlag, Status};
+use crate::domain::{FailureClass, Millis, OutcomeClass, QualityFlag, Status};
 use crate::engine::{
     Effect, Event, GateState, Input, RunPhase, State, StopCause, decide, outcome, worst_case,
 };
@@ -160,6 +160,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         strict: random.chance(10),
         fail_fast: random.chance(10),
         jobs: Some(1 + u32::try_from(random.below(4)).unwrap()),
+        wait_approvals: random.chance(30).then_some(Millis(1000)),
         ..options()
     };
     let mut simulation = Simulation::new(&yaml, options.clone());
@@ -169,7 +170,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         usize::MAX
     };
     let mut steps = 0;
-    while !simulation.todo.is_empty() {
+    while !simulation.todo.is_empty() || simulation.nobody_answers() {
         if steps == stop_after {
             simulation.feed(&Input::Stop(StopCause::Interrupted));
         }
