@@ -28,6 +28,8 @@ mod help;
 mod hostile_agents;
 #[path = "behaviour/housekeeping.rs"]
 mod housekeeping;
+#[path = "behaviour/html_report.rs"]
+mod html_report;
 #[path = "behaviour/http_models.rs"]
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]

@@ -60,10 +60,10 @@ impl Report {
 pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
     let targets = arguments.targets();
     if screen.is_json() && targets.iter().any(ReportTarget::is_stdout) {
-        return Err(Failure::usage(anyhow!(
-            "stdout holds one thing: a report, or the run's document"
-        ))
-        .help("leave out --format json, or name a file for the report"));
+        return Err(
+            Failure::usage(anyhow!("stdout holds one thing: a report, or the run's document"))
+                .help("leave out --format json, or name a file for the report"),
+        );
     }
     let reports = Reports::to(&targets)?;
     let folder = state_folder(screen.output())?;

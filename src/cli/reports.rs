@@ -88,8 +88,10 @@ impl Reports {
     pub fn of_session(targets: &[ReportTarget]) -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if targets.iter().any(ReportTarget::is_stdout) {
-            return Err(Failure::usage(anyhow!("stdout already has the result of the run"))
-                .help("nothing was started; name a file, or type `quorum report --html -` afterwards"));
+            return Err(
+                Failure::usage(anyhow!("stdout already has the result of the run"))
+                    .help("nothing was started; name a file, or type `quorum report --html -` afterwards"),
+            );
         }
         let reports = Self::to(targets)?;
         for target in targets {
@@ -113,8 +115,9 @@ impl Reports {
     /// Only these: files, and at most one to stdout.
     pub fn to(targets: &[ReportTarget]) -> Result<Self, Failure> {
         if targets.iter().filter(|target| target.is_stdout()).count() > 1 {
-            return Err(Failure::usage(anyhow!("only one report can go to stdout"))
-                .help("name files for the others"));
+            return Err(
+                Failure::usage(anyhow!("only one report can go to stdout")).help("name files for the others")
+            );
         }
         for target in targets.iter().filter(|target| !target.is_stdout()) {
             try_out(&target.path).map_err(|error| {

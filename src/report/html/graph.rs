@@ -109,9 +109,16 @@ pub(super) fn drawing(state: &State, ranked: &[(Rank, TaskId)], full: &[TaskId])
         count(plan.gates.len(), "gate"),
     );
     let why_not = if plan.tasks.len() > TASKS {
-        Some(format!("{} tasks are too many to draw one by one", plan.tasks.len()))
+        Some(format!(
+            "{} tasks are too many to draw one by one",
+            plan.tasks.len()
+        ))
     } else if lines.len() > LINES || plan.gates.len() > TASKS {
-        Some(format!("{} lines and {} gates are too many to draw one by one", lines.len(), plan.gates.len()))
+        Some(format!(
+            "{} lines and {} gates are too many to draw one by one",
+            lines.len(),
+            plan.gates.len()
+        ))
     } else {
         None
     };
@@ -121,7 +128,10 @@ pub(super) fn drawing(state: &State, ranked: &[(Rank, TaskId)], full: &[TaskId])
     }
     let (rows, graph) = match &why_not {
         Some(_) => (wave_rows(&wave_of, &ranks, number), None),
-        None => (Vec::new(), Some(Layout::new(plan, &wave_of, &lines).graph(state, &ranks, full))),
+        None => (
+            Vec::new(),
+            Some(Layout::new(plan, &wave_of, &lines).graph(state, &ranks, full)),
+        ),
     };
     Drawing {
         graph,
@@ -170,8 +180,16 @@ fn lines(plan: &Plan) -> Vec<(Thing, Thing)> {
     }
     for (index, gate) in plan.gates.iter().enumerate() {
         let id = GateId::from_index(index);
-        lines.extend(gate.after.iter().map(|task| (Thing::Task(*task), Thing::Gate(id))));
-        lines.extend(gate.blocks.iter().map(|task| (Thing::Gate(id), Thing::Task(*task))));
+        lines.extend(
+            gate.after
+                .iter()
+                .map(|task| (Thing::Task(*task), Thing::Gate(id))),
+        );
+        lines.extend(
+            gate.blocks
+                .iter()
+                .map(|task| (Thing::Gate(id), Thing::Task(*task))),
+        );
     }
     lines
 }
@@ -236,7 +254,10 @@ impl Layout {
             Thing::Task(task) => of_task[task.index()],
             Thing::Gate(gate) => of_gate[gate.index()],
         };
-        let ends: Vec<(usize, usize)> = lines.iter().map(|(from, to)| (place_of(*from), place_of(*to))).collect();
+        let ends: Vec<(usize, usize)> = lines
+            .iter()
+            .map(|(from, to)| (place_of(*from), place_of(*to)))
+            .collect();
         layout.draw_lines(&ends);
         layout.order();
         layout.align();
@@ -263,7 +284,8 @@ impl Layout {
     }
 
     fn draw_lines(&mut self, ends: &[(usize, usize)]) {
-        let between = |places: &[Place], (from, to): (usize, usize)| places[from].column + 1..places[to].column;
+        let between =
+            |places: &[Place], (from, to): (usize, usize)| places[from].column + 1..places[to].column;
         let bends: usize = ends.iter().map(|ends| between(&self.places, *ends).len()).sum();
         for (from, to) in ends {
             let mut through = vec![*from];
@@ -294,14 +316,20 @@ impl Layout {
         for sweep in 0..8 {
             let forward = sweep % 2 == 0;
             for step in 0..self.columns.len() {
-                let index = if forward { step } else { self.columns.len() - 1 - step };
+                let index = if forward {
+                    step
+                } else {
+                    self.columns.len() - 1 - step
+                };
                 let wanted = |place: &usize| {
                     let place_of = &self.places[*place];
                     let side = if forward { &place_of.left } else { &place_of.right };
                     mean(side.iter().map(|near| rank[*near])).unwrap_or(rank[*place])
                 };
-                let mut column: Vec<(f64, usize)> =
-                    self.columns[index].iter().map(|place| (wanted(place), *place)).collect();
+                let mut column: Vec<(f64, usize)> = self.columns[index]
+                    .iter()
+                    .map(|place| (wanted(place), *place))
+                    .collect();
                 column.sort_by(|one, other| one.0.total_cmp(&other.0));
                 self.columns[index] = column.into_iter().map(|(_, place)| place).collect();
                 number(&self.columns[index], &mut rank);
@@ -322,11 +350,19 @@ impl Layout {
         }
         for sweep in 0..10 {
             for step in 0..self.columns.len() {
-                let index = if sweep % 2 == 0 { step } else { self.columns.len() - 1 - step };
+                let index = if sweep % 2 == 0 {
+                    step
+                } else {
+                    self.columns.len() - 1 - step
+                };
                 self.align_column(index);
             }
         }
-        let top = self.places.iter().enumerate().map(|(index, place)| place.y - self.height(index) / 2.0);
+        let top = self
+            .places
+            .iter()
+            .enumerate()
+            .map(|(index, place)| place.y - self.height(index) / 2.0);
         let top = top.fold(f64::INFINITY, f64::min);
         for place in &mut self.places {
             place.y -= top;
@@ -356,7 +392,9 @@ impl Layout {
                 blocks.push((sum / size as f64, size));
             }
         }
-        let heights = blocks.iter().flat_map(|(height, size)| std::iter::repeat_n(*height, *size));
+        let heights = blocks
+            .iter()
+            .flat_map(|(height, size)| std::iter::repeat_n(*height, *size));
         for ((place, height), offset) in column.iter().zip(heights).zip(offsets) {
             self.places[*place].y = height + offset;
         }
@@ -376,7 +414,9 @@ impl Layout {
 
     /// Gates have short names: their columns are narrow.
     fn width(&self, column: usize) -> i64 {
-        let first = self.columns[column].iter().find_map(|place| self.places[*place].thing);
+        let first = self.columns[column]
+            .iter()
+            .find_map(|place| self.places[*place].thing);
         match (first, self.small) {
             (Some(Thing::Gate(_)), false) => 150,
             (Some(Thing::Gate(_)), true) => 140,
@@ -396,14 +436,28 @@ impl Layout {
     fn graph(&self, state: &State, ranks: &[Rank], full: &[TaskId]) -> Graph {
         let mut linked = vec![false; ranks.len()];
         full.iter().for_each(|id| linked[id.index()] = true);
-        let bottom = self.places.iter().enumerate().map(|(index, place)| place.y + self.height(index) / 2.0);
+        let bottom = self
+            .places
+            .iter()
+            .enumerate()
+            .map(|(index, place)| place.y + self.height(index) / 2.0);
         let lefts = self.lefts();
         let last = self.columns.len().checked_sub(1);
         let boxes = self.places.iter().enumerate().filter_map(|(index, place)| {
-            let (x, y) = (lefts[place.column], TOP + whole(place.y - self.height(index) / 2.0));
+            let (x, y) = (
+                lefts[place.column],
+                TOP + whole(place.y - self.height(index) / 2.0),
+            );
             let frame = (x, y, self.width(place.column), whole(self.height(index)));
             Some(match place.thing? {
-                Thing::Task(id) => task_box(state, id, ranks[id.index()], linked[id.index()], frame, self.small),
+                Thing::Task(id) => task_box(
+                    state,
+                    id,
+                    ranks[id.index()],
+                    linked[id.index()],
+                    frame,
+                    self.small,
+                ),
                 Thing::Gate(id) => gate_box(state, id, frame),
             })
         });
@@ -461,7 +515,10 @@ fn task_box(
     small: bool,
 ) -> Box {
     let plan = state.plan.task(id);
-    let (title, agent) = (sanitize(&plan.title), sanitize(&state.plan.agent(plan.agent).name));
+    let (title, agent) = (
+        sanitize(&plan.title),
+        sanitize(&state.plan.agent(plan.agent).name),
+    );
     let points = state.task(id).points;
     let score = points.map_or_else(String::new, |points| format!(" · {points}"));
     Box {
@@ -525,7 +582,11 @@ mod tests {
 
     fn draw(mission: Mission) -> Drawing {
         let scene = Scene::start(mission);
-        drawing(&scene.state, &worst_first(&scene.state, &scene.view), &[TaskId(0)])
+        drawing(
+            &scene.state,
+            &worst_first(&scene.state, &scene.view),
+            &[TaskId(0)],
+        )
     }
 
     /// A mission of waves in which every task needs some of the wave before and one of any earlier one.
@@ -554,7 +615,9 @@ mod tests {
                 assert!(one.x >= 0 && one.y >= TOP && one.x + one.width <= graph.width);
                 assert!(one.y + one.height <= graph.height, "{waves} x {each}");
                 for other in &graph.boxes[..index] {
-                    let apart = |from: i64, size: i64, other: i64, its: i64| from + size <= other || other + its <= from;
+                    let apart = |from: i64, size: i64, other: i64, its: i64| {
+                        from + size <= other || other + its <= from
+                    };
                     let is_apart = apart(one.x, one.width, other.x, other.width)
                         || apart(one.y, one.height, other.y, other.height);
                     assert!(is_apart, "{}, {}", one.title, other.title);
@@ -572,7 +635,13 @@ mod tests {
             .gate("door", &[1], &[2], None);
         let drawing = draw(mission);
         let graph = drawing.graph.expect("it is small enough");
-        let x = |label: &str| graph.boxes.iter().find(|found| found.label == label).map(|found| found.x);
+        let x = |label: &str| {
+            graph
+                .boxes
+                .iter()
+                .find(|found| found.label == label)
+                .map(|found| found.x)
+        };
         assert!(x("a") < x("b") && x("b") < x("door") && x("door") < x("c"));
         assert_eq!(graph.lines.iter().filter(|line| line.gate).count(), 2);
         assert_eq!(graph.headings.len(), 3);
@@ -586,8 +655,16 @@ mod tests {
     fn what_is_too_large_to_read_is_waves_with_all_their_tasks() {
         let drawing = draw(layered(7, 100));
         assert!(drawing.graph.is_none());
-        assert_eq!(drawing.why_not.as_deref(), Some("700 tasks are too many to draw one by one"));
-        let tasks: usize = drawing.waves.iter().flat_map(|wave| &wave.parts).map(|part| part.tasks).sum();
+        assert_eq!(
+            drawing.why_not.as_deref(),
+            Some("700 tasks are too many to draw one by one")
+        );
+        let tasks: usize = drawing
+            .waves
+            .iter()
+            .flat_map(|wave| &wave.parts)
+            .map(|part| part.tasks)
+            .sum();
         assert_eq!((drawing.waves.len(), tasks), (7, 700));
 
         let drawing = draw(layered(700, 1));

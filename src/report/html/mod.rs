@@ -146,7 +146,9 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     });
     environment.add_filter("cut", |text: &str, most: usize| cut(text, most));
     environment.add_filter("num", number);
-    environment.add_filter("percent", |score: f64| format!("{:.1}", (score * 20.0).clamp(0.0, 100.0)));
+    environment.add_filter("percent", |score: f64| {
+        format!("{:.1}", (score * 20.0).clamp(0.0, 100.0))
+    });
     environment.add_filter("ms", |millis: u64| span(Millis(millis)));
     environment.add_template("report.html", include_str!("report.html"))?;
     environment.add_template("task.html", include_str!("task.html"))?;
@@ -156,7 +158,10 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
 /// Anybody's text without what moves a cursor or turns the reading direction; lines stay lines.
 fn harmless(text: &str) -> String {
     let text = text.replace('\t', "    ");
-    let lines: Vec<_> = text.split('\n').map(|line| sanitize(line.trim_end_matches('\r'))).collect();
+    let lines: Vec<_> = text
+        .split('\n')
+        .map(|line| sanitize(line.trim_end_matches('\r')))
+        .collect();
     lines.join("\n")
 }
 
@@ -232,14 +237,23 @@ impl OutcomeRow {
             OutcomeClass::Usage => ("bad", "A flag, the configuration or the mission is wrong."),
             OutcomeClass::TaskFailed => ("bad", "At least one task failed."),
             OutcomeClass::GateFailed => ("bad", "A gate failed; what it blocks did not run."),
-            OutcomeClass::BelowThreshold => ("warn", "Work was accepted below its bar, or the mission missed its own."),
-            OutcomeClass::Indeterminate => ("warn", "A review that was asked for gave no trustworthy verdict."),
-            OutcomeClass::Limit => ("warn", "The budget or the time is used up. The run can be resumed."),
+            OutcomeClass::BelowThreshold => (
+                "warn",
+                "Work was accepted below its bar, or the mission missed its own.",
+            ),
+            OutcomeClass::Indeterminate => {
+                ("warn", "A review that was asked for gave no trustworthy verdict.")
+            }
+            OutcomeClass::Limit => (
+                "warn",
+                "The budget or the time is used up. The run can be resumed.",
+            ),
             OutcomeClass::Awaiting => ("warn", "The run waits for a person."),
             OutcomeClass::Environment => ("bad", "Something was in the way before any work."),
-            OutcomeClass::Interrupted | OutcomeClass::Terminated => {
-                ("bad", "The run was interrupted. Its state is saved; it can be resumed.")
-            }
+            OutcomeClass::Interrupted | OutcomeClass::Terminated => (
+                "bad",
+                "The run was interrupted. Its state is saved; it can be resumed.",
+            ),
         };
         Self {
             class: class.as_str(),

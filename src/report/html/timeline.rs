@@ -67,12 +67,20 @@ struct Piece {
 
 /// The timeline of these tasks, as many as fit.
 pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
-    let Told { state, view, histories, .. } = *told;
+    let Told {
+        state,
+        view,
+        histories,
+        ..
+    } = *told;
     let start = view.started_at.unwrap_or_default();
     let mut lists: Vec<(TaskId, usize, Vec<Piece>)> = Vec::new();
     let mut left_out = state.tasks.len().saturating_sub(tasks.len());
     for id in tasks {
-        let Some(history) = histories.task(*id).filter(|history| history.turns().next().is_some()) else {
+        let Some(history) = histories
+            .task(*id)
+            .filter(|history| history.turns().next().is_some())
+        else {
             continue;
         };
         if lists.len() == ROWS {
@@ -81,8 +89,14 @@ pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
             lists.push((*id, history.attempts.len(), pieces(view, history, start)));
         }
     }
-    let ends = lists.iter().flat_map(|(_, _, pieces)| pieces.iter().map(|piece| piece.to));
-    let total = ends.chain(view.finished_at.map(|at| at.since(start).0)).max().unwrap_or(0).max(1);
+    let ends = lists
+        .iter()
+        .flat_map(|(_, _, pieces)| pieces.iter().map(|piece| piece.to));
+    let total = ends
+        .chain(view.finished_at.map(|at| at.since(start).0))
+        .max()
+        .unwrap_or(0)
+        .max(1);
     let mut rows: Vec<Row<'_>> = lists
         .into_iter()
         .map(|(id, attempts, pieces)| {
@@ -124,7 +138,10 @@ pub(super) fn times(told: &Told<'_>, history: &TaskHistory) -> Vec<Times> {
     let of = |attempt: &AttemptHistory| {
         let worked: Vec<u64> = attempt.turns.iter().filter_map(duration).collect();
         Times {
-            at: attempt.turns.first().map(|turn| span(turn.started_at.since(start))),
+            at: attempt
+                .turns
+                .first()
+                .map(|turn| span(turn.started_at.since(start))),
             worked: (!worked.is_empty()).then(|| span(Millis(worked.iter().sum()))),
         }
     };
