@@ -9,10 +9,12 @@
 //! |---|---|
 //! | `report.html` | the page and its style |
 //! | `task.html` | one task in full |
-//! | [`graph`] | where the boxes and lines of the drawing are |
+//! | [`graph`] | the drawing of tasks and gates |
+//! | [`layout`] | where its boxes and lines are |
 //! | [`timeline`] | when attempts were worked on and judged |
 
 mod graph;
+mod layout;
 mod timeline;
 
 use std::collections::BTreeMap;
