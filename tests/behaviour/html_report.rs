@@ -261,6 +261,35 @@ fn stdout_holds_one_thing() {
 }
 
 #[test]
+fn the_page_tells_of_criteria_that_facts_graded_also_when_they_passed() {
+    let workspace = Workspace::with(
+        "
+name: verified
+agents: {worker: {run: 'echo \"<img src=x> wrote it\" > guide.md'}}
+tasks:
+  - title: good
+    acceptance: ['`guide.md` contains `<img src=x>`']
+    verification: {grader: heuristic}
+  - title: bad
+    maxAttempts: 1
+    acceptance: ['`guide.md` contains `missing words`']
+    verification: {grader: heuristic}
+",
+    );
+    workspace.quorum(&["run", "mission.yaml", "--report", "html=report.html"]);
+    let page = workspace.read("report.html");
+    assert_sound(&page);
+    for words in [
+        "Verdict: verification",
+        "<b aria-hidden=\"true\">✓</b> passed</span> `guide.md` contains `&lt;img src=x&gt;`",
+        "<b aria-hidden=\"true\">×</b> failed</span> `guide.md` contains `missing words`",
+        "confidence 1",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+}
+
+#[test]
 fn a_page_that_cannot_be_written_is_never_0() {
     let workspace = Workspace::with(
         "name: m\nagents: {a: {run: 'rm -rf out; echo > out'}}\ntasks: [{title: one, review: none}]\n",
