@@ -43,7 +43,7 @@ pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen
     usage(&mut page, &view.usage);
     exit(&mut page, outcome);
     if let Some(run) = &view.run_id {
-        next_commands(&mut page, state, run);
+        next(&mut page, state, run);
     }
     page.text
 }
@@ -315,7 +315,7 @@ pub(super) fn failure_words(failure: &FailureView) -> String {
 }
 
 /// What can be typed now. A gate that failed stays failed until a person overrides it, so that comes first.
-fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
+pub(super) fn next_commands(state: &State, run: &RunId) -> Vec<String> {
     let mut commands = Vec::new();
     let failed = state.gates.iter().position(engine::GateState::has_failed);
     if let Some(gate) = failed {
@@ -329,7 +329,11 @@ fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
         commands.push(format!("quorum resume {run}"));
     }
     commands.push(format!("quorum status {run}"));
-    for (index, command) in commands.iter().enumerate() {
+    commands
+}
+
+fn next(page: &mut Page<'_>, state: &State, run: &RunId) {
+    for (index, command) in next_commands(state, run).iter().enumerate() {
         let label = if index == 0 { "next:" } else { "" };
         // Not cut: a command that is cut is a wrong command.
         let _ = writeln!(page.text, "{label:<5} {command}");
