@@ -21,13 +21,18 @@ pub struct Report {
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
     /// Write JUnit XML to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "QUORUM_JUNIT")]
     pub junit: Option<PathBuf>,
     /// Write Markdown to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "QUORUM_MARKDOWN")]
     pub markdown: Option<PathBuf>,
     /// Write a report of any kind (repeatable): junit, markdown, json
-    #[arg(long = "report", value_name = "KIND=PATH")]
+    #[arg(
+        long = "report",
+        value_name = "KIND=PATH",
+        env = "QUORUM_REPORT",
+        value_delimiter = ','
+    )]
     pub reports: Vec<ReportTarget>,
 }
 

@@ -19,6 +19,7 @@ use crate::domain::{Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timesta
 use crate::engine::{Event, State, outcome};
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
+use crate::report::review::{ReviewResult, human};
 use crate::runtime::{Observer, read_output};
 use crate::store::StateFolder;
 
@@ -52,7 +53,7 @@ pub struct Review {
     #[arg(long = "reviewer", value_name = "AGENT", requires = "criteria")]
     pub reviewers: Vec<String>,
     /// Where the agents are defined, beside quorum.yaml [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "MISSION", requires = "criteria")]
+    #[arg(long, value_name = "MISSION", env = "QUORUM_MISSION")]
     pub mission: Option<PathBuf>,
     /// The run of TASK [default: the latest]
     #[arg(long, value_name = "RUN", conflicts_with = "criteria")]
@@ -110,11 +111,12 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     folder.create().map_err(Failure::environment)?;
     let id = new_run_id(&folder)?;
     let _lock = lock(&folder, "quorum review", &id)?;
-    let watchers = screen.watch(&id, &arguments.session, LiveView::default());
+    let run = folder.run(&id);
+    let places = programs.places(&state);
+    let watchers = screen.watch(&run, &arguments.session, places, LiveView::default());
     let findings = Rc::new(RefCell::new(Vec::new()));
     let mut observers = watchers.observers;
     observers.push(Box::new(FindingsObserver(findings.clone())));
-    let run = folder.run(&id);
     let launch = Launch {
         run,
         mission: &source.bytes,
@@ -453,24 +455,40 @@ impl Observer for FindingsObserver {
     fn on_end(&mut self, _: &State) {}
 }
 
-fn report(
+fn report<'a>(
     screen: &Screen,
     subject: &Subject,
     class: OutcomeClass,
-    task: &Value,
+    task: &'a Value,
     warnings: &Value,
     findings: &[Finding],
 ) {
-    let verdict = match class {
-        OutcomeClass::Ok => "pass",
-        OutcomeClass::BelowThreshold => "fail",
-        _ => "indeterminate",
+    let text = |value: &'a Value| value.as_str().unwrap_or_default();
+    let scored = |dimension: &'a Value| {
+        (
+            text(&dimension["dimension"]),
+            dimension["score"].as_f64().unwrap_or_default(),
+            text(&dimension["reasoning"]),
+        )
+    };
+    let result = ReviewResult {
+        subject: &subject.title,
+        class,
+        points: task["points"].as_f64(),
+        bar: task["bar"].as_f64(),
+        dimensions: task["dimensions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(scored)
+            .collect(),
+        findings,
     };
     if screen.is_json() {
         return screen.document(&json!({
             "schema": "quorum.review/v1",
             "subject": subject.title,
-            "verdict": verdict,
+            "verdict": result.verdict(),
             "outcome": class.as_str(),
             "exitCode": class.exit_code(),
             "points": task["points"],
@@ -482,30 +500,5 @@ fn report(
             "warnings": warnings,
         }));
     }
-    let mut text = format!("{}: {verdict}", subject.title);
-    if !task["points"].is_null() {
-        text.push_str(&format!(
-            ", {} of 100 points against a bar of {}",
-            task["points"], task["bar"]
-        ));
-    }
-    text.push('\n');
-    for dimension in task["dimensions"].as_array().into_iter().flatten() {
-        let (name, why) = (dimension["dimension"].as_str(), dimension["reasoning"].as_str());
-        let line = format!(
-            "  {} {}: {}",
-            dimension["score"],
-            name.unwrap_or_default(),
-            why.unwrap_or_default()
-        );
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    for finding in findings {
-        let line = format!("  [{}] {}", finding.severity.as_str(), finding.description);
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    text.push_str(&format!("exit {} ({})\n", class.exit_code(), class.as_str()));
-    screen.result(&text);
+    screen.result(&human(&result, &screen.out()));
 }

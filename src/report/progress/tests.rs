@@ -227,6 +227,17 @@ impl TermLike for Paper {
     }
 }
 
+impl io::Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_str(std::str::from_utf8(bytes).expect("lines are written whole"))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 fn terminal(unicode: bool) -> Screen {
     Screen {
         width: Some(80),
@@ -243,7 +254,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
     let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
     watch(
         eventful(),
-        &mut Bar::on(target, run_id(), terminal(true)),
+        &mut Bar::on(target, paper.clone(), run_id(), terminal(true)),
         play_eventful,
     );
     let seen = paper.0.lock().unwrap().clone();
@@ -261,7 +272,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
 #[test]
 fn the_bottom_shows_what_runs_and_the_sums() {
     for (name, screen) in SCREENS {
-        let mut bar = Bar::on(ProgressDrawTarget::hidden(), run_id(), screen);
+        let mut bar = Bar::on(ProgressDrawTarget::hidden(), io::sink(), run_id(), screen);
         let mut scene = Scene::start(eventful());
         scene.after(3).works(2);
         scene.evaluated(2, 40, "the examples do not run");
@@ -283,7 +294,12 @@ fn at_most_eight_rows_are_shown_and_the_rest_is_counted() {
         mission.task(&format!("task {n}"), &[])
     });
     mission.plan.rules.concurrency = 11;
-    let mut bar = Bar::on(ProgressDrawTarget::hidden(), run_id(), terminal(false));
+    let mut bar = Bar::on(
+        ProgressDrawTarget::hidden(),
+        io::sink(),
+        run_id(),
+        terminal(false),
+    );
     let scene = Scene::start(mission);
     bar.on_start(&scene.state);
     for record in &scene.records {
