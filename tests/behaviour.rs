@@ -59,5 +59,7 @@ mod settings;
 #[path = "behaviour/storage.rs"]
 mod storage;
 mod support;
+#[path = "behaviour/terminal.rs"]
+mod terminal;
 #[path = "behaviour/torture.rs"]
 mod torture;

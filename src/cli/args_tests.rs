@@ -164,3 +164,42 @@ fn switches_understand_what_people_write() {
     }
     assert!(switch("flase").is_err());
 }
+
+/// All text of the black-box tests.
+fn black_box_tests() -> String {
+    fn collect(folder: &std::path::Path, text: &mut String) {
+        for entry in std::fs::read_dir(folder).expect("tests are beside the sources") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() {
+                collect(&path, text);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                text.push_str(&std::fs::read_to_string(&path).expect("it is text"));
+            }
+        }
+    }
+    let mut text = String::new();
+    collect(
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests")),
+        &mut text,
+    );
+    text
+}
+
+#[test]
+fn every_command_and_flag_is_tested_through_the_binary() {
+    let tests = black_box_tests();
+    for (name, command) in commands() {
+        let word = command.get_name();
+        assert!(
+            word == "quorum" || tests.contains(&format!("\"{word}\"")),
+            "no test calls {name}"
+        );
+        for flag in command.get_arguments().filter_map(clap::Arg::get_long) {
+            let is_ours = !["help", "version"].contains(&flag);
+            // `--flag`, `--flag=value`
+            let is_tested =
+                tests.contains(&format!("\"--{flag}\"")) || tests.contains(&format!("\"--{flag}="));
+            assert!(!is_ours || is_tested, "no test uses {name} --{flag}");
+        }
+    }
+}

@@ -39,6 +39,40 @@ fn an_eventful_run_line_by_line() {
 }
 
 #[test]
+fn verbose_adds_programs_turns_checks_and_answers() {
+    let mission = || {
+        Mission::new("m")
+            .task("judged", &[])
+            .check("cargo test")
+            .panel()
+            .task("scored", &[])
+            .target("out.txt")
+            .task("broken", &[])
+            .attempts(1)
+    };
+    let mut out = Vec::new();
+    let programs = vec![("worker".to_owned(), "/usr/bin/worker".to_owned())];
+    let tail = |turn: crate::domain::TurnId| {
+        let said = format!("turn {} said\u{1b}[2J this", turn.turn);
+        vec![said, "and that".to_owned()]
+    };
+    let plain = Plain::new(&mut out, run_id(), Screen::default());
+    watch(
+        mission(),
+        &mut plain.verbose(Some(Details::new(programs, tail))),
+        |scene| {
+            scene.after(3).works(0).checked(0, 0, false, "2 tests failed");
+            scene.works(0).checked(0, 0, true, "");
+            scene.scored(0, 0, 4, 4).scored(0, 1, 4, 1);
+            scene.works(1).scanned(1, "out.txt", Some(12));
+            scene.unreadable(1, 0).evaluated(1, 80, "good");
+            scene.fails(2, crate::domain::FailureClass::Unknown, "exited 1");
+        },
+    );
+    insta::assert_snapshot!(String::from_utf8(out).unwrap());
+}
+
+#[test]
 fn quiet_shows_failures_only() {
     let mut out = Vec::new();
     watch(

@@ -71,7 +71,7 @@ impl Details {
                     usage_words(usage)
                 );
                 let mut lines = vec![dim("TURN", title(state, turn.task), detail)];
-                if exit.failure.is_some() || exit.code != Some(0) {
+                if !exit.is_clean() {
                     let tail = (self.tail)(*turn);
                     lines.extend(
                         tail.into_iter()
@@ -124,7 +124,7 @@ fn exit_words(exit: &Exit) -> String {
     match (exit.code, exit.signal) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => exit.failure.map_or("answered", |class| class.as_str()).to_owned(),
+        (None, None) => exit.failure.map_or("finished", |class| class.as_str()).to_owned(),
     }
 }
 
