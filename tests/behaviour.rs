@@ -63,3 +63,5 @@ mod support;
 mod terminal;
 #[path = "behaviour/torture.rs"]
 mod torture;
+#[path = "behaviour/verification.rs"]
+mod verification;

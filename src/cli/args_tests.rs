@@ -10,7 +10,7 @@ const WITHOUT_VARIABLE: [(&str, &[&str]); 7] = [
     ("quorum resume", &["retry-failed", "redo"]),
     (
         "quorum review",
-        &["criteria", "diff", "threshold", "reviewer", "run"],
+        &["criteria", "diff", "threshold", "reviewer", "run", "grader"],
     ),
     ("quorum show", &["attempt"]),
     ("quorum logs", &["attempt"]),

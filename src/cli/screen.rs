@@ -56,6 +56,15 @@ pub fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
 }
 
+/// Progress where nobody says how. A terminal that cannot move its cursor has no live area, and needs heartbeats.
+fn usual_progress(has_person: bool, term: &str) -> Progress {
+    match term {
+        "" | "dumb" => Progress::Plain,
+        _ if has_person => Progress::Bar,
+        _ => Progress::Plain,
+    }
+}
+
 /// The columns of the terminal, if there is one.
 fn columns(of: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(of).ok()?;
@@ -208,11 +217,10 @@ impl Screen {
                 tail(&folder.spool_file(&SpoolName::Err(turn)))
             })
         });
-        // A terminal that cannot move its cursor has no live area.
-        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        let term = std::env::var("TERM").unwrap_or_default();
         let progress = match flags.progress {
-            Progress::Auto if terminal && !is_dumb && !in_ci() && !self.output.quiet => Progress::Bar,
-            Progress::Auto => Progress::Plain,
+            Progress::Auto if self.output.quiet => Progress::Plain,
+            Progress::Auto => usual_progress(terminal && !in_ci(), &term),
             chosen => chosen,
         };
         match progress {
@@ -250,6 +258,23 @@ impl Screen {
             let _ = write_run(io::stdout().lock(), state, view, standing);
         } else {
             self.result(&summary::summary(state, view, &outcome(state), &self.out()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_live_area_needs_a_person_and_a_cursor() {
+        for (has_person, term, progress) in [
+            (true, "xterm", Progress::Bar),
+            (true, "dumb", Progress::Plain),
+            (true, "", Progress::Plain),
+            (false, "xterm", Progress::Plain),
+        ] {
+            assert_eq!(usual_progress(has_person, term), progress, "{has_person} {term}");
         }
     }
 }

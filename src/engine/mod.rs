@@ -36,8 +36,8 @@ pub use event::{
 pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
 pub use outcome::{Outcome, conditions, outcome};
 pub use state::{
-    Answer, Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
-    Turn, Waiting,
+    Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
+    TaskState, Turn, Waiting,
 };
 
 /// What a gate would say of the state as it is (section 14).

@@ -39,6 +39,7 @@ pub mod plan;
 pub mod progress;
 mod rank;
 pub mod review;
+mod reviews;
 pub mod runs;
 pub mod settings;
 pub mod show;

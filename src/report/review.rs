@@ -20,6 +20,8 @@ pub struct ReviewResult<'a> {
     pub bar: Option<f64>,
     /// Dimension, score from 1 to 5, reasoning.
     pub dimensions: Vec<(&'a str, f64, &'a str)>,
+    /// Of a verification: result, criterion, evidence.
+    pub criteria: Vec<(&'a str, &'a str, &'a str)>,
     /// What the reviewers found.
     pub findings: &'a [Finding],
 }
@@ -51,6 +53,10 @@ pub fn human(result: &ReviewResult<'_>, screen: &Screen) -> String {
     text.push('\n');
     for (name, score, why) in &result.dimensions {
         let _ = writeln!(text, "  {score} {}: {}", sanitize(name), sanitize(why));
+    }
+    for (met, criterion, evidence) in &result.criteria {
+        let (criterion, evidence) = (sanitize(criterion), sanitize(evidence));
+        let _ = writeln!(text, "  {met} {criterion}: {evidence}");
     }
     for finding in result.findings {
         let what = sanitize(&finding.description);

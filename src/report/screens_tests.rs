@@ -240,6 +240,7 @@ fn what_a_review_came_to() {
         points: Some(52.5),
         bar: Some(60.0),
         dimensions: vec![("correctness", 2.0, LONG), (HOSTILE, 3.25, "fine")],
+        criteria: vec![("unmet", HOSTILE, LONG)],
         findings: &findings,
     };
     insta::assert_snapshot!(everywhere(|screen| review::human(&result, screen)));
@@ -247,6 +248,7 @@ fn what_a_review_came_to() {
         class: OutcomeClass::Indeterminate,
         points: None,
         dimensions: Vec::new(),
+        criteria: Vec::new(),
         findings: &[],
         ..result
     };

@@ -4,3 +4,4 @@ mod operator;
 mod properties;
 mod scenarios;
 pub(crate) mod simulation;
+mod verification;
