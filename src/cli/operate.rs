@@ -12,7 +12,7 @@ use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Input, OperatorInput, meets};
 use crate::keeper;
 use crate::report::sanitize;
-use crate::runtime::{TellError, drain, tell};
+use crate::runtime::{Answer, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 
 use super::failure::Failure;
@@ -23,6 +23,10 @@ use super::screen::Screen;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// What the lock says while a command is decided under it.
 pub const OPERATOR: &str = "an operator's command";
+/// How long it may take through the socket, before the command is left in the inbox.
+const SOCKET_WITHIN: Duration = Duration::from_secs(3);
+/// A holder of the lock without a socket may be about to let go, or to open it.
+const GRACE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who speaks.
@@ -70,8 +74,8 @@ pub enum Given {
     Queued,
 }
 
-/// Gives a command to a run. Without a live writer it is decided here, under the lock; a live one is asked through the
-/// inbox, and its answer is what it journaled.
+/// Gives a command to a run. Without a live writer it is decided here, under the lock. A live one is asked through its
+/// socket; only one that cannot be reached there is asked through the inbox, and its answer is what it journaled.
 pub fn give(
     folder: &StateFolder,
     run: &RunFolder,
@@ -79,7 +83,14 @@ pub fn give(
     speaker: &Speaker,
 ) -> Result<Given, Failure> {
     refuse_agents()?;
-    let mut waiting: Option<(Queued, PathBuf)> = None;
+    let queued = Queued {
+        // Sorts by time; one process gives one command.
+        id: format!("{:015}-{}", Timestamp::now().0, std::process::id()),
+        run: run.id().clone(),
+        by: speaker.name(),
+        command,
+    };
+    let mut waiting: Option<PathBuf> = None;
     let begin = Instant::now();
     loop {
         match Lock::take(&folder.lock_path(), OPERATOR, Some(run.id())) {
@@ -88,53 +99,47 @@ pub fn give(
                     // Whoever read us may be gone: that is silent.
                     let _ = writeln!(io::stderr(), "warning: {}", sanitize(&refused.to_string()));
                 }
-                return match &waiting {
-                    Some((queued, _)) => journaled(run, &queued.id),
-                    None => decide_here(run, command, speaker),
+                return match waiting {
+                    Some(_) => journaled(run, &queued.id),
+                    None => decide_here(run, queued.command, speaker),
                 };
             }
             Err(error @ LockError::Io { .. }) => return Err(Failure::environment(error)),
             Err(LockError::Held { .. }) => {}
         }
         match &waiting {
-            Some((queued, path)) if !path.exists() => return journaled(run, &queued.id),
+            Some(path) if !path.exists() => return journaled(run, &queued.id),
             Some(_) if begin.elapsed() > ANSWER_WITHIN => return Ok(Given::Queued),
             Some(_) => {}
-            None => match meets(&open_run(run, |_, _| {})?.state, &command) {
-                // What is decided stays decided; there is nothing to ask the writer.
-                met @ (CommandResult::Unknown
-                | CommandResult::DecidedOtherwise
-                | CommandResult::AlreadySo) => {
-                    return Ok(Given::Met(met));
+            None => match ask(folder, &queued, SOCKET_WITHIN) {
+                Some(Answer::Result(met)) => return Ok(Given::Met(met)),
+                Some(Answer::Error(why)) => {
+                    return Err(Failure::environment(anyhow!("the live session refused: {why}")));
                 }
-                CommandResult::Applied | CommandResult::TooEarly => {
-                    waiting = Some(queue(folder, run, command.clone(), speaker)?);
-                }
+                None if begin.elapsed() < GRACE => {}
+                None => match meets(&open_run(run, |_, _| {})?.state, &queued.command) {
+                    // What is decided stays decided; there is nothing to ask the writer.
+                    met @ (CommandResult::Unknown
+                    | CommandResult::DecidedOtherwise
+                    | CommandResult::AlreadySo) => {
+                        return Ok(Given::Met(met));
+                    }
+                    CommandResult::Applied | CommandResult::TooEarly => {
+                        waiting = Some(queue(folder, &queued)?);
+                    }
+                },
             },
         }
         std::thread::sleep(PAUSE);
     }
 }
 
-fn queue(
-    folder: &StateFolder,
-    run: &RunFolder,
-    command: Command,
-    speaker: &Speaker,
-) -> Result<(Queued, PathBuf), Failure> {
+fn queue(folder: &StateFolder, queued: &Queued) -> Result<PathBuf, Failure> {
     let key = OperatorKey::existing_or_new()
         .map_err(|error| Failure::environment(anyhow!("cannot use the key for queued commands: {error}")))?;
-    let queued = Queued {
-        // Sorts by time; one process gives one command.
-        id: format!("{:015}-{}", Timestamp::now().0, std::process::id()),
-        run: run.id().clone(),
-        by: speaker.name(),
-        command,
-    };
-    let path = put(&folder.inbox(), &key, &queued).map_err(|error| {
+    put(&folder.inbox(), &key, queued).map_err(|error| {
         Failure::environment(anyhow!("cannot write to {}: {error}", folder.inbox().display()))
-    })?;
-    Ok((queued, path))
+    })
 }
 
 /// What the writer journaled about a queued command.

@@ -28,14 +28,19 @@ pub fn apply(state: &mut State, event: &Event) {
             state.phase = RunPhase::Running;
             state.stop = None;
             state.paused = false;
+            state.waits_until = None;
             state.failed_fast = false;
             state.threshold_failed = None;
         }
         Event::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
             state.stop = Some(*cause);
+            state.waits_until = None;
         }
-        Event::RunFinished { .. } => state.phase = RunPhase::Finished,
+        Event::RunFinished { .. } => {
+            state.phase = RunPhase::Finished;
+            state.waits_until = None;
+        }
         Event::GateEvaluated { gate, result } => {
             let gate_state = &mut state.gates[gate.index()];
             gate_state.result = Some(result.clone());
@@ -54,9 +59,13 @@ pub fn apply(state: &mut State, event: &Event) {
             }
             state.halted = is_halted(state);
         }
-        Event::Paused { .. } => state.paused = true,
-        Event::CommandTaken { id, .. } => {
-            state.commands.insert(id.clone());
+        Event::Paused { .. } => {
+            state.paused = true;
+            state.waits_until = None;
+        }
+        Event::Waiting { until } => state.waits_until = Some(*until),
+        Event::CommandTaken { id, result, .. } => {
+            state.commands.insert(id.clone(), *result);
         }
         Event::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
         // The transition beside it takes the task out of the queue.
@@ -102,6 +111,8 @@ fn adjust(count: &mut u32, before: bool, after: bool) {
 }
 
 fn transition(state: &mut State, id: TaskId, event: &Event) {
+    // The next wait, if there is one, is another one.
+    state.waits_until = None;
     let plan = state.plan.clone();
     let task_plan = plan.task(id);
     let task = &mut state.tasks[id.index()];
@@ -346,6 +357,7 @@ impl TaskState {
             | Event::GateOverridden { .. }
             | Event::ThresholdFailed { .. }
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::Warning { .. } => {}
         }
@@ -384,6 +396,7 @@ impl TaskState {
         }
         if to != Status::AwaitingApproval {
             self.waiting = None;
+            self.panel = None;
         }
         if to.is_terminal() {
             self.running = None;
@@ -453,6 +466,10 @@ impl TaskState {
             }
             Verdict::Refer => {
                 self.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+                if report.cause == Some(Cause::Person) {
+                    self.points = report.points;
+                    self.panel = report.points.map(|_| Box::new(report.clone()));
+                }
             }
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
         }

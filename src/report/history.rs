@@ -269,6 +269,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::GateOverridden { .. }
         | Event::ThresholdFailed { .. }
         | Event::Paused { .. }
+        | Event::Waiting { .. }
         | Event::CommandTaken { .. }
         | Event::Warning { .. } => None,
     }

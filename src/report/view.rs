@@ -280,6 +280,7 @@ impl RunView {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::ThresholdFailed { .. } => {}
         }

@@ -32,7 +32,7 @@ use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
-pub use stages::JudgedBy;
+pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
 pub use worst_case::WorstCase;
 pub(super) use worst_case::worst_case;
@@ -52,7 +52,8 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             message: message.clone(),
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
-        Input::Advance => schedule::advance(state),
+        Input::Advance => schedule::advance(state, now),
+        Input::WaitOver(until) => schedule::wait_over(state, *until),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),

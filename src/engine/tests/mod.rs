@@ -5,3 +5,4 @@ mod properties;
 mod scenarios;
 pub(crate) mod simulation;
 mod verification;
+mod waiting;
