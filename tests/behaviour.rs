@@ -69,6 +69,8 @@ mod settings;
 #[path = "behaviour/storage.rs"]
 mod storage;
 mod support;
+#[path = "behaviour/terminal.rs"]
+mod terminal;
 #[path = "behaviour/torture.rs"]
 mod torture;
 #[path = "behaviour/verification.rs"]

@@ -24,13 +24,13 @@ pub struct Report {
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
     /// Write JUnit XML to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "QUORUM_JUNIT", value_delimiter = ',')]
     pub junit: Vec<PathBuf>,
     /// Write Markdown to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "QUORUM_MARKDOWN", value_delimiter = ',')]
     pub markdown: Vec<PathBuf>,
     /// Write a page that browsers show without a network to this file (repeatable; `-` is stdout)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "QUORUM_HTML", value_delimiter = ',')]
     pub html: Vec<PathBuf>,
     /// Write the run's document to this file (repeatable; `-` is stdout)
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().map(Json::File))]

@@ -77,7 +77,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         options: Box::new(options),
         keeper: keeper_ref(&keeper),
     };
-    let watchers = screen.watch(run.id(), &arguments.flags, view);
+    let watchers = screen.watch(&run, &arguments.flags, programs.places(&state), view);
     let ending = drive(&run, state, journal, keeper, programs, watchers.observers, input)
         .inspect_err(|_| reports.after_failure(&run, screen))?;
     Ok(screen.finish(&run, ending, watchers.view, &reports))

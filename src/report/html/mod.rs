@@ -92,7 +92,7 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
         score => score.map(|points| points.to_string()),
         score_bar => bar.map(|bar| bar.to_string()),
         gate_counts => gate_counts(state),
-        next => view.run_id.as_ref().map_or_else(Vec::new, |run| next_commands(state, run)),
+        next => view.run_id.as_ref().map_or_else(Vec::new, |run| next_commands(state, view, told.outcome, run)),
         drawing => Serde(graph::drawing(state, &ranked, &full)),
         timeline => Serde(timeline::timeline(told, &full)),
         rows_left_out => ranked.len().saturating_sub(ROWS),

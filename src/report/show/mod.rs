@@ -327,7 +327,7 @@ fn score_row(scored: &DimensionScore) -> ScoreRow<'_> {
 }
 
 /// A declared check in a few words.
-fn check_words(check: &Check) -> String {
+pub(super) fn check_words(check: &Check) -> String {
     match check {
         Check::Command { kind, command, .. } => {
             let kind = match kind {
