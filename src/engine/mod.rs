@@ -14,6 +14,7 @@
 mod apply;
 mod command;
 mod decide;
+mod derive;
 mod effect;
 mod event;
 mod input;
@@ -30,8 +31,8 @@ pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::{
-    CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
-    SeatId, SeatResult, StageReport, StopCause, Usage,
+    CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, MissionChange, ProcessRef, ReplyRef,
+    RunStarted, SeatId, SeatResult, StageReport, StopCause, Usage,
 };
 pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
 pub use outcome::{Outcome, conditions, outcome};

@@ -31,7 +31,7 @@ pub fn annotations(state: &State, view: &RunView) -> String {
             Rank::Failed | Rank::Cascaded | Rank::Indeterminate => &mut errors,
             Rank::BelowBar | Rank::Waiting => &mut warnings,
             Rank::Unreviewed => &mut notices,
-            Rank::Open | Rank::Reworked | Rank::Done => continue,
+            Rank::Open | Rank::Reworked | Rank::Done | Rank::NotSelected => continue,
         };
         list.push((
             state.plan.task(id).title.to_string(),

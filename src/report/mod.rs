@@ -19,6 +19,7 @@
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
 
 pub mod annotations;
+pub mod difference;
 pub mod events;
 pub mod history;
 pub mod ids;

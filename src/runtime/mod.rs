@@ -11,6 +11,7 @@ mod admission;
 mod calls;
 mod children;
 mod echo;
+mod missions;
 mod observer;
 mod operator;
 mod recover;
@@ -22,6 +23,7 @@ mod worker_prompt;
 mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
+pub use missions::Missions;
 pub use observer::Observer;
 pub use operator::{TellError, drain, end_keeper, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};

@@ -176,7 +176,7 @@ fn finish(state: &State) -> Vec<Event> {
 #[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::new();
-    for id in state.plan.task_ids() {
+    for id in state.plan.selected_ids() {
         needed.insert(state.plan.task(id).agent);
         if let JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) = judged_by(state, id)
             && !stages::is_for_people(&state.plan, &agents)

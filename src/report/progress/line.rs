@@ -136,6 +136,7 @@ impl Lines {
         match event {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
+            | Event::MissionChanged(_)
             | Event::Stopping { .. }
             | Event::Paused { .. }
             | Event::Warning { .. }
@@ -182,7 +183,7 @@ impl Lines {
 
     fn of_run(&self, state: &State, event: &Event) -> Option<Line> {
         let mission = &*state.plan.name;
-        let tasks = || count(state.tasks.len(), "task");
+        let tasks = || count(state.counts.selected as usize, "task");
         Some(match event {
             Event::RunStarted(started) => {
                 let review = if state.plan.rules.evaluate {
@@ -198,6 +199,15 @@ impl Lines {
                 let finished = state.counts.done + state.counts.failed;
                 let detail = format!("{finished} of {} finished before", tasks());
                 Line::new("RESUME", Role::Active, mission, detail)
+            }
+            Event::MissionChanged(change) => {
+                let parts = [
+                    (change.added.len(), "added"),
+                    (change.removed.len(), "removed"),
+                    (change.changed.len(), "changed"),
+                ];
+                let parts = parts.map(|(number, what)| format!("{number} {what}"));
+                Line::new("MISSION", Role::Warn, mission, parts.join(", "))
             }
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
