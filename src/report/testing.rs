@@ -494,7 +494,7 @@ impl<'o> Scene<'o> {
     /// The session is told to stop, and what ran is lost.
     pub fn stopped(&mut self, cause: StopCause) -> &mut Self {
         self.input(&Input::Stop(cause));
-        for task in self.plan.task_ids() {
+        for task in self.plan.every_task_id() {
             if self.state.task(task).running.is_some() {
                 self.commit(vec![Event::TurnLost {
                     turn: self.state.current_turn(task),

@@ -49,6 +49,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Paused { .. } => "Paused",
         Event::CommandTaken { .. } => "CommandTaken",
         Event::ThresholdFailed { .. } => "ThresholdFailed",
+        Event::MissionChanged(_) => "MissionChanged",
         Event::Warning { .. } => "Warning",
     }
 }
