@@ -124,8 +124,7 @@ impl ChangedMission {
 fn becoming_active<'s>(before: &State, after: &'s State) -> HashSet<&'s str> {
     let is_active = |state: &State, id: TaskId| {
         let task = state.plan.tasks.get(id.index());
-        task.is_some_and(|task| task.part == mission::Part::Selected)
-            && !state.task(id).status.is_terminal()
+        task.is_some_and(|task| task.part == mission::Part::Selected) && !state.task(id).status.is_terminal()
     };
     let ids = after.plan.selected_ids();
     ids.filter(|id| is_active(after, *id) && !is_active(before, *id))

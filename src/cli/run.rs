@@ -39,7 +39,11 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
-    let state = State::new(Arc::new(selected_plan(loaded, &mut options, &arguments.flags.only)?));
+    let state = State::new(Arc::new(selected_plan(
+        loaded,
+        &mut options,
+        &arguments.flags.only,
+    )?));
     let programs = resolve_programs(&state, &options)?;
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
 

@@ -74,9 +74,7 @@ impl State {
         self.halted = false;
         for (index, gate) in plan.gates.iter().enumerate() {
             let after = gate.after.iter();
-            let open = after
-                .filter(|id| !self.task(**id).status.is_terminal())
-                .count();
+            let open = after.filter(|id| !self.task(**id).status.is_terminal()).count();
             let state = &mut self.gates[index];
             state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
             if gate.part == Part::Selected && open == 0 && state.result.is_none() && !gate.after.is_empty() {

@@ -135,7 +135,11 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
         .collect()
 }
 
-pub(super) fn gate_edges(tasks: usize, gates: &[GatePlan], side: impl Fn(&GatePlan) -> &[TaskId]) -> Edges<GateId> {
+pub(super) fn gate_edges(
+    tasks: usize,
+    gates: &[GatePlan],
+    side: impl Fn(&GatePlan) -> &[TaskId],
+) -> Edges<GateId> {
     let mut pairs = Vec::new();
     for (index, gate) in gates.iter().enumerate() {
         pairs.extend(side(gate).iter().map(|task| (task.0, GateId::from_index(index))));

@@ -12,9 +12,18 @@ use crate::domain::{AgentId, GateId, TaskId};
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
 #[must_use]
 pub fn succeed(old: &Plan, new: Plan) -> Plan {
-    let agents = Places::new(old.agents.iter().map(|a| &*a.name), new.agents.iter().map(|a| &*a.name));
-    let tasks = Places::new(old.tasks.iter().map(|t| &*t.title), new.tasks.iter().map(|t| &*t.title));
-    let gates = Places::new(old.gates.iter().map(|g| &*g.name), new.gates.iter().map(|g| &*g.name));
+    let agents = Places::new(
+        old.agents.iter().map(|a| &*a.name),
+        new.agents.iter().map(|a| &*a.name),
+    );
+    let tasks = Places::new(
+        old.tasks.iter().map(|t| &*t.title),
+        new.tasks.iter().map(|t| &*t.title),
+    );
+    let gates = Places::new(
+        old.gates.iter().map(|g| &*g.name),
+        new.gates.iter().map(|g| &*g.name),
+    );
     let agent = |id: AgentId| AgentId::from_index(agents.of(id.index()));
     let task = |id: TaskId| TaskId::from_index(tasks.of(id.index()));
     let mut pairs = Vec::new();

@@ -110,7 +110,10 @@ mod tests {
     #[test]
     fn lines_are_shown_with_their_indent_and_without_what_a_terminal_would_do() {
         let text = unified("a:\n  b: 1\n", "a:\n  b: \u{1b}[31m2\r\n", ("frozen", "now"));
-        assert_eq!(text, "--- frozen\n+++ now\n@@ -1,2 +1,2 @@\n a:\n-  b: 1\n+  b: 2\n");
+        assert_eq!(
+            text,
+            "--- frozen\n+++ now\n@@ -1,2 +1,2 @@\n a:\n-  b: 1\n+  b: 2\n"
+        );
     }
 
     #[test]

@@ -94,7 +94,12 @@ impl RunRow {
             || nothing.to_owned(),
             |counts| match counts.not_taken {
                 0 => format!("{}/{}", counts.done, counts.total),
-                left_out => format!("{}/{} of {}", counts.done, counts.total - left_out as usize, counts.total),
+                left_out => format!(
+                    "{}/{} of {}",
+                    counts.done,
+                    counts.total - left_out as usize,
+                    counts.total
+                ),
             },
         );
         // Seconds are enough for people.

@@ -14,8 +14,8 @@ use crate::engine::{
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, Review, TaskType};
 use crate::mission::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules,
-    RunOptions, TaskPlan,
+    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
+    TaskPlan,
 };
 
 use super::progress::Observer;

@@ -29,7 +29,11 @@ pub(super) fn change_mission(state: &State, input: &Input) -> Vec<Event> {
         return Vec::new();
     };
     let old = &*state.plan;
-    let was_taken = |id: &TaskId| old.tasks.get(id.index()).is_some_and(|task| task.part == Part::Selected);
+    let was_taken = |id: &TaskId| {
+        old.tasks
+            .get(id.index())
+            .is_some_and(|task| task.part == Part::Selected)
+    };
     let is_taken = |id: &TaskId| new.task(*id).part == Part::Selected;
     let removed: Vec<TaskId> = old.selected_ids().filter(|id| !is_taken(id)).collect();
     let added: Vec<TaskId> = new.selected_ids().filter(|id| !was_taken(id)).collect();
@@ -93,7 +97,9 @@ fn is_changed(state: &State, new: &Plan, id: TaskId) -> bool {
         return true;
     }
     // How often and how long it may try makes good work neither better nor worse, but may save what was not good.
-    !is_good(state.task(id)) && state.task(id).status.is_terminal() && allowance(old, id) != allowance(new, id)
+    !is_good(state.task(id))
+        && state.task(id).status.is_terminal()
+        && allowance(old, id) != allowance(new, id)
 }
 
 fn is_good(task: &TaskState) -> bool {
@@ -163,7 +169,8 @@ fn withdrawn_gates(state: &State, new: &Plan, again: &BTreeSet<TaskId>) -> Vec<G
         gate.result.is_some() || gate.overridden
     };
     let is_withdrawn = |id: &GateId| {
-        question(old, *id) != question(new, *id) || old.gate(*id).after.iter().any(|task| again.contains(task))
+        question(old, *id) != question(new, *id)
+            || old.gate(*id).after.iter().any(|task| again.contains(task))
     };
     let gates = (0..old.gates.len()).map(GateId::from_index);
     gates.filter(|id| has_result(id) && is_withdrawn(id)).collect()

@@ -80,16 +80,41 @@ fn only_what_depends_on_the_change_is_done_again() {
     for (old, new, again, gate_stays) in [
         ("title: a,", "title: a, description: more,", "a b d", false),
         ("criteria: c", "criteria: other", "a b d", false),
-        ("{run: [/bin/true], role", "{run: [/bin/false], role", "a b d", false),
+        (
+            "{run: [/bin/true], role",
+            "{run: [/bin/false], role",
+            "a b d",
+            false,
+        ),
         ("criteria: c,", "criteria: c, threshold: 4,", "a b d", false),
         ("title: c,", "title: c, targetFiles: [x],", "c", true),
         ("title: c,", "title: c, dependsOn: [b],", "c", true),
         ("dependsOn: [a], ", "", "b", true),
-        ("w: {run: [/bin/true]}", "w: {run: [/bin/false]}", "a b c d f", false),
+        (
+            "w: {run: [/bin/true]}",
+            "w: {run: [/bin/false]}",
+            "a b c d f",
+            false,
+        ),
         // How fast, how often and in which order makes done work neither better nor worse.
-        ("title: c,", "title: c, priority: 3, exclusive: true, maxRetries: 9, maxDuration: 1h,", "", true),
-        ("w: {run: [/bin/true]}", "w: {run: [/bin/true], maxConcurrent: 1}", "", true),
-        ("name: base", "description: nothing but words\nname: other", "", true),
+        (
+            "title: c,",
+            "title: c, priority: 3, exclusive: true, maxRetries: 9, maxDuration: 1h,",
+            "",
+            true,
+        ),
+        (
+            "w: {run: [/bin/true]}",
+            "w: {run: [/bin/true], maxConcurrent: 1}",
+            "",
+            true,
+        ),
+        (
+            "name: base",
+            "description: nothing but words\nname: other",
+            "",
+            true,
+        ),
         // It may save what failed.
         ("maxAttempts: 1", "maxAttempts: 2", "f", true),
         // The answer of a gate depends on its question, not on whom it holds.
@@ -99,9 +124,21 @@ fn only_what_depends_on_the_change_is_done_again() {
     ] {
         let simulation = changed_to(&[(old, new)]);
         let state = &simulation.state;
-        assert_eq!((to_do(state).as_str(), has_result(&simulation)), (again, gate_stays), "{new}");
-        let reached = state.tasks.iter().filter(|task| task.status.is_terminal()).count();
-        assert_eq!((state.counts.done + state.counts.failed) as usize, reached, "{new}");
+        assert_eq!(
+            (to_do(state).as_str(), has_result(&simulation)),
+            (again, gate_stays),
+            "{new}"
+        );
+        let reached = state
+            .tasks
+            .iter()
+            .filter(|task| task.status.is_terminal())
+            .count();
+        assert_eq!(
+            (state.counts.done + state.counts.failed) as usize,
+            reached,
+            "{new}"
+        );
     }
 }
 
@@ -116,12 +153,21 @@ fn tasks_come_and_go_under_ids_that_stay() {
     assert_eq!(to_do(state), "e");
     assert_eq!(state.plan.task(TaskId(1)).part, Part::Removed);
     assert_eq!(&*state.plan.task(TaskId(5)).title, "e");
-    assert_eq!((state.counts.selected, state.counts.done, state.counts.failed), (5, 3, 1));
+    assert_eq!(
+        (state.counts.selected, state.counts.done, state.counts.failed),
+        (5, 3, 1)
+    );
     let change = simulation.journal.last().and_then(|record| record.last());
     let Some(Event::MissionChanged(change)) = change else {
         panic!("{change:?}");
     };
-    let MissionChange { added, removed, changed, gates, .. } = &**change;
+    let MissionChange {
+        added,
+        removed,
+        changed,
+        gates,
+        ..
+    } = &**change;
     assert_eq!((added, removed), (&vec![TaskId(5)], &vec![TaskId(1)]));
     assert_eq!((changed.len(), gates.len()), (0, 0));
     simulation.resume();
@@ -142,14 +188,21 @@ fn a_task_that_comes_back_begins_anew() {
     let input = change(&simulation.state, BASE, &options());
     assert!(simulation.say(&input));
     assert_eq!(to_do(&simulation.state), "c");
-    assert_eq!(simulation.state.task(TaskId(2)).attempt, 2, "attempt numbers go on");
+    assert_eq!(
+        simulation.state.task(TaskId(2)).attempt,
+        2,
+        "attempt numbers go on"
+    );
 }
 
 #[test]
 fn an_agent_that_is_gone_judges_nothing() {
     let alone = BASE
         .replace("  j: {run: [/bin/true], role: reviewer}\n", "")
-        .replace(", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]", ", review: required");
+        .replace(
+            ", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]",
+            ", review: required",
+        );
     let mut simulation = ended();
     let input = change(&simulation.state, &alone, &options());
     assert!(simulation.say(&input));
@@ -168,13 +221,25 @@ fn a_selection_outlives_a_change() {
     let mut simulation = Simulation::new(BASE, options.clone());
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
-    assert_eq!((simulation.state.counts.selected, simulation.state.counts.not_taken), (2, 3));
+    assert_eq!(
+        (
+            simulation.state.counts.selected,
+            simulation.state.counts.not_taken
+        ),
+        (2, 3)
+    );
     // From here on b needs c as well.
     let yaml = BASE.replace("dependsOn: [a]", "dependsOn: [a, c]");
     let input = change(&simulation.state, &yaml, &options);
     assert!(simulation.say(&input));
     assert_eq!(to_do(&simulation.state), "b c");
-    assert_eq!((simulation.state.counts.selected, simulation.state.counts.not_taken), (3, 2));
+    assert_eq!(
+        (
+            simulation.state.counts.selected,
+            simulation.state.counts.not_taken
+        ),
+        (3, 2)
+    );
 }
 
 #[test]

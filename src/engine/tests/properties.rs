@@ -6,9 +6,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use crate::domain::{FailureClass, OutcomeClass, QualityFlag, Status};
-use crate::engine::{
-    Effect, Event, Input, RunPhase, State, StopCause, apply, decide, outcome, worst_case,
-};
+use crate::engine::{Effect, Event, Input, RunPhase, State, StopCause, apply, decide, outcome, worst_case};
 use crate::mission::{Part, RunOptions};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};

@@ -11,8 +11,8 @@ use crate::domain::{
 use crate::engine::{
     CheckResult, Event, Exit, GateResult, MissionChange, RunStarted, SeatId, SeatResult, StageReport,
 };
-use crate::mission::{Part, Plan};
 use crate::mission::model::{Check, CommandCheck};
+use crate::mission::{Part, Plan};
 use crate::report::ids::{ApprovalId, task_key};
 use crate::report::view::{AttemptView, RunView};
 
