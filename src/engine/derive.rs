@@ -10,7 +10,7 @@ use crate::domain::{AgentId, GateId, Status};
 use crate::mission::{Part, Plan};
 
 use super::apply::make_ready_if_unblocked;
-use super::event::MissionChange;
+use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
 use super::state::{Counts, GateState, RunPhase, State, TaskState};
 

@@ -18,6 +18,7 @@ mod derive;
 mod effect;
 mod event;
 mod input;
+mod mission_change;
 mod outcome;
 mod ready;
 mod state;
@@ -31,10 +32,11 @@ pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::{
-    CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, MissionChange, ProcessRef, ReplyRef,
-    RunStarted, SeatId, SeatResult, StageReport, StopCause, Usage,
+    CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
+    SeatId, SeatResult, StageReport, StopCause, Usage,
 };
 pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
+pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use state::{
     Answer, Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,

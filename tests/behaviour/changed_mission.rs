@@ -294,7 +294,10 @@ fn a_mission_that_is_wrong_changes_nothing() {
         ),
         (
             right
-                .replace("agents:\n", "agents:\n  ghost: {run: [no-such-program-anywhere]}\n")
+                .replace(
+                    "agents:\n",
+                    "agents:\n  ghost: {run: [no-such-program-anywhere]}\n",
+                )
                 .replace("{title: first,", "{title: first, assignTo: worker,")
                 .replace("{title: second,", "{title: second, assignTo: ghost,"),
             9,

@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{AgentId, GateId, QualityFlag, Status, TaskId};
-use crate::engine::event::{Event, MissionChange};
+use crate::engine::event::Event;
 use crate::engine::input::Input;
+use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
 use crate::mission::model::Agent;
 use crate::mission::{Part, Plan};

@@ -192,7 +192,12 @@ impl Lines {
                     ", nothing is reviewed"
                 };
                 let slots = state.plan.rules.concurrency;
-                let detail = format!("{}, {slots} at a time{review}  {}", tasks(), started.run_id);
+                let left_out = match state.counts.not_taken {
+                    0 => String::new(),
+                    left_out => format!(", {left_out} left out"),
+                };
+                let run = &started.run_id;
+                let detail = format!("{}{left_out}, {slots} at a time{review}  {run}", tasks());
                 Line::new("RUN", Role::Active, mission, detail)
             }
             Event::RunResumed { .. } => {
