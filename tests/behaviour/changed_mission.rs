@@ -420,8 +420,11 @@ agents:
   burglar:
     run: |
       sed -i 's/threshold: 5/threshold: 1/' mission.yaml
+      cp -r .polpo stolen
       for way in '' 'env -i' 'setsid -w env -i'; do
-        $way @binary resume $QUORUM_RUN_ID --accept-changed-mission --state-dir $PWD/.polpo; echo $? >> tries
+        for state in .polpo stolen; do
+          $way @binary resume $QUORUM_RUN_ID --accept-changed-mission --state-dir $PWD/$state 2>> said; echo $? >> tries
+        done
       done
 tasks:
   - {title: one, assignTo: burglar, maxAttempts: 1, expectations: [{type: llm_review, threshold: 5, criteria: c, reviewers: [judge]}]}
@@ -430,6 +433,8 @@ tasks:
         .as_str(),
     );
     workspace.run_json(6, &[]);
-    assert_eq!(workspace.lines("tries"), ["9", "9", "9"]);
+    assert_eq!(workspace.lines("tries"), ["9"; 6]);
+    // The lock of a copy is nobody's: what refuses there is who asks.
+    assert_eq!(workspace.read("said").matches("refused to agents").count(), 3);
     assert!(changes(&workspace).is_empty());
 }
