@@ -1,12 +1,13 @@
 //! How a mission was changed: its text line by line, and what that means for the run.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use similar::TextDiff;
 
 use crate::domain::{Status, TaskId};
-use crate::engine::{Event, MissionChange, State};
+use crate::engine::{Event, State};
 
 use super::text::sanitize;
 
@@ -64,7 +65,9 @@ pub fn consequences(events: &[Event], after: &State) -> String {
     let Some(change) = change else {
         return text;
     };
-    let again: Vec<TaskId> = events.iter().filter_map(|event| again(event, change)).collect();
+    let named: BTreeSet<TaskId> = change.changed.iter().chain(&change.removed).copied().collect();
+    let again: Vec<TaskId> = events.iter().filter_map(again).collect();
+    let again: Vec<TaskId> = again.into_iter().filter(|id| !named.contains(id)).collect();
     let gates = change.gates.iter().map(|id| &*plan.gate(*id).name);
     let lists: [(&str, Vec<&str>); 5] = [
         ("added", titles(&change.added)),
@@ -90,17 +93,16 @@ pub fn consequences(events: &[Event], after: &State) -> String {
     text
 }
 
-/// A task that is withdrawn though it is itself the same.
-fn again(event: &Event, change: &MissionChange) -> Option<TaskId> {
-    let Event::Transition {
-        task,
-        to: Status::Pending,
-        ..
-    } = event
-    else {
-        return None;
-    };
-    (!change.changed.contains(task) && !change.removed.contains(task)).then_some(*task)
+/// A task that is withdrawn.
+fn again(event: &Event) -> Option<TaskId> {
+    match event {
+        Event::Transition {
+            task,
+            to: Status::Pending,
+            ..
+        } => Some(*task),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
