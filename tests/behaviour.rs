@@ -65,3 +65,5 @@ mod storage;
 mod support;
 #[path = "behaviour/torture.rs"]
 mod torture;
+#[path = "behaviour/verification.rs"]
+mod verification;

@@ -9,8 +9,8 @@ use crate::mission::Part;
 use super::derive::change_plan;
 use super::event::{Event, SeatResult, StageReport};
 use super::state::{
-    APPROVED, Answer, Feedback, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
-    Waiting,
+    APPROVED, Answer, Feedback, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
+    Turn, Waiting,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -72,6 +72,8 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::FilesScanned { task, .. }
         | Event::CheckRequested { task, .. }
         | Event::CheckFinished { task, .. }
+        | Event::GradingRequested { task, .. }
+        | Event::GradingFailed { task, .. }
         | Event::SeatRequested { task, .. }
         | Event::SeatReplied { task, .. }
         | Event::SeatFailed { task, .. }
@@ -300,6 +302,16 @@ impl TaskState {
                     *slot = Some(result.clone());
                 }
             }
+            Event::GradingRequested {
+                round, unreviewed, ..
+            } => {
+                self.judging_mut().grading = Some(Grading {
+                    round: *round,
+                    open: true,
+                    unreviewed: *unreviewed,
+                });
+            }
+            Event::GradingFailed { .. } => self.end_grading(),
             Event::SeatRequested { seat, .. } => {
                 self.rounds = self.rounds.max(seat.round);
                 self.judging_mut().apply_seat(event);
@@ -310,12 +322,14 @@ impl TaskState {
                 number,
                 reason,
                 cause,
+                stage,
                 ..
             } => {
                 self.asked = *number;
                 self.waiting = Some(Waiting {
                     reason: *reason,
                     cause: *cause,
+                    stage: stage.unwrap_or(Stage::Judge),
                     number: *number,
                 });
             }
@@ -341,6 +355,16 @@ impl TaskState {
             | Event::Paused { .. }
             | Event::CommandTaken { .. }
             | Event::Warning { .. } => {}
+        }
+    }
+
+    fn end_grading(&mut self) {
+        if let Some(grading) = self
+            .judging
+            .as_deref_mut()
+            .and_then(|judging| judging.grading.as_mut())
+        {
+            grading.open = false;
         }
     }
 
@@ -399,9 +423,23 @@ impl TaskState {
     }
 
     fn take_verdict(&mut self, report: &StageReport) {
+        if report.stage == Stage::Verification {
+            self.end_grading();
+        }
         match report.verdict {
             Verdict::Pass if report.stage == Stage::Judge => {
                 self.points = report.points;
+                self.indeterminate = false;
+            }
+            // What judges scored stays the score. Without any, the criteria that were met are.
+            Verdict::Pass if report.stage == Stage::Verification => {
+                let unscored = self
+                    .judging
+                    .as_deref()
+                    .is_some_and(|judging| judging.seats.is_empty());
+                if unscored && report.by.is_none() {
+                    self.points = report.points;
+                }
                 self.indeterminate = false;
             }
             Verdict::Fail => {

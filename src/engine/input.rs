@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Digest, FailureClass, Millis, TaskId, TurnId};
+use crate::domain::{CriterionGrade, Digest, FailureClass, Millis, TaskId, TurnId};
 use crate::mission::{Plan, RunOptions};
 
 use super::command::Command;
@@ -76,6 +76,17 @@ pub enum Input {
         /// What it showed.
         result: CheckResult,
     },
+    /// A grader held the task's criteria against what there is.
+    Graded {
+        /// The task.
+        task: TaskId,
+        /// The attempt it was asked for.
+        attempt: u32,
+        /// The round it was asked in.
+        round: u32,
+        /// One grade for each criterion, in their order, or why there are none.
+        result: Result<Vec<CriterionGrade>, String>,
+    },
     /// A reviewer replied.
     SeatReplied {
         /// The task.
@@ -126,6 +137,7 @@ impl Input {
             Self::TurnEnded(_) => "ended",
             Self::FilesScanned { .. } => "scanned",
             Self::CheckFinished { .. } => "checked",
+            Self::Graded { .. } => "graded",
             Self::SeatReplied { .. } => "replied",
             Self::SeatFailed(_) => "seat-failed",
             Self::Stop(_) => "stop",

@@ -39,8 +39,8 @@ pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
 pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use state::{
-    Answer, Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
-    Turn, Waiting,
+    Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
+    TaskState, Turn, Waiting,
 };
 
 /// What a gate would say of the state as it is (section 14).

@@ -207,6 +207,8 @@ pub struct Waiting {
     pub reason: WaitingReason,
     /// For a refer: its cause.
     pub cause: Option<Cause>,
+    /// For a refer: the stage that a person decides instead of.
+    pub stage: Stage,
     /// The approval's number within the task.
     pub number: u32,
 }
@@ -267,6 +269,19 @@ pub struct Judging {
     pub rounds: u32,
     /// The seats of the round.
     pub seats: Vec<Seat>,
+    /// The verification, once it was asked for.
+    pub grading: Option<Grading>,
+}
+
+/// A verification in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grading {
+    /// Its round, from 1.
+    pub round: u32,
+    /// Whether the grader has not come back.
+    pub open: bool,
+    /// Whether the stages before left the work without a review that it would have had.
+    pub unreviewed: bool,
 }
 
 /// One seat of a panel, or the single seat of an evaluation.

@@ -174,6 +174,19 @@ pub struct TaskPlan {
     pub target_files: Vec<Box<str>>,
     /// What it must pass; `None` when the file declares no expectations.
     pub expectations: Option<Box<Expectations>>,
+    /// The criteria that it is accepted by, and how they are graded.
+    pub verification: Option<Box<Verification>>,
+}
+
+/// `acceptance` and `verification`, resolved. The grader is the heuristic one: the other is not built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// `acceptance`: each one a probe, and all of them required.
+    pub criteria: Vec<String>,
+    /// What the mean of the grades must reach.
+    pub bar: Bar,
+    /// How sure the verdict must be, a share as points.
+    pub min_confidence: Points,
 }
 
 /// How often a task may be tried (semantics, section 4).

@@ -247,6 +247,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::FilesScanned { task, .. }
         | Event::CheckRequested { task, .. }
         | Event::CheckFinished { task, .. }
+        | Event::GradingRequested { task, .. }
+        | Event::GradingFailed { task, .. }
         | Event::SeatRequested { task, .. }
         | Event::SeatReplied { task, .. }
         | Event::SeatFailed { task, .. }

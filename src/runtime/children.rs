@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::agents::command::{Placeholders, check_argv, environment};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
+use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::mission::model::{Check, Input as PromptInput};
@@ -105,9 +106,13 @@ impl World {
                 _ => &[],
             });
             let targets = task_plan.target_files.iter().map(AsRef::as_ref);
+            let criteria = task_plan.verification.as_deref().map_or(&[][..], |v| &v.criteria);
+            let spoken_of = named_files(criteria);
             let files = evidence::scan(
                 &workspace(&plan, task),
-                targets.chain(declared.map(String::as_str)),
+                targets
+                    .chain(declared.map(String::as_str))
+                    .chain(spoken_of.iter().map(String::as_str)),
             );
             vec![Input::FilesScanned { task, attempt, files }]
         });
@@ -184,11 +189,11 @@ impl World {
                     inputs.push(Input::TurnSpawned { turn: *turn, process });
                 }
             }
-            keeper::Event::SpawnFailed { key, message, .. } => {
-                if let Some((child, plan)) = self.children.remove(&key) {
-                    inputs.extend(never_started(child, &plan, message));
-                }
-            }
+            keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
+                Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
+                Some((child, plan)) => inputs.extend(never_started(child, &plan, message)),
+                None => {}
+            },
             keeper::Event::Exited(exit) => {
                 if let Some((child, plan)) = self.children.remove(&exit.key) {
                     self.exited(child, plan, exit, inputs);
@@ -202,7 +207,7 @@ impl World {
         match child {
             Child::Turn(turn) => self.turn_exited(turn, &plan, exit, inputs),
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } if self.is_stopping() => {}
+            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } if self.is_stopping() => {}
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
                 self.blocking(move || {
@@ -216,6 +221,7 @@ impl World {
                 });
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
+            Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
         }
     }
 
@@ -379,6 +385,8 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         })),
+        // Its round takes its end by itself.
+        Child::Probe { .. } => return None,
     })
 }
 

@@ -11,6 +11,7 @@ mod admission;
 mod calls;
 mod children;
 mod echo;
+mod grading;
 mod missions;
 mod observer;
 mod operator;

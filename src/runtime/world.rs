@@ -18,6 +18,7 @@ use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{RunFolder, SpoolName};
 
+use super::grading::{Gathering, Round};
 use super::session::RunError;
 use super::worker_prompt;
 
@@ -143,6 +144,7 @@ pub(super) enum Child {
     Turn(TurnId),
     Check { task: TaskId, attempt: u32, check: u32 },
     Seat { task: TaskId, seat: SeatId },
+    Probe { round: Round, command: u32 },
 }
 
 /// Everything outside of the loop.
@@ -152,6 +154,7 @@ pub(super) struct World {
     pub(super) sender: mpsc::UnboundedSender<Message>,
     pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
+    pub(super) gatherings: Vec<Gathering>,
     background: Vec<AbortHandle>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
@@ -172,6 +175,7 @@ impl World {
             sender,
             children: HashMap::new(),
             model_turns: HashMap::new(),
+            gatherings: Vec::new(),
             background: Vec::new(),
             http: HashMap::new(),
             keeper,
@@ -249,6 +253,9 @@ impl World {
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
+            Effect::Grade { task, attempt, round } => {
+                return self.grade(state, Round { task, attempt, round });
+            }
             Effect::CallSeat {
                 task,
                 seat,
@@ -384,6 +391,7 @@ impl World {
         let of_task = |child: &Child| match child {
             Child::Turn(turn) => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
+            Child::Probe { round, .. } => round.task == task,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -411,6 +419,12 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
         }
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
+        }
+        Effect::Grade { task, attempt, round } => {
+            let task = state.task(*task);
+            let judging = task.judging.as_deref();
+            let grading = judging.and_then(|judging| judging.grading);
+            task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
         Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,

@@ -276,6 +276,8 @@ pub enum SpoolName {
     Drop(TurnId),
     /// What a check printed.
     Check(crate::domain::TaskId, u32, u32),
+    /// What a command that a criterion names printed, by attempt, round and position.
+    Probe(crate::domain::TaskId, u32, u32, u32),
     /// What a reviewer was asked.
     Request(crate::domain::TaskId, SeatId),
     /// The same as JSON, for command judges.
@@ -303,6 +305,9 @@ impl fmt::Display for SpoolName {
             Self::Result(turn) => write!(f, "{turn}.result"),
             Self::Drop(turn) => write!(f, "{turn}.drop"),
             Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
+            Self::Probe(task, attempt, round, n) => {
+                write!(f, "{}.{attempt}.verification.{n}.{round}.out", task.0)
+            }
             Self::Request(task, id) => seat(f, *task, id, "request"),
             Self::Review(task, id) => seat(f, *task, id, "review"),
             Self::Reply(task, id) => seat(f, *task, id, "reply"),

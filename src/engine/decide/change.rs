@@ -136,7 +136,8 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let judges: Vec<Agent> = agents.iter().map(|agent| as_asked(plan, *agent)).collect();
     let bar = bar_of_plan(plan, id).map(|bar| bar.points);
     (
-        (&task.target_files, &task.expectations, evaluated),
+        (&task.target_files, &task.expectations, &task.verification),
+        evaluated,
         (judged_by, judges, bar),
     )
 }

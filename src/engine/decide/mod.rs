@@ -7,6 +7,7 @@
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
+//! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -22,6 +23,7 @@ mod schedule;
 mod seats;
 mod stages;
 mod turns;
+mod verification;
 mod worst_case;
 
 use crate::domain::Timestamp;
@@ -69,6 +71,12 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             check,
             result,
         } => stages::check_finished(state, *task, *attempt, *check, result),
+        Input::Graded {
+            task,
+            attempt,
+            round,
+            result,
+        } => verification::graded(state, *task, *attempt, *round, result),
         Input::SeatReplied {
             task,
             seat,

@@ -10,6 +10,7 @@ use crate::engine::state::{APPROVED, REJECTED, State};
 use super::conclude;
 use super::draft::Draft;
 use super::schedule::evaluate_gate;
+use super::verification;
 
 pub(super) fn command(state: &State, input: &OperatorInput) -> Vec<Event> {
     if input.id.as_ref().is_some_and(|id| state.commands.contains(id)) {
@@ -45,26 +46,39 @@ fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
     }
 }
 
-/// The work is accepted on a person's word: that person is the reviewer.
+/// A person's word stands for the stage that referred the work: that person is the reviewer. The stages behind it still
+/// have their say, for a person who was asked about one did not speak of the others.
 fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
+    let stage = referred_at(state, task);
     let mut draft = answered(state, task, number, APPROVED, by);
-    conclude::stage(&mut draft, Stage::Judge, Verdict::Pass, None, |report| {
+    conclude::stage(&mut draft, stage, Verdict::Pass, None, |report| {
         report.by = Some(by.to_owned());
     });
-    conclude::accept(&mut draft, conclude::Accepted::ByPerson);
+    if stage == Stage::Judge {
+        verification::begin(&mut draft, conclude::Accepted::ByPerson);
+    } else {
+        conclude::accept(&mut draft, conclude::Accepted::ByPerson);
+    }
     draft.into_events()
 }
 
 /// The work is sent back with the person's reason, within the limits of its attempts.
 fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> Vec<Event> {
+    let stage = referred_at(state, task);
     let mut draft = answered(state, task, number, REJECTED, by);
     let cause = Some(Cause::Rejected);
-    conclude::stage(&mut draft, Stage::Judge, Verdict::Fail, cause, |report| {
+    conclude::stage(&mut draft, stage, Verdict::Fail, cause, |report| {
         report.by = Some(by.to_owned());
         report.findings = vec![Finding::new(Severity::High, reason)];
     });
     conclude::not_good_enough(&mut draft);
     draft.into_events()
+}
+
+/// The stage that a task waits for a person at.
+fn referred_at(state: &State, task: TaskId) -> Stage {
+    let waiting = state.task(task).waiting.as_ref();
+    waiting.map_or(Stage::Judge, |waiting| waiting.stage)
 }
 
 fn answered<'a>(state: &'a State, task: TaskId, number: u32, resolution: &str, by: &str) -> Draft<'a> {

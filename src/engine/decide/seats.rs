@@ -14,6 +14,7 @@ use super::conclude;
 use super::draft::Draft;
 use super::stages::in_review;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+use super::verification;
 
 /// Strict reprompts of one seat in one round.
 pub(super) const MAX_REPROMPTS: u32 = 1;
@@ -205,7 +206,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
         report.findings = findings;
     });
     if passed {
-        conclude::accept(draft, conclude::Accepted::Reviewed);
+        verification::begin(draft, conclude::Accepted::Reviewed);
     } else {
         conclude::not_good_enough(draft);
     }
@@ -255,7 +256,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
                 }
             });
             if passed {
-                conclude::accept(draft, conclude::Accepted::Reviewed);
+                verification::begin(draft, conclude::Accepted::Reviewed);
             } else {
                 conclude::not_good_enough(draft);
             }
@@ -272,7 +273,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
 fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
     draft.emit(Event::EvalUnparsed { task: draft.id });
     if draft.plan().rules.fail_open_on_unparsed_eval {
-        return conclude::accept(draft, conclude::Accepted::Unreviewed);
+        return verification::begin(draft, conclude::Accepted::Unreviewed);
     }
     conclude::stage(
         draft,
@@ -311,5 +312,5 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
             seats.len()
         ),
     };
-    conclude::refer(draft, Cause::GateError, &message);
+    conclude::refer(draft, Stage::Judge, Cause::GateError, &message);
 }

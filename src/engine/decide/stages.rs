@@ -1,4 +1,4 @@
-//! The order of judging one attempt (semantics, section 6): preflight, checks, judge, accept.
+//! The order of judging one attempt (semantics, section 6): preflight, checks, judge, verification, accept.
 //!
 //! Each stage either leads to the next at once or asks the world for something and goes on when it comes back.
 
@@ -7,12 +7,13 @@ use crate::engine::event::{CheckResult, Event, FileFact, StageReport};
 use crate::engine::state::State;
 use crate::judging::eligibility::{reviewers, seat_agents};
 use crate::judging::evidence_rules::{FileState, TargetFile, artifacts};
+use crate::judging::heuristic::named_files;
 use crate::mission::model::{Adapter, Check, Review};
 use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
-use super::seats;
+use super::{seats, verification};
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,13 +38,16 @@ pub(super) fn judged_by_plan(plan: &Plan, id: TaskId) -> JudgedBy {
     let task = plan.task(id);
     let expectations = task.expectations.as_deref();
     let asks_for_judge = expectations.is_some_and(|e| e.panel.is_some()) || task.review == Review::Required;
+    // Checks and criteria that plain facts decide ask nobody.
+    let checked = expectations.is_some() || task.verification.is_some();
+    let otherwise = if checked {
+        JudgedBy::ChecksOnly
+    } else {
+        JudgedBy::Nobody
+    };
     if !plan.rules.evaluate {
-        let deterministic = expectations.is_some() && !asks_for_judge;
-        return if deterministic {
-            JudgedBy::ChecksOnly
-        } else {
-            JudgedBy::Nobody
-        };
+        let withdrawn = asks_for_judge || is_evaluated(plan, id);
+        return if withdrawn { JudgedBy::Nobody } else { otherwise };
     }
     if let Some(panel) = expectations.and_then(|e| e.panel.as_ref()) {
         let (named, seats) = match &panel.reviewers {
@@ -59,18 +63,20 @@ pub(super) fn judged_by_plan(plan: &Plan, id: TaskId) -> JudgedBy {
         Review::Required => true,
     };
     if !wanted {
-        return if expectations.is_some() {
-            JudgedBy::ChecksOnly
-        } else {
-            JudgedBy::Nobody
-        };
+        return otherwise;
     }
     let first = reviewers(plan, id, None).first().map(|eligible| eligible.agent);
     match (first, task.review) {
         (Some(agent), _) => JudgedBy::Evaluation(vec![agent]),
         (None, Review::Required) => JudgedBy::Evaluation(Vec::new()),
-        (None, _) => JudgedBy::Nobody,
+        (None, _) => otherwise,
     }
+}
+
+/// Whether somebody would evaluate the task without its asking.
+fn is_evaluated(plan: &Plan, id: TaskId) -> bool {
+    let task = plan.task(id);
+    task.review == Review::Auto && task.expectations.is_none() && !reviewers(plan, id, None).is_empty()
 }
 
 /// What the task's score must reach; `None` where no score decides about it.
@@ -86,7 +92,10 @@ pub(super) fn bar_of_plan(plan: &Plan, id: TaskId) -> Option<Bar> {
             expectations.and_then(|e| e.panel.as_ref()).map(|panel| panel.bar)
         }
         JudgedBy::Evaluation(_) => Some(plan.rules.eval_bar),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => None,
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => {
+            let verification = plan.task(id).verification.as_deref();
+            verification.map(|verification| verification.bar)
+        }
     }
 }
 
@@ -107,7 +116,12 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
             .iter()
             .any(|check| matches!(check, Check::FileExists { .. }))
     };
-    !task.target_files.is_empty() || task.expectations.as_deref().is_some_and(names_files)
+    !task.target_files.is_empty()
+        || task.expectations.as_deref().is_some_and(names_files)
+        || task
+            .verification
+            .as_deref()
+            .is_some_and(|v| !named_files(&v.criteria).is_empty())
 }
 
 pub(super) fn scanned(state: &State, task: TaskId, attempt: u32, files: &[FileFact]) -> Vec<Event> {
@@ -259,19 +273,20 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
             if agents.is_empty() {
                 conclude::refer(
                     draft,
+                    Stage::Judge,
                     Cause::NoReviewer,
                     "nobody may review this work: no agent other than its author is able to judge",
                 );
             } else if is_for_people(draft.plan(), &agents) {
                 let names: Vec<&str> = agents.iter().map(|id| &*draft.plan().agent(*id).name).collect();
                 let message = format!("to be reviewed by {}", names.join(", "));
-                conclude::refer(draft, Cause::Person, &message);
+                conclude::refer(draft, Stage::Judge, Cause::Person, &message);
             } else {
                 seats::ask_round(draft, &agents);
             }
         }
-        JudgedBy::ChecksOnly => conclude::accept(draft, conclude::Accepted::Checked),
-        JudgedBy::Nobody => conclude::accept(draft, conclude::Accepted::Unreviewed),
+        JudgedBy::ChecksOnly => verification::begin(draft, conclude::Accepted::Checked),
+        JudgedBy::Nobody => verification::begin(draft, conclude::Accepted::Unreviewed),
     }
 }
 
@@ -304,6 +319,8 @@ impl StageReport {
             cause,
             points: None,
             dimensions: Vec::new(),
+            grades: Vec::new(),
+            confidence: None,
             outliers: Vec::new(),
             findings: Vec::new(),
             failure: None,

@@ -48,7 +48,8 @@ fn attempts(state: &State, id: TaskId, judged_by: &JudgedBy) -> Option<u32> {
     let has_checks = plan
         .expectations
         .as_deref()
-        .is_some_and(|expectations| !expectations.checks.is_empty());
+        .is_some_and(|expectations| !expectations.checks.is_empty())
+        || plan.verification.is_some();
     let has_judges = match judged_by {
         JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) => !agents.is_empty(),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => false,

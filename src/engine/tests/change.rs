@@ -89,6 +89,12 @@ fn only_what_depends_on_the_change_is_done_again() {
         ("criteria: c,", "criteria: c, threshold: 4,", "a b d", false),
         ("title: c,", "title: c, targetFiles: [x],", "c", true),
         ("title: c,", "title: c, dependsOn: [b],", "c", true),
+        (
+            "title: c,",
+            "title: c, acceptance: ['`x.txt` exists'], verification: {grader: heuristic},",
+            "c",
+            true,
+        ),
         ("dependsOn: [a], ", "", "b", true),
         (
             "w: {run: [/bin/true]}",

@@ -5,3 +5,4 @@ mod operator;
 mod properties;
 mod scenarios;
 pub(crate) mod simulation;
+mod verification;

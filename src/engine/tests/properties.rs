@@ -94,6 +94,12 @@ pub(super) fn random_mission(random: &mut Random) -> String {
         yaml.push_str(random.pick(&[
             "",
             "",
+            "",
+            ", acceptance: [c, d], verification: {grader: heuristic}",
+        ]));
+        yaml.push_str(random.pick(&[
+            "",
+            "",
             ", onExhausted: accept",
             ", onExhausted: fail",
             ", maxAttempts: 2",

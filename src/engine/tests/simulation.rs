@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId};
+use crate::domain::{
+    CriterionGrade, Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId,
+};
 use crate::engine::{
     CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase,
     RunStarted, SeatFailure, SeatResult, State, TurnEnd, Usage, apply, decide, effects, pending_effects,
@@ -229,6 +231,26 @@ impl Simulation {
                     task: *task,
                     attempt: *attempt,
                     check: *check,
+                    result,
+                }]
+            }
+            (Effect::Grade { task, attempt, round }, answer) => {
+                let verification = self.state.plan.task(*task).verification.as_deref();
+                let criteria = verification.map_or(0, |verification| verification.criteria.len());
+                let grade = |points| CriterionGrade {
+                    points,
+                    evidence: "seen".to_owned(),
+                };
+                let result = match answer {
+                    Answer::Unreachable(_) => Err("the disk is gone".to_owned()),
+                    Answer::Unreadable => Ok(vec![grade(None); criteria]),
+                    Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
+                    _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
+                };
+                vec![Input::Graded {
+                    task: *task,
+                    attempt: *attempt,
+                    round: *round,
                     result,
                 }]
             }

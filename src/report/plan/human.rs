@@ -95,6 +95,9 @@ fn judged_words(task: &TaskRow<'_>) -> String {
     if task.checks > 0 {
         parts.push(count(task.checks, "check"));
     }
+    if task.criteria > 0 {
+        parts.push(format!("criteria by facts: {}", task.criteria));
+    }
     match task.judged_by {
         "panel" | "evaluation" => {
             let why = |seat: &&str| {

@@ -61,6 +61,8 @@ struct TaskRow<'a> {
     exclusive: bool,
     target_files: &'a [Box<str>],
     checks: usize,
+    /// Criteria that plain facts grade after all other judging.
+    criteria: usize,
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
     note: Option<&'static str>,
@@ -243,6 +245,7 @@ impl<'a> TaskRow<'a> {
             exclusive: task.exclusive,
             target_files: &task.target_files,
             checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
+            criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
             judged_by: kind,
             note,
             bar: bar.map(|bar| bar.points.to_f64()),
