@@ -28,6 +28,8 @@ mod gates;
 mod help;
 #[path = "behaviour/hostile_agents.rs"]
 mod hostile_agents;
+#[path = "behaviour/hostile_files.rs"]
+mod hostile_files;
 #[path = "behaviour/housekeeping.rs"]
 mod housekeeping;
 #[path = "behaviour/http_models.rs"]
@@ -48,6 +50,8 @@ mod look_into;
 mod only;
 #[path = "behaviour/operator.rs"]
 mod operator;
+#[path = "behaviour/people.rs"]
+mod people;
 #[path = "behaviour/plan.rs"]
 mod plan;
 #[path = "behaviour/reports.rs"]
@@ -58,6 +62,8 @@ mod review;
 mod scale;
 #[path = "behaviour/schema.rs"]
 mod schema;
+#[path = "behaviour/self_approval.rs"]
+mod self_approval;
 #[path = "behaviour/settings.rs"]
 mod settings;
 #[path = "behaviour/storage.rs"]

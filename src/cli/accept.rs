@@ -11,7 +11,7 @@ use crate::engine::{self, Input, State};
 use crate::mission::{self, Source};
 use crate::report::difference::{consequences, unified};
 use crate::runtime::Recovered;
-use crate::store::{RunFolder, StateFolder, replace_file};
+use crate::store::{RunFolder, StateFolder, read_regular, replace_file};
 
 use super::failure::Failure;
 use super::resume::refuse_active_titles;
@@ -32,7 +32,7 @@ impl ChangedMission {
     /// Looks whether the mission file was changed. One that is gone says nothing: the frozen copy is what was started.
     pub fn of(run: &RunFolder, recovered: &Recovered) -> Option<Self> {
         let path = recovered.started.mission_path.clone()?;
-        let bytes = std::fs::read(&path).ok()?;
+        let bytes = read_regular(&path).ok()?;
         let missions = &recovered.missions;
         (Digest::of(&bytes) != missions.digest()).then(|| Self {
             source: Source::new(path.to_string_lossy().as_ref(), bytes),
@@ -45,7 +45,7 @@ impl ChangedMission {
     /// What was changed, line by line.
     fn difference(&self) -> String {
         // It was read a moment ago; without it every line is new.
-        let old = std::fs::read(&self.frozen).unwrap_or_default();
+        let old = read_regular(&self.frozen).unwrap_or_default();
         let names = (self.frozen.to_string_lossy(), self.path.to_string_lossy());
         unified(
             &String::from_utf8_lossy(&old),

@@ -391,6 +391,7 @@ impl TaskState {
         }
         if to != Status::AwaitingApproval {
             self.waiting = None;
+            self.panel = None;
         }
         if to.is_terminal() {
             self.running = None;
@@ -460,6 +461,10 @@ impl TaskState {
             }
             Verdict::Refer => {
                 self.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+                if report.cause == Some(Cause::Person) {
+                    self.points = report.points;
+                    self.panel = report.points.map(|_| Box::new(report.clone()));
+                }
             }
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
         }

@@ -29,7 +29,7 @@ pub(crate) use tests::simulation;
 
 pub use apply::apply;
 pub use command::{Command, CommandResult, meets};
-pub use decide::{JudgedBy, WorstCase, decide};
+pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::{
     CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,

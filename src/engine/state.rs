@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::mission::{Plan, RunOptions};
 
-use super::event::{CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StopCause};
+use super::event::{CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause};
 use super::ready::ReadyQueue;
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
@@ -174,6 +174,8 @@ pub struct TaskState {
     pub indeterminate: bool,
     /// For tasks that wait for a person.
     pub waiting: Option<Waiting>,
+    /// While a person is asked about work that a panel let pass: what the panel said.
+    pub panel: Option<Box<StageReport>>,
     /// How often a person was asked about it; makes the ids of approvals.
     pub asked: u32,
     /// What persons answered, the oldest first.

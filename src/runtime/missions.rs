@@ -1,13 +1,12 @@
 //! The missions that a run went by: the one it started with, and those that a person accepted later. All of them lie
 //! frozen in the run's folder, each with its digest in the journal, so that a replay sees the same plans.
 
-use std::fs;
 use std::sync::Arc;
 
 use crate::domain::Digest;
 use crate::engine::{Event, MissionChange, RunStarted};
 use crate::mission::{self, Plan, Report, RunOptions, Source, compile, succeed};
-use crate::store::{Record, RunFolder};
+use crate::store::{Record, RunFolder, read_regular};
 
 use super::recover::{RecoverError, layers_of};
 
@@ -98,7 +97,7 @@ fn frozen_plan(
     options: &RunOptions,
 ) -> Result<Plan, RecoverError> {
     let path = run.mission(number);
-    let bytes = fs::read(&path).map_err(|source| RecoverError::Mission {
+    let bytes = read_regular(&path).map_err(|source| RecoverError::Mission {
         path: path.clone(),
         source,
     })?;

@@ -53,6 +53,17 @@ pub enum RecoverError {
         /// What the journal says.
         found: u32,
     },
+    /// Somebody else wrote to the journal while a session did.
+    #[error(
+        "{journal} was changed by somebody else while run '{run}' was working, so nothing in it can be trusted; \
+         start a new run"
+    )]
+    Foreign {
+        /// The run.
+        run: RunId,
+        /// Its journal.
+        journal: PathBuf,
+    },
     /// The frozen mission is not the one that the run was started with.
     #[error(
         "the frozen mission {path} was changed since run '{run}' started (its digest is {found}, not {expected})"
@@ -98,6 +109,12 @@ pub enum RecoverError {
 /// # Errors
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
+    if run.foreign_write().exists() {
+        return Err(RecoverError::Foreign {
+            run: run.id().clone(),
+            journal: run.journal(),
+        });
+    }
     let mut reader = Reader::open(&run.journal())?;
     let never = || RecoverError::NeverStarted {
         run: run.id().clone(),

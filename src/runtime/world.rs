@@ -16,7 +16,7 @@ use crate::engine::{Effect, Input, SeatId, State, TurnEnd, agents_needed, gets_p
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, expand};
-use crate::store::{RunFolder, SpoolName};
+use crate::store::{self, RunFolder, SpoolName};
 
 use super::grading::{Gathering, Round};
 use super::session::RunError;
@@ -130,10 +130,7 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
                 .map_err(|error| error.to_string())
         }
         Adapter::Echo => Ok(Reach::Echo),
-        Adapter::Human => Err(
-            "a person can only be named as a reviewer, and not beside agents; give the task an agent"
-                .to_owned(),
-        ),
+        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".to_owned()),
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }
@@ -441,7 +438,7 @@ pub(super) fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
 
 /// Writes a file of the spool.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    std::fs::write(path, bytes).map_err(|source| RunError::Spool {
+    store::write_new(path, bytes).map_err(|source| RunError::Spool {
         path: path.to_owned(),
         source,
     })

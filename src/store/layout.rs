@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::domain::{RunId, TurnId};
 use crate::engine::SeatId;
 
-use super::file_util::{create_dir_durable, replace_file, sync_parent};
+use super::file_util::{create_dir_durable, read_regular, replace_file, sync_parent};
+use super::log_file::foreign_write_mark;
 
 /// Before the name of a run that is being removed: no run id begins like this, so nobody takes it for a run.
 const TRASH: &str = ".trash-";
@@ -95,8 +96,8 @@ impl StateFolder {
     /// [`FolderError`]
     pub fn check(&self) -> Result<(), FolderError> {
         let path = self.root.join("VERSION");
-        match fs::read_to_string(&path) {
-            Ok(text) => match text.trim().parse::<u32>() {
+        match read_regular(&path) {
+            Ok(text) => match String::from_utf8_lossy(&text).trim().parse::<u32>() {
                 Ok(found) if found > FORMAT => Err(FolderError::Newer { path, found }),
                 Ok(_) => Ok(()),
                 Err(_) => Err(FolderError::NotAFolder { path }),
@@ -240,6 +241,12 @@ impl RunFolder {
     #[must_use]
     pub fn snapshot(&self) -> PathBuf {
         self.root.join("state.json")
+    }
+
+    /// What says that somebody else wrote to the journal while a session did. Nothing in it can be trusted then.
+    #[must_use]
+    pub fn foreign_write(&self) -> PathBuf {
+        foreign_write_mark(&self.journal())
     }
 
     /// The keeper's record of exits.

@@ -22,7 +22,7 @@ use crate::engine::{Event, State, outcome};
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
 use crate::runtime::{Observer, read_output};
-use crate::store::StateFolder;
+use crate::store::{StateFolder, read_regular};
 
 use crate::cli::args::SessionFlags;
 use crate::cli::failure::Failure;
@@ -334,7 +334,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
                 .help("judge a part of it with `quorum review --criteria TEXT -`"),
         );
     }
-    let bytes = fs::read(run.mission(recovered.missions.number())).map_err(Failure::internal)?;
+    let bytes = read_regular(&run.mission(recovered.missions.number())).map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut document = json!({
         "description": plan.description.as_deref().unwrap_or_default(),

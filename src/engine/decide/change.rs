@@ -123,7 +123,7 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let task = plan.task(id);
     let judged_by = judged_by_plan(plan, id);
     let (agents, evaluated) = match &judged_by {
-        JudgedBy::Panel(agents) => (agents.as_slice(), None),
+        JudgedBy::Panel(panel) => (panel.seats.as_slice(), None),
         JudgedBy::Evaluation(agents) => (
             agents.as_slice(),
             Some((

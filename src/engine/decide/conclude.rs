@@ -180,7 +180,7 @@ pub(super) fn refer(draft: &mut Draft<'_>, at: Stage, cause: Cause, message: &st
     ask_person(draft, at, cause, message);
 }
 
-/// Parks the task until a person decides instead of a stage, which has said why it does not.
+/// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
 pub(super) fn ask_person(draft: &mut Draft<'_>, at: Stage, cause: Cause, message: &str) {
     draft.enter_because(Status::AwaitingApproval, message);
     let number = draft.task.asked + 1;

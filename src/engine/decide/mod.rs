@@ -34,7 +34,7 @@ use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
-pub use stages::JudgedBy;
+pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
 pub use worst_case::WorstCase;
 pub(super) use worst_case::worst_case;

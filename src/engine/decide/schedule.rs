@@ -15,7 +15,7 @@ use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
 use super::draft::Draft;
-use super::stages::{JudgedBy, judged_by};
+use super::stages::{JudgedBy, Panel, judged_by};
 use super::{stages, turns};
 
 /// Decides what the state makes due.
@@ -178,10 +178,12 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::new();
     for id in state.plan.selected_ids() {
         needed.insert(state.plan.task(id).agent);
-        if let JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) = judged_by(state, id)
-            && !stages::is_for_people(&state.plan, &agents)
-        {
-            needed.extend(agents);
+        // People are asked from outside: nothing needs to be reached for them.
+        match judged_by(state, id) {
+            JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
+                needed.extend(agents);
+            }
+            JudgedBy::ChecksOnly | JudgedBy::Nobody => {}
         }
     }
     needed

@@ -12,7 +12,7 @@ use crate::mission::Plan;
 
 use super::conclude;
 use super::draft::Draft;
-use super::stages::in_review;
+use super::stages::{in_review, names};
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
 use super::verification;
 
@@ -194,21 +194,32 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
         .flat_map(|(_, _, findings)| (*findings).clone())
         .collect();
     findings.extend(remarks(seats, scored.len()));
-    let (verdict, cause) = if passed {
-        (Verdict::Pass, None)
-    } else {
-        (Verdict::Fail, Some(Cause::Score))
+    let people = super::stages::people(draft.state, draft.id);
+    let (verdict, cause) = match passed {
+        false => (Verdict::Fail, Some(Cause::Score)),
+        true if people.is_empty() => (Verdict::Pass, None),
+        true => (Verdict::Refer, Some(Cause::Person)),
     };
+    let gave: Vec<AgentId> = scored
+        .iter()
+        .filter_map(|(index, _, _)| Some(seats.get(*index as usize)?.agent))
+        .collect();
+    let question = format!(
+        "{} gave {points}, bar {}; to be accepted by {}",
+        names(draft.plan(), &gave, "and"),
+        panel.bar.points,
+        names(draft.plan(), &people, "or"),
+    );
     conclude::stage(draft, Stage::Judge, verdict, cause, |report| {
         report.points = Some(points);
         report.dimensions = merged.dimensions;
         report.outliers = outliers;
         report.findings = findings;
     });
-    if passed {
-        verification::begin(draft, conclude::Accepted::Reviewed);
-    } else {
-        conclude::not_good_enough(draft);
+    match cause {
+        None => verification::begin(draft, conclude::Accepted::Reviewed),
+        Some(Cause::Person) => conclude::ask_person(draft, Stage::Judge, Cause::Person, &question),
+        Some(_) => conclude::not_good_enough(draft),
     }
 }
 

@@ -18,14 +18,43 @@ use super::{seats, verification};
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JudgedBy {
-    /// An `llm_review`: these agents, one a seat. Empty: nobody may.
-    Panel(Vec<AgentId>),
+    /// An `llm_review`.
+    Panel(Panel),
     /// One routed reviewer. Empty: it was asked for, and nobody may.
     Evaluation(Vec<AgentId>),
     /// Declared checks alone; nobody was asked for an opinion.
     ChecksOnly,
     /// Nobody: not asked for, nobody eligible, or switched off.
     Nobody,
+}
+
+/// Who judges in a panel. Nobody at all: nobody may.
+///
+/// People are asked last and only about work that is worth their time: first the agents' seats are judged as if there
+/// were nobody else. Below the bar the work goes back and no person is bothered; without any verdict the judges are
+/// missing, which no person is asked to make up for. What reaches the bar is then put before the people, as an
+/// approval: yes accepts it with the panel's score, no sends it back with their reason. One answer decides, however
+/// many people are named, because an approval has one id and one answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Panel {
+    /// The agents, one a seat.
+    pub seats: Vec<AgentId>,
+    /// The people who were named.
+    pub people: Vec<AgentId>,
+}
+
+impl Panel {
+    fn of(plan: &Plan, reviewers: Vec<AgentId>) -> Self {
+        let is_person = |id: &AgentId| plan.agent(*id).spec.adapter == Adapter::Human;
+        let (people, seats) = reviewers.into_iter().partition(is_person);
+        Self { seats, people }
+    }
+
+    /// Whether nobody may review.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seats.is_empty() && self.people.is_empty()
+    }
 }
 
 /// Who judges this task. Depends on the plan and the options alone.
@@ -55,7 +84,7 @@ pub(super) fn judged_by_plan(plan: &Plan, id: TaskId) -> JudgedBy {
             Reviewers::Seats(seats) => (None, *seats as usize),
         };
         let eligible = reviewers(plan, id, named);
-        return JudgedBy::Panel(seat_agents(&eligible, seats).0);
+        return JudgedBy::Panel(Panel::of(plan, seat_agents(&eligible, seats).0));
     }
     let wanted = match task.review {
         Review::None => false,
@@ -269,31 +298,44 @@ fn checked(draft: &mut Draft<'_>, results: &[CheckResult]) {
 /// The deterministic stages passed: who has an opinion?
 pub(super) fn judge(draft: &mut Draft<'_>) {
     match judged_by(draft.state, draft.id) {
-        JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) => {
-            if agents.is_empty() {
-                conclude::refer(
-                    draft,
-                    Stage::Judge,
-                    Cause::NoReviewer,
-                    "nobody may review this work: no agent other than its author is able to judge",
-                );
-            } else if is_for_people(draft.plan(), &agents) {
-                let names: Vec<&str> = agents.iter().map(|id| &*draft.plan().agent(*id).name).collect();
-                let message = format!("to be reviewed by {}", names.join(", "));
-                conclude::refer(draft, Stage::Judge, Cause::Person, &message);
-            } else {
-                seats::ask_round(draft, &agents);
-            }
+        JudgedBy::Panel(panel) if panel.is_empty() => nobody_may(draft),
+        JudgedBy::Panel(panel) if panel.seats.is_empty() => {
+            let message = format!("to be reviewed by {}", names(draft.plan(), &panel.people, "or"));
+            conclude::refer(draft, Stage::Judge, Cause::Person, &message);
+        }
+        JudgedBy::Evaluation(agents) if agents.is_empty() => nobody_may(draft),
+        JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
+            seats::ask_round(draft, &agents);
         }
         JudgedBy::ChecksOnly => verification::begin(draft, conclude::Accepted::Checked),
         JudgedBy::Nobody => verification::begin(draft, conclude::Accepted::Unreviewed),
     }
 }
 
-/// Whether only people were named as reviewers: their seats are a question to them, answered from outside.
-pub(super) fn is_for_people(plan: &Plan, reviewers: &[AgentId]) -> bool {
-    let mut reviewers = reviewers.iter();
-    reviewers.all(|id| plan.agent(*id).spec.adapter == Adapter::Human)
+fn nobody_may(draft: &mut Draft<'_>) {
+    conclude::refer(
+        draft,
+        Stage::Judge,
+        Cause::NoReviewer,
+        "nobody may review this work: no agent other than its author is able to judge",
+    );
+}
+
+/// The people who have the last word about work that a panel let pass.
+pub(super) fn people(state: &State, id: TaskId) -> Vec<AgentId> {
+    match judged_by(state, id) {
+        JudgedBy::Panel(panel) => panel.people,
+        JudgedBy::Evaluation(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
+    }
+}
+
+/// Names of agents as a sentence has them: `a, b and c`.
+pub(super) fn names(plan: &Plan, agents: &[AgentId], word: &str) -> String {
+    let names: Vec<&str> = agents.iter().map(|id| &*plan.agent(*id).name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} {word} {last}", others.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// The draft of a task whose attempt is being judged.

@@ -43,7 +43,9 @@ pub(super) fn random_mission(random: &mut Random) -> String {
         "  w2: {run: [/bin/true], input: none}\n",
         "  w2: {run: [/bin/true], maxConcurrent: 1}\n",
     ]));
-    for judge in 0..random.below(4) {
+    yaml.push_str("  h: {adapter: human}\n");
+    let judges = random.below(4);
+    for judge in 0..judges {
         let _ = writeln!(yaml, "  j{judge}: {{run: [/bin/true], role: reviewer}}");
     }
     let _ = writeln!(
@@ -90,6 +92,10 @@ pub(super) fn random_mission(random: &mut Random) -> String {
             ", expectations: [{type: test, command: x}, {type: script, command: y}]",
             ", expectations: [{type: llm_review, criteria: c}]",
             ", expectations: [{type: test, command: x}, {type: llm_review, criteria: c, reviewers: 2}]",
+            match judges {
+                0 => ", expectations: [{type: llm_review, criteria: c, reviewers: [h]}]",
+                _ => ", expectations: [{type: llm_review, criteria: c, reviewers: [h, j0]}]",
+            },
         ]));
         yaml.push_str(random.pick(&[
             "",
