@@ -12,6 +12,8 @@ mod changed_mission;
 mod command_agents;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/control.rs"]
+mod control;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/echo.rs"]
@@ -32,6 +34,8 @@ mod hostile_agents;
 mod hostile_files;
 #[path = "behaviour/housekeeping.rs"]
 mod housekeeping;
+#[path = "behaviour/html_report.rs"]
+mod html_report;
 #[path = "behaviour/http_models.rs"]
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]
@@ -73,3 +77,5 @@ mod support;
 mod torture;
 #[path = "behaviour/verification.rs"]
 mod verification;
+#[path = "behaviour/waiting.rs"]
+mod waiting;

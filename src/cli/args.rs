@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, ValueEnum};
+use clap::builder::{BoolishValueParser, TypedValueParser};
+use clap::{ArgAction, Args, Parser, ValueEnum};
 
 use crate::domain::{Millis, OutcomeClass, Points, RunId};
 
@@ -77,8 +78,8 @@ pub enum Subcommand {
     /// Show how tasks, agents and the mission did: assessments, scores, fixes, retries
     #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
     Metrics(super::metrics::Metrics),
-    /// Write a run's reports again: JUnit, Markdown, JSON
-    #[command(after_help = "Example: quorum report --junit junit.xml --markdown report.md")]
+    /// Write a run's reports again: JUnit, Markdown, HTML, JSON
+    #[command(after_help = "Example: quorum report --junit junit.xml --html report.html")]
     Report(super::report::Report),
     /// Evaluate gates from stored state, or let a failed one pass: exit 0 passed, 4 failed, 8 not finished, 2 unknown
     #[command(
@@ -123,8 +124,15 @@ pub struct Output {
     #[arg(long, global = true, value_enum, value_name = "FORMAT", env = "QUORUM_FORMAT")]
     pub format: Option<Format>,
     /// The same as --format json
-    #[arg(long, global = true, conflicts_with = "format", env = "QUORUM_JSON")]
-    pub json: bool,
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "format",
+        env = "QUORUM_JSON",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new().map(Json::of_flag)
+    )]
+    pub json: Json,
     /// When to use colour
     #[arg(
         long,
@@ -141,6 +149,24 @@ pub struct Output {
     /// Where state is kept [default: .polpo beside the nearest quorum.yaml, or here]
     #[arg(long, global = true, value_name = "DIR", env = "QUORUM_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
+}
+
+/// What `--json` says. It is a flag, but `report` writes to a file with it; a subcommand's flag takes the place of a
+/// global one of the same name, and clap then wants both to have one type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Json {
+    /// Nothing.
+    Unsaid,
+    /// The result is one document.
+    Document,
+    /// `report`: the run's document goes to this file.
+    File(PathBuf),
+}
+
+impl Json {
+    fn of_flag(said: bool) -> Self {
+        if said { Self::Document } else { Self::Unsaid }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -236,6 +262,9 @@ pub struct SessionFlags {
     /// Stop after this time (90s, 30m, 2h); the run can be resumed
     #[arg(long, value_name = "DURATION", env = "QUORUM_TIMEOUT")]
     pub timeout: Option<Millis>,
+    /// Where only a person can move the run on, wait so long for the answer (30m, 2h) [default: end with 8]
+    #[arg(long, value_name = "DURATION", env = "QUORUM_WAIT_APPROVALS")]
+    pub wait_approvals: Option<Millis>,
     /// Let a condition not count for the exit code (repeatable): task_failed, gate_failed, below_threshold, …
     #[arg(long, value_name = "CLASS", env = "QUORUM_ALLOW", value_delimiter = ',')]
     pub allow: Vec<OutcomeClass>,
@@ -254,7 +283,7 @@ pub struct SessionFlags {
         env = "QUORUM_PROGRESS"
     )]
     pub progress: Progress,
-    /// Write a report at the end, however it ends (repeatable): junit, markdown, json
+    /// Write a report at the end, however it ends (repeatable): junit, markdown, html, json
     #[arg(
         long = "report",
         value_name = "KIND=PATH",

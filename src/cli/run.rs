@@ -72,7 +72,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let ending = launch
         .go()
         .inspect_err(|_| reports.after_failure(&folder.run(&id), screen))?;
-    Ok(screen.finish(ending, watchers.view, &reports))
+    Ok(screen.finish(&folder.run(&id), ending, watchers.view, &reports))
 }
 
 /// A run that is ready to begin, in a state folder that is locked and clear.

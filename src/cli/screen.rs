@@ -15,9 +15,9 @@ use crate::report::style::{self, ColorChoice, Style};
 use crate::report::summary;
 use crate::report::view::RunView;
 use crate::runtime::{Ending, Observer};
-use crate::store::Record;
+use crate::store::{Record, RunFolder};
 
-use super::args::{Format, Output, Progress, SessionFlags, When};
+use super::args::{Format, Json, Output, Progress, SessionFlags, When};
 use super::reports::{Reports, exit_code};
 
 /// The two streams of this process and how to write to them.
@@ -79,7 +79,7 @@ impl Screen {
 
     /// Whether stdout carries one document and nothing else.
     pub fn is_json(&self) -> bool {
-        self.output.json || matches!(self.output.format, Some(Format::Json))
+        self.output.json == Json::Document || matches!(self.output.format, Some(Format::Json))
     }
 
     /// Whether stdout carries one object a line.
@@ -170,12 +170,18 @@ impl Screen {
     }
 
     /// Reports the end of a session and returns its exit code.
-    pub fn finish(&self, ending: Ending, view: Rc<RefCell<LiveView>>, reports: &Reports) -> u8 {
+    pub fn finish(
+        &self,
+        run: &RunFolder,
+        ending: Ending,
+        view: Rc<RefCell<LiveView>>,
+        reports: &Reports,
+    ) -> u8 {
         let view = view.take().into_view(&ending.state);
         let outcome = outcome(&ending.state);
         self.report(&ending.state, &view);
         // Last, so that a report that could not be written is the last thing that is said.
-        let reported = reports.write(&ending.state, &view, Some(&outcome), self);
+        let reported = reports.write(run, &ending.state, &view, Some(&outcome), self);
         exit_code(ending.ended.outcome.exit_code(), reported)
     }
 

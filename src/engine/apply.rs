@@ -31,14 +31,19 @@ pub fn apply(state: &mut State, event: &Event) {
             state.phase = RunPhase::Running;
             state.stop = None;
             state.paused = false;
+            state.waits_until = None;
             state.failed_fast = false;
             state.threshold_failed = None;
         }
         Event::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
             state.stop = Some(*cause);
+            state.waits_until = None;
         }
-        Event::RunFinished { .. } => state.phase = RunPhase::Finished,
+        Event::RunFinished { .. } => {
+            state.phase = RunPhase::Finished;
+            state.waits_until = None;
+        }
         Event::GateEvaluated { gate, result } => {
             let gate_state = &mut state.gates[gate.index()];
             gate_state.result = Some(result.clone());
@@ -58,9 +63,13 @@ pub fn apply(state: &mut State, event: &Event) {
             state.halted = is_halted(state);
         }
         Event::MissionChanged(change) => change_plan(state, change),
-        Event::Paused { .. } => state.paused = true,
-        Event::CommandTaken { id, .. } => {
-            state.commands.insert(id.clone());
+        Event::Paused { .. } => {
+            state.paused = true;
+            state.waits_until = None;
+        }
+        Event::Waiting { until } => state.waits_until = Some(*until),
+        Event::CommandTaken { id, result, .. } => {
+            state.commands.insert(id.clone(), *result);
         }
         Event::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
         // The transition beside it takes the task out of the queue.
@@ -106,6 +115,8 @@ fn adjust(count: &mut u32, before: bool, after: bool) {
 }
 
 fn transition(state: &mut State, id: TaskId, event: &Event) {
+    // The next wait, if there is one, is another one.
+    state.waits_until = None;
     let plan = state.plan.clone();
     let task_plan = plan.task(id);
     let task = &mut state.tasks[id.index()];
@@ -353,6 +364,7 @@ impl TaskState {
             | Event::ThresholdFailed { .. }
             | Event::MissionChanged(_)
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::Warning { .. } => {}
         }

@@ -378,7 +378,15 @@ pub enum Event {
         #[serde(rename = "b")]
         by: String,
     },
-    /// `operator:command`: a queued command was taken, with its result.
+    /// `run:waiting`: only a person can move the run on; the session is kept alive for an answer. Whatever moves a task
+    /// ends the wait.
+    #[serde(rename = "wa")]
+    Waiting {
+        /// When the session ends without one.
+        #[serde(rename = "u")]
+        until: Timestamp,
+    },
+    /// `operator:command`: a command was taken, with its result.
     #[serde(rename = "oc")]
     CommandTaken {
         /// Its id.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{CriterionGrade, Digest, FailureClass, Millis, TaskId, TurnId};
+use crate::domain::{CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::mission::{Plan, RunOptions};
 
 use super::command::Command;
@@ -102,6 +102,8 @@ pub enum Input {
     SeatFailed(Box<SeatFailure>),
     /// Stop: a signal, or the time limit.
     Stop(StopCause),
+    /// Nobody answered until this moment.
+    WaitOver(Timestamp),
     /// An operator says something from outside.
     Operator(Box<OperatorInput>),
     /// Failed tasks are to be tried again.
@@ -141,6 +143,7 @@ impl Input {
             Self::SeatReplied { .. } => "replied",
             Self::SeatFailed(_) => "seat-failed",
             Self::Stop(_) => "stop",
+            Self::WaitOver(_) => "wait-over",
             Self::Operator(_) => "operator",
             Self::RetryFailed => "retry-failed",
             Self::Redo(_) => "redo",
@@ -153,7 +156,7 @@ impl Input {
 /// A command from outside.
 #[derive(Debug, Clone)]
 pub struct OperatorInput {
-    /// The id of a queued one: it is taken once.
+    /// The id of one that was sent: it is taken once.
     pub id: Option<String>,
     /// What is asked for.
     pub command: Command,

@@ -1,6 +1,6 @@
 //! The state of a run: what the rules need to know, and nothing that could be computed from the journal on demand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{
@@ -9,6 +9,7 @@ use crate::domain::{
 };
 use crate::mission::{Plan, RunOptions};
 
+use super::command::CommandResult;
 use super::event::{CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause};
 use super::ready::ReadyQueue;
 
@@ -33,8 +34,10 @@ pub struct State {
     pub threshold_failed: Option<Points>,
     /// Whether a person asked that nothing more be started in this session.
     pub paused: bool,
-    /// Ids of queued commands that were taken.
-    pub(super) commands: BTreeSet<String>,
+    /// Until when the session waits for a person's answer, while nothing else can move it on (`--wait-approvals`).
+    pub waits_until: Option<Timestamp>,
+    /// Commands that were taken, by id, with what they met.
+    pub commands: BTreeMap<String, CommandResult>,
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
@@ -333,7 +336,8 @@ impl State {
             slots: 0,
             turns_running: 0,
             exclusive: 0,
-            commands: BTreeSet::new(),
+            waits_until: None,
+            commands: BTreeMap::new(),
             paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),
@@ -388,6 +392,12 @@ impl State {
     #[must_use]
     pub fn may_start_work(&self) -> bool {
         self.phase == RunPhase::Running && !self.halted && !self.failed_fast && !self.paused
+    }
+
+    /// Whether the session could go on, and only a person's answer can make it.
+    #[must_use]
+    pub(super) fn only_a_person_moves_it_on(&self) -> bool {
+        self.may_start_work() && self.slots == 0 && self.counts.awaiting > 0
     }
 }
 

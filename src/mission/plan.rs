@@ -306,6 +306,8 @@ pub struct RunOptions {
     pub only: Vec<String>,
     /// `--timeout`: how long a session may take.
     pub timeout: Option<Millis>,
+    /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
+    pub wait_approvals: Option<Millis>,
     /// The text of the project's `quorum.yaml`, where there is one.
     pub project_config: Option<String>,
     /// The text of the user's `quorum.yaml`, where there is one.

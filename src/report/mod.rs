@@ -12,6 +12,7 @@
 //! | [`summary`] | the block at a session's end |
 //! | [`history`], [`show`] | everything about one task |
 //! | [`junit`], [`markdown`], [`annotations`] | a run for CI systems and for people who read there |
+//! | [`html`] | a run as one page for a browser, without a network |
 //! | [`runs`] | the runs of a folder |
 //! | [`metrics`] | how tasks and agents did |
 //! | [`plan`] | a mission as it would run, also as a drawing |
@@ -22,6 +23,7 @@ pub mod annotations;
 pub mod difference;
 pub mod events;
 pub mod history;
+pub mod html;
 pub mod ids;
 pub mod json;
 pub mod junit;

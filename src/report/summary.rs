@@ -43,7 +43,7 @@ pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen
     usage(&mut page, &view.usage);
     exit(&mut page, outcome);
     if let Some(run) = &view.run_id {
-        next_commands(&mut page, state, run);
+        next(&mut page, state, run);
     }
     page.text
 }
@@ -173,19 +173,7 @@ fn gates(page: &mut Page<'_>, state: &State) {
     if states.is_empty() {
         return;
     }
-    let kinds = [
-        ("passed", "passed"),
-        ("failed", "failed"),
-        ("overridden", "overridden"),
-        ("waiting", "waiting"),
-        (NOT_TAKEN, "not selected"),
-    ];
-    let sums = kinds.map(|(wanted, words)| {
-        let number = states.iter().filter(|(_, state)| *state == wanted).count();
-        (number > 0).then(|| format!("{number} {words}"))
-    });
-    let sums: Vec<_> = sums.into_iter().flatten().collect();
-    page.line(None, &format!("gates: {}", sums.join(", ")));
+    page.line(None, &format!("gates: {}", gate_sums(state)));
     let failed = states.iter().filter(|(_, state)| *state == "failed");
     let failed: Vec<GateId> = failed.map(|(id, _)| *id).collect();
     let row = |id: &GateId| {
@@ -198,6 +186,24 @@ fn gates(page: &mut Page<'_>, state: &State) {
     };
     let rows = failed.iter().take(ROWS).map(row).collect();
     page.list("failed gates:", Role::Bad, rows, failed.len());
+}
+
+/// `2 passed, 1 failed`; empty where there are no gates.
+pub(super) fn gate_sums(state: &State) -> String {
+    let states: Vec<&str> = state.plan.gate_ids().map(|id| gate_state(state, id)).collect();
+    let kinds = [
+        ("passed", "passed"),
+        ("failed", "failed"),
+        ("overridden", "overridden"),
+        ("waiting", "waiting"),
+        (NOT_TAKEN, "not selected"),
+    ];
+    let sums = kinds.map(|(wanted, words)| {
+        let number = states.iter().filter(|state| **state == wanted).count();
+        (number > 0).then(|| format!("{number} {words}"))
+    });
+    let sums: Vec<_> = sums.into_iter().flatten().collect();
+    sums.join(", ")
 }
 
 /// Only where scores are: the worst come first.
@@ -338,7 +344,7 @@ pub(super) fn failure_words(failure: &FailureView) -> String {
 }
 
 /// What can be typed now. A gate that failed stays failed until a person overrides it, so that comes first.
-fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
+pub(super) fn next_commands(state: &State, run: &RunId) -> Vec<String> {
     let mut commands = Vec::new();
     let failed = state.gates.iter().position(engine::GateState::has_failed);
     if let Some(gate) = failed {
@@ -352,7 +358,11 @@ fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
         commands.push(format!("quorum resume {run}"));
     }
     commands.push(format!("quorum status {run}"));
-    for (index, command) in commands.iter().enumerate() {
+    commands
+}
+
+fn next(page: &mut Page<'_>, state: &State, run: &RunId) {
+    for (index, command) in next_commands(state, run).iter().enumerate() {
         let label = if index == 0 { "next:" } else { "" };
         // Not cut: a command that is cut is a wrong command.
         let _ = writeln!(page.text, "{label:<5} {command}");

@@ -285,6 +285,7 @@ impl RunView {
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::ThresholdFailed { .. } => {}
         }

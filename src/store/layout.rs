@@ -113,6 +113,12 @@ impl StateFolder {
         self.root.join("lock")
     }
 
+    /// Where a live writer is asked.
+    #[must_use]
+    pub fn control(&self) -> PathBuf {
+        self.root.join("control.sock")
+    }
+
     /// Where operators' commands wait for the writer.
     #[must_use]
     pub fn inbox(&self) -> PathBuf {

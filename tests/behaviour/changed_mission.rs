@@ -221,13 +221,18 @@ fn tasks_are_added_and_removed_and_every_reader_follows() {
             "junit.xml",
             "--markdown",
             "report.md",
+            "--html",
+            "report.html",
             "--report",
             "json=report.json",
         ],
     ] {
         workspace.quorum(command).exits(0);
     }
-    assert!(!workspace.read("junit.xml").contains("weak"));
+    for report in ["junit.xml", "report.html"] {
+        assert!(!workspace.read(report).contains("weak"), "{report}");
+        assert!(workspace.read(report).contains("fresh"), "{report}");
+    }
     let runs = workspace.quorum(&["runs"]).exits(0).stdout;
     assert!(runs.contains("4/4"), "{runs}");
 }

@@ -70,6 +70,8 @@ fn a_part_says_everywhere_that_it_is_one() {
             "junit=junit.xml",
             "--report",
             "markdown=report.md",
+            "--report",
+            "html=report.html",
         ])
         .exits(0);
     let left_out = "ONLY A PART: 4 of 6 tasks left out (--only)";
@@ -86,7 +88,12 @@ fn a_part_says_everywhere_that_it_is_one() {
         .find(|line| line.contains("garden"))
         .expect("it is listed");
     assert!(row.contains("not selected") && !row.contains("pending"), "{row}");
-    assert!(workspace.read("report.md").contains("4 of 6 tasks left out"));
+    for report in ["report.md", "report.html"] {
+        assert!(
+            workspace.read(report).contains("4 of 6 tasks left out"),
+            "{report}"
+        );
+    }
     let junit = workspace.read("junit.xml");
     assert_eq!(junit.matches("not selected (--only)").count(), 4, "{junit}");
     let runs = workspace.quorum(&["runs"]).exits(0).stdout;

@@ -55,7 +55,8 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             message: message.clone(),
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
-        Input::Advance => schedule::advance(state),
+        Input::Advance => schedule::advance(state, now),
+        Input::WaitOver(until) => schedule::wait_over(state, *until),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),

@@ -13,7 +13,11 @@ use super::schedule::evaluate_gate;
 use super::verification;
 
 pub(super) fn command(state: &State, input: &OperatorInput) -> Vec<Event> {
-    if input.id.as_ref().is_some_and(|id| state.commands.contains(id)) {
+    if input
+        .id
+        .as_ref()
+        .is_some_and(|id| state.commands.contains_key(id))
+    {
         return Vec::new();
     }
     let result = meets(state, &input.command);

@@ -6,3 +6,4 @@ mod properties;
 mod scenarios;
 pub(crate) mod simulation;
 mod verification;
+mod waiting;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use crate::domain::{FailureClass, OutcomeClass, QualityFlag, Status};
+use crate::domain::{FailureClass, Millis, OutcomeClass, QualityFlag, Status};
 use crate::engine::{Effect, Event, Input, RunPhase, State, StopCause, apply, decide, outcome, worst_case};
 use crate::mission::{Part, RunOptions};
 
@@ -173,6 +173,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         fail_fast: random.chance(10),
         jobs: Some(1 + u32::try_from(random.below(4)).unwrap()),
         only: random_selection(&mut random, &yaml),
+        wait_approvals: random.chance(30).then_some(Millis(1000)),
         ..options()
     };
     let mut simulation = Simulation::new(&yaml, options.clone());
@@ -182,7 +183,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         usize::MAX
     };
     let mut steps = 0;
-    while !simulation.todo.is_empty() {
+    while !simulation.todo.is_empty() || simulation.nobody_answers() {
         if steps == stop_after {
             simulation.feed(&Input::Stop(StopCause::Interrupted));
         }

@@ -306,10 +306,20 @@ impl Simulation {
         }
     }
 
-    /// Performs everything in order until nothing is left.
+    /// Where the session waits for a person: nobody answers.
+    pub fn nobody_answers(&mut self) -> bool {
+        let until = self.state.waits_until;
+        if let Some(until) = until {
+            self.feed(&Input::WaitOver(until));
+            assert_eq!(self.state.phase, RunPhase::Finished);
+        }
+        until.is_some()
+    }
+
+    /// Performs everything in order until nothing is left; where a person could answer, nobody does.
     pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Answer) {
         let mut steps = 0;
-        while !self.todo.is_empty() {
+        while !self.todo.is_empty() || self.nobody_answers() {
             self.perform(0, &mut script);
             steps += 1;
             assert!(steps < 100_000, "the engine does not come to an end");

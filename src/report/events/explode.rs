@@ -118,6 +118,12 @@ impl Exploder {
             }
             Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
+            Event::Waiting { until } => {
+                vec![(
+                    "run:waiting",
+                    Payload::default().with("until", until.to_rfc3339()),
+                )]
+            }
             Event::CommandTaken { id, result, by } => {
                 let taken = Payload::default().with("commandId", id.as_str());
                 let taken = taken.with("result", json!(result)).with("by", by.as_str());

@@ -49,6 +49,7 @@ fn variant(event: &Event) -> &'static str {
         Event::GateEvaluated { .. } => "GateEvaluated",
         Event::GateOverridden { .. } => "GateOverridden",
         Event::Paused { .. } => "Paused",
+        Event::Waiting { .. } => "Waiting",
         Event::CommandTaken { .. } => "CommandTaken",
         Event::ThresholdFailed { .. } => "ThresholdFailed",
         Event::MissionChanged(_) => "MissionChanged",
@@ -56,7 +57,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 32;
+const VARIANTS: usize = 33;
 
 const TASK: TaskId = TaskId(0);
 
@@ -111,6 +112,7 @@ fn run_samples() -> Vec<Event> {
             },
         },
         Event::Paused { by: "ada".to_owned() },
+        Event::Waiting { until: START },
         Event::CommandTaken {
             id: "c-1".to_owned(),
             result: crate::engine::CommandResult::Applied,

@@ -139,6 +139,7 @@ impl Lines {
             | Event::MissionChanged(_)
             | Event::Stopping { .. }
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
@@ -228,6 +229,11 @@ impl Lines {
             Event::Paused { by } => {
                 let detail = format!("by {by}: what has started may finish, nothing new starts");
                 Line::new("PAUSE", Role::Warn, mission, detail)
+            }
+            Event::Waiting { until } => {
+                let waiting = count(state.counts.awaiting as usize, "answer");
+                let detail = format!("for {waiting} of a person, until {}", until.to_rfc3339());
+                Line::new("WAIT", Role::Warn, mission, detail)
             }
             Event::ThresholdFailed { points, threshold } => {
                 let detail = format!("mission score {points} < {threshold}");
