@@ -223,8 +223,8 @@ fn tasks_are_added_and_removed_and_every_reader_follows() {
             "report.md",
             "--html",
             "report.html",
-            "--report",
-            "json=report.json",
+            "--json",
+            "report.json",
         ],
     ] {
         workspace.quorum(command).exits(0);
