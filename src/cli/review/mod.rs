@@ -17,7 +17,7 @@ use anyhow::anyhow;
 use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::domain::{Bar, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId};
+use crate::domain::{Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId};
 use crate::engine::{Event, State, outcome};
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
@@ -161,11 +161,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let view = watchers.view.take().into_view(&ending.state);
     let document = serde_json::to_value(run_document(&ending.state, &view, Standing::Ended))
         .map_err(Failure::internal)?;
-    let class = match outcome(&ending.state).class {
-        // The folder goes away, so there is nothing that a person could still approve: nobody can say.
-        OutcomeClass::Awaiting => OutcomeClass::Indeterminate,
-        class => class,
-    };
+    let class = verdict(&ending.state);
     report::print(
         screen,
         &subject,
@@ -176,6 +172,20 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         &findings.borrow(),
     );
     Ok(class.exit_code())
+}
+
+/// What a review says about the work: it passes, it does not, or nobody can say. An interrupt stays one.
+fn verdict(state: &State) -> OutcomeClass {
+    match outcome(state).class {
+        // The folder goes away, so there is nothing that a person could still approve.
+        OutcomeClass::Awaiting => OutcomeClass::Indeterminate,
+        OutcomeClass::TaskFailed => match state.tasks.first().and_then(|task| task.mode) {
+            // It was judged, by reviewers or by the checks before them, that spare them the sight of nothing.
+            Some(FailureMode::Quality | FailureMode::Hollow) => OutcomeClass::BelowThreshold,
+            _ => OutcomeClass::Indeterminate,
+        },
+        class => class,
+    }
 }
 
 /// What was handed in: what it is in a few words, the work itself, and the files, if it is files.
