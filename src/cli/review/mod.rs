@@ -17,7 +17,9 @@ use anyhow::anyhow;
 use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::domain::{Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId,
+};
 use crate::engine::{Event, State, outcome};
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
