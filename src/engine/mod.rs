@@ -25,7 +25,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(crate) use tests::simulation;
+pub(crate) use tests::{random, simulation};
 
 pub use apply::apply;
 pub use command::{Command, CommandResult, meets};

@@ -1,6 +1,8 @@
 //! A log file in memory that crashes where it is told to, and then loses or tears what was not synced.
 
+use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 
 use super::log_file::LogFile;
 
@@ -86,5 +88,16 @@ impl LogFile for &mut MemoryLog {
         self.synced_before_last = self.synced;
         self.synced = self.bytes.len();
         Ok(())
+    }
+}
+
+/// A disk that outlives whoever writes to it.
+impl LogFile for Rc<RefCell<MemoryLog>> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        (&mut *self.borrow_mut()).append(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        (&mut *self.borrow_mut()).sync()
     }
 }

@@ -17,6 +17,8 @@ mod snapshot;
 mod crash_tests;
 #[cfg(test)]
 mod double;
+#[cfg(test)]
+mod simulation;
 
 pub use file_util::{create_dir_durable, open_regular, read_regular, replace_file, sync_parent, write_new};
 pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, waiting};

@@ -9,7 +9,8 @@ use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
 use crate::engine::{Effect, Event, Input, MissionChange, RunPhase, State, outcome};
 use crate::mission::{Part, RunOptions, succeed};
 
-use super::properties::{Random, followed, random_mission, random_run, really_ok};
+use super::properties::{followed, random_run, really_ok};
+use super::random::{Random, random_mission};
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
 /// A panel, a chain, a gate, and two that stand alone.

@@ -3,6 +3,7 @@
 mod change;
 mod operator;
 mod properties;
+pub(crate) mod random;
 mod scenarios;
 pub(crate) mod simulation;
 mod verification;

@@ -10,7 +10,8 @@ use crate::engine::{
     outcome,
 };
 
-use super::properties::{Random, random_answer, random_run, really_ok};
+use super::properties::{random_run, really_ok};
+use super::random::{Random, random_answer};
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
 const AGENTS: &str = "name: m\nagents:\n  w: {run: [/bin/true]}\n  j: {run: [/bin/true], role: reviewer}\n";

@@ -1,181 +1,19 @@
 //! Random missions in a random world: no illegal transition, no false `ok`, and a state that can go on after every
 //! prefix of the journal.
 
-use std::fmt::Write as _;
-
 use proptest::prelude::*;
 
-use crate::domain::{FailureClass, Millis, OutcomeClass, QualityFlag, Status};
-use crate::engine::{Effect, Event, Input, RunPhase, State, StopCause, apply, decide, outcome, worst_case};
+use crate::domain::{OutcomeClass, QualityFlag, Status};
+use crate::engine::{Event, Input, RunPhase, State, StopCause, apply, decide, outcome, worst_case};
 use crate::mission::{Part, RunOptions};
 
-use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
-
-/// SplitMix64: a few lines, the same on every machine.
-pub(super) struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() % n as u64).unwrap()
-    }
-
-    pub fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-}
-
-pub(super) fn random_mission(random: &mut Random) -> String {
-    let n = 1 + random.below(9);
-    let mut yaml = String::from("name: random\nagents:\n  w1: {run: [/bin/true]}\n");
-    yaml.push_str(random.pick(&[
-        "  w2: {run: [/bin/true], input: none}\n",
-        "  w2: {run: [/bin/true], maxConcurrent: 1}\n",
-    ]));
-    yaml.push_str("  h: {adapter: human}\n");
-    let judges = random.below(4);
-    for judge in 0..judges {
-        let _ = writeln!(yaml, "  j{judge}: {{run: [/bin/true], role: reviewer}}");
-    }
-    let _ = writeln!(
-        yaml,
-        "settings: {{maxAttempts: {}, maxFixAttempts: {}, maxRetries: {}, maxAssessmentRetries: {}, \
-         failOpenOnUnparsedEval: {}}}",
-        1 + random.below(4),
-        random.below(3),
-        random.below(3),
-        random.below(2),
-        random.chance(10),
-    );
-    if random.chance(30) {
-        let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));
-    }
-    yaml.push_str("tasks:\n");
-    for task in 0..n {
-        let _ = write!(
-            yaml,
-            "  - {{title: t{task}, assignTo: {}",
-            random.pick(&["w1", "w2"])
-        );
-        let dependencies: Vec<String> = (0..task)
-            .filter(|_| random.chance(25))
-            .map(|d| format!("t{d}"))
-            .collect();
-        let _ = write!(
-            yaml,
-            ", dependsOn: [{}], priority: {}",
-            dependencies.join(", "),
-            1 + random.below(3)
-        );
-        yaml.push_str(random.pick(&[
-            "",
-            "",
-            ", targetFiles: [a]",
-            ", exclusive: true",
-            ", review: none",
-            ", review: required",
-        ]));
-        yaml.push_str(random.pick(&[
-            "",
-            "",
-            ", expectations: [{type: test, command: x}, {type: script, command: y}]",
-            ", expectations: [{type: llm_review, criteria: c}]",
-            ", expectations: [{type: test, command: x}, {type: llm_review, criteria: c, reviewers: 2}]",
-            match judges {
-                0 => ", expectations: [{type: llm_review, criteria: c, reviewers: [h]}]",
-                _ => ", expectations: [{type: llm_review, criteria: c, reviewers: [h, j0]}]",
-            },
-        ]));
-        yaml.push_str(random.pick(&[
-            "",
-            "",
-            "",
-            ", acceptance: [c, d], verification: {grader: heuristic}",
-        ]));
-        yaml.push_str(random.pick(&[
-            "",
-            "",
-            ", onExhausted: accept",
-            ", onExhausted: fail",
-            ", maxAttempts: 2",
-        ]));
-        yaml.push_str("}\n");
-    }
-    if n > 1 && random.chance(60) {
-        let cut = 1 + random.below(n - 1);
-        let (after, blocked) = (random.below(cut), cut + random.below(n - cut));
-        let _ = writeln!(
-            yaml,
-            "qualityGates:\n  - {{name: g, afterTasks: [t{after}], blocksTasks: [t{blocked}]{}}}",
-            random.pick(&[
-                "",
-                ", minScore: 4",
-                ", requireAllPassed: true",
-                ", minScore: 2, onFail: halt",
-                ", acceptBelowThreshold: true"
-            ]),
-        );
-    }
-    yaml
-}
-
-pub(super) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
-    let class = [
-        FailureClass::Unknown,
-        FailureClass::Timeout,
-        FailureClass::ProviderAuth,
-        FailureClass::RateLimited,
-    ][random.below(4)];
-    match effect {
-        Effect::RunTurn { .. } if random.chance(8) => Answer::NeverStarted(class),
-        Effect::RunTurn { .. } if random.chance(15) => Answer::AgentFailed(class),
-        Effect::RunTurn { .. } => Answer::Finished,
-        Effect::ScanFiles { .. } if random.chance(25) => Answer::Files(None, 0),
-        Effect::ScanFiles { .. } => Answer::Files(Some(1), random.next() % 3),
-        Effect::RunCheck { .. } => Answer::Check(random.chance(65)),
-        _ if random.chance(15) => Answer::Unreachable(class),
-        _ if random.chance(15) => Answer::Unreadable,
-        _ => Answer::Score(u8::try_from(20 + random.below(81)).unwrap()),
-    }
-}
-
-/// Mostly everything; else some of the tasks that there are.
-fn random_selection(random: &mut Random, yaml: &str) -> Vec<String> {
-    if random.chance(70) {
-        return Vec::new();
-    }
-    let titles = (0..10).map(|n| format!("t{n}"));
-    let titles = titles.filter(|title| yaml.contains(&format!("title: {title},")));
-    let mut titles: Vec<String> = titles.collect();
-    let kept = titles.remove(random.below(titles.len()));
-    titles.retain(|_| random.chance(20));
-    titles.push(kept);
-    titles
-}
+use super::random::{Random, random_answer, random_mission, random_options};
+use super::simulation::{Simulation, good, plan_of, statuses};
 
 pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
     let mut random = Random(seed);
     let yaml = random_mission(&mut random);
-    let options = RunOptions {
-        no_eval: random.chance(10),
-        strict: random.chance(10),
-        fail_fast: random.chance(10),
-        jobs: Some(1 + u32::try_from(random.below(4)).unwrap()),
-        only: random_selection(&mut random, &yaml),
-        wait_approvals: random.chance(30).then_some(Millis(1000)),
-        ..options()
-    };
+    let options = random_options(&mut random, &yaml);
     let mut simulation = Simulation::new(&yaml, options.clone());
     let stop_after = if random.chance(25) {
         random.below(30)

@@ -156,153 +156,11 @@ impl Simulation {
             Effect::RunTurn { .. } if stopping => Answer::Interrupted,
             _ => script(&self.state, &effect),
         };
-        for input in self.inputs(&effect, &answer) {
-            self.feed(&input);
+        if let (Effect::RunTurn { turn, .. }, false) = (&effect, matches!(answer, Answer::NeverStarted(_))) {
+            self.turns.push(*turn);
         }
-    }
-
-    fn inputs(&mut self, effect: &Effect, answer: &Answer) -> Vec<Input> {
-        match (effect, answer) {
-            (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Input::TurnRequestFailed {
-                turn: *turn,
-                class: *class,
-                before_effect: true,
-                message: "no".to_owned(),
-                retry_after: None,
-                jitter: 0,
-            }],
-            (Effect::RunTurn { turn, .. }, answer) => {
-                self.turns.push(*turn);
-                let failure = match answer {
-                    Answer::AgentFailed(class) => Some(*class),
-                    _ => None,
-                };
-                let interrupted = matches!(answer, Answer::Interrupted);
-                let exit = Exit {
-                    failure,
-                    ..Exit::default()
-                };
-                let output = Some(FileRef {
-                    len: 2,
-                    digest: Digest::of(b"ok"),
-                });
-                let end = TurnEnd {
-                    exit,
-                    output,
-                    interrupted,
-                    ..TurnEnd::clean(*turn)
-                };
-                vec![
-                    Input::TurnSpawned {
-                        turn: *turn,
-                        process: None,
-                    },
-                    Input::TurnEnded(Box::new(end)),
-                ]
-            }
-            (Effect::ScanFiles { task, attempt }, answer) => {
-                let (size, mark) = if let Answer::Files(size, mark) = answer {
-                    (*size, *mark)
-                } else {
-                    (Some(1), 0)
-                };
-                let targets = &self.state.plan.task(*task).target_files;
-                let digest = size.map(|_| Digest::of(&mark.to_le_bytes()));
-                let fact = |path: &str| FileFact {
-                    path: path.to_owned(),
-                    size,
-                    digest,
-                };
-                let files = targets.iter().map(|path| fact(path)).collect();
-                vec![Input::FilesScanned {
-                    task: *task,
-                    attempt: *attempt,
-                    files,
-                }]
-            }
-            (Effect::RunCheck { task, attempt, check }, answer) => {
-                let passed = !matches!(answer, Answer::Check(false));
-                let result = CheckResult {
-                    passed,
-                    message: String::new(),
-                    duration: Millis(1),
-                };
-                vec![Input::CheckFinished {
-                    task: *task,
-                    attempt: *attempt,
-                    check: *check,
-                    result,
-                }]
-            }
-            (Effect::Grade { task, attempt, round }, answer) => {
-                let verification = self.state.plan.task(*task).verification.as_deref();
-                let criteria = verification.map_or(0, |verification| verification.criteria.len());
-                let grade = |points| CriterionGrade {
-                    points,
-                    evidence: "seen".to_owned(),
-                };
-                let result = match answer {
-                    Answer::Unreachable(_) => Err("the disk is gone".to_owned()),
-                    Answer::Unreadable => Ok(vec![grade(None); criteria]),
-                    Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
-                    _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
-                };
-                vec![Input::Graded {
-                    task: *task,
-                    attempt: *attempt,
-                    round: *round,
-                    result,
-                }]
-            }
-            (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(class)) => {
-                vec![Input::SeatFailed(Box::new(SeatFailure {
-                    task: *task,
-                    seat: *seat,
-                    class: *class,
-                    message: "no".to_owned(),
-                    retry_after: None,
-                    jitter: 0,
-                }))]
-            }
-            (Effect::CallSeat { task, seat, .. }, answer) => {
-                let file = FileRef {
-                    len: 1,
-                    digest: Digest::of(b"x"),
-                };
-                let reply = ReplyRef {
-                    file,
-                    model: None,
-                    usage: Usage::default(),
-                };
-                let panel = self
-                    .state
-                    .plan
-                    .task(*task)
-                    .expectations
-                    .as_deref()
-                    .and_then(|e| e.panel.as_ref());
-                let result = match (answer, panel) {
-                    (Answer::Score(points), Some(panel)) => SeatResult::Scores {
-                        dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
-                        findings: Vec::new(),
-                    },
-                    (Answer::Score(points), None) => SeatResult::Evaluation {
-                        points: Points::whole(*points),
-                        reasoning: String::new(),
-                    },
-                    _ => SeatResult::Unparsed {
-                        why: "no".to_owned(),
-                        excerpt: String::new(),
-                    },
-                };
-                vec![Input::SeatReplied {
-                    task: *task,
-                    seat: *seat,
-                    reply,
-                    result,
-                }]
-            }
-            (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
+        for input in inputs(&self.state, &effect, &answer) {
+            self.feed(&input);
         }
     }
 
@@ -330,6 +188,150 @@ impl Simulation {
             "the session is stuck: {:?}",
             (statuses(&self.state), self.journal.last())
         );
+    }
+}
+
+/// What the world says when an effect comes to this end.
+pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
+    match (effect, answer) {
+        (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Input::TurnRequestFailed {
+            turn: *turn,
+            class: *class,
+            before_effect: true,
+            message: "no".to_owned(),
+            retry_after: None,
+            jitter: 0,
+        }],
+        (Effect::RunTurn { turn, .. }, answer) => {
+            let failure = match answer {
+                Answer::AgentFailed(class) => Some(*class),
+                _ => None,
+            };
+            let interrupted = matches!(answer, Answer::Interrupted);
+            let exit = Exit {
+                failure,
+                ..Exit::default()
+            };
+            let output = Some(FileRef {
+                len: 2,
+                digest: Digest::of(b"ok"),
+            });
+            let end = TurnEnd {
+                exit,
+                output,
+                interrupted,
+                ..TurnEnd::clean(*turn)
+            };
+            vec![
+                Input::TurnSpawned {
+                    turn: *turn,
+                    process: None,
+                },
+                Input::TurnEnded(Box::new(end)),
+            ]
+        }
+        (Effect::ScanFiles { task, attempt }, answer) => {
+            let (size, mark) = if let Answer::Files(size, mark) = answer {
+                (*size, *mark)
+            } else {
+                (Some(1), 0)
+            };
+            let targets = &state.plan.task(*task).target_files;
+            let digest = size.map(|_| Digest::of(&mark.to_le_bytes()));
+            let fact = |path: &str| FileFact {
+                path: path.to_owned(),
+                size,
+                digest,
+            };
+            let files = targets.iter().map(|path| fact(path)).collect();
+            vec![Input::FilesScanned {
+                task: *task,
+                attempt: *attempt,
+                files,
+            }]
+        }
+        (Effect::RunCheck { task, attempt, check }, answer) => {
+            let passed = !matches!(answer, Answer::Check(false));
+            let result = CheckResult {
+                passed,
+                message: String::new(),
+                duration: Millis(1),
+            };
+            vec![Input::CheckFinished {
+                task: *task,
+                attempt: *attempt,
+                check: *check,
+                result,
+            }]
+        }
+        (Effect::Grade { task, attempt, round }, answer) => {
+            let verification = state.plan.task(*task).verification.as_deref();
+            let criteria = verification.map_or(0, |verification| verification.criteria.len());
+            let grade = |points| CriterionGrade {
+                points,
+                evidence: "seen".to_owned(),
+            };
+            let result = match answer {
+                Answer::Unreachable(_) => Err("the disk is gone".to_owned()),
+                Answer::Unreadable => Ok(vec![grade(None); criteria]),
+                Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
+                _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
+            };
+            vec![Input::Graded {
+                task: *task,
+                attempt: *attempt,
+                round: *round,
+                result,
+            }]
+        }
+        (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(class)) => {
+            vec![Input::SeatFailed(Box::new(SeatFailure {
+                task: *task,
+                seat: *seat,
+                class: *class,
+                message: "no".to_owned(),
+                retry_after: None,
+                jitter: 0,
+            }))]
+        }
+        (Effect::CallSeat { task, seat, .. }, answer) => {
+            let file = FileRef {
+                len: 1,
+                digest: Digest::of(b"x"),
+            };
+            let reply = ReplyRef {
+                file,
+                model: None,
+                usage: Usage::default(),
+            };
+            let panel = state
+                .plan
+                .task(*task)
+                .expectations
+                .as_deref()
+                .and_then(|e| e.panel.as_ref());
+            let result = match (answer, panel) {
+                (Answer::Score(points), Some(panel)) => SeatResult::Scores {
+                    dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
+                    findings: Vec::new(),
+                },
+                (Answer::Score(points), None) => SeatResult::Evaluation {
+                    points: Points::whole(*points),
+                    reasoning: String::new(),
+                },
+                _ => SeatResult::Unparsed {
+                    why: "no".to_owned(),
+                    excerpt: String::new(),
+                },
+            };
+            vec![Input::SeatReplied {
+                task: *task,
+                seat: *seat,
+                reply,
+                result,
+            }]
+        }
+        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
     }
 }
 

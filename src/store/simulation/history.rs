@@ -1,0 +1,595 @@
+//! One random history: what a runner, a disk, a world, a clock and some people do to one run.
+//!
+//! The runner goes the way of `runtime::Session`: decide what came in and what it makes due, one commit, then the
+//! effects. Everything else is chance.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::domain::{Digest, GateId, RunId, TaskId, Timestamp, TurnId};
+use crate::engine::random::{Random, random_answer, random_mission, random_options};
+use crate::engine::simulation::{Answer, good, inputs, plan_of};
+use crate::engine::{
+    Command, Effect, Event, FORMAT, Input, KeeperRef, OperatorInput, RunPhase, RunStarted, State, StopCause,
+    TurnEnd, apply, decide, effects, pending_effects,
+};
+use crate::mission::{Plan, RunOptions};
+use crate::store::double::{Fate, MemoryLog};
+use crate::store::journal::{Journal, Reader};
+use crate::store::snapshot::JournalEnd;
+
+use super::witness::Witness;
+
+const NAME: &str = "journal.jsonl";
+
+/// The runner is dead: the machine or the process stopped.
+struct Dead;
+
+/// What came to pass.
+#[derive(Debug, Default)]
+pub struct Tally {
+    sessions: u64,
+    records: u64,
+    inputs: u64,
+    late: u64,
+    commands: u64,
+    jumps: u64,
+    kills: u64,
+    power_losses: u64,
+    torn: u64,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in self.fields_mut().into_iter().zip(other.fields()) {
+            *sum += more.1;
+        }
+    }
+
+    fn fields(&self) -> [(&'static str, u64); 9] {
+        [
+            ("sessions", self.sessions),
+            ("records", self.records),
+            ("inputs", self.inputs),
+            ("late or doubled inputs", self.late),
+            ("operator commands", self.commands),
+            ("clock jumps", self.jumps),
+            ("kills", self.kills),
+            ("power losses", self.power_losses),
+            ("torn tails", self.torn),
+        ]
+    }
+
+    fn fields_mut(&mut self) -> [&mut u64; 9] {
+        [
+            &mut self.sessions,
+            &mut self.records,
+            &mut self.inputs,
+            &mut self.late,
+            &mut self.commands,
+            &mut self.jumps,
+            &mut self.kills,
+            &mut self.power_losses,
+            &mut self.torn,
+        ]
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<_> = self
+            .fields()
+            .map(|(name, count)| format!("{name} {count}"))
+            .into();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+pub struct History {
+    random: Random,
+    plan: Arc<Plan>,
+    options: RunOptions,
+    log: Rc<RefCell<MemoryLog>>,
+    journal: Journal<Rc<RefCell<MemoryLog>>>,
+    state: State,
+    /// Every record of the history that still holds.
+    records: Vec<Vec<Event>>,
+    witness: Witness,
+    in_flight: Vec<Effect>,
+    /// What this session was told already; what came of turns may come from older ones, too.
+    told: Vec<Input>,
+    told_of_turns: Vec<Input>,
+    /// Worker turns that really were started. No crash may make anybody forget one.
+    performed: BTreeSet<TurnId>,
+    clock: u64,
+    commands: u64,
+    pub tally: Tally,
+}
+
+impl History {
+    pub fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let yaml = random_mission(&mut random);
+        let options = random_options(&mut random, &yaml);
+        let plan = plan_of(&yaml, &options);
+        let log = Rc::default();
+        Self {
+            journal: Journal::new(Rc::clone(&log), Path::new(NAME), JournalEnd::START),
+            state: State::new(plan.clone()),
+            witness: Witness::new(&plan),
+            random,
+            plan,
+            options,
+            log,
+            records: Vec::new(),
+            in_flight: Vec::new(),
+            told: Vec::new(),
+            told_of_turns: Vec::new(),
+            performed: BTreeSet::new(),
+            clock: 1_000_000,
+            commands: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    pub fn disk(&self) -> Vec<u8> {
+        self.log.borrow().bytes.clone()
+    }
+
+    /// The whole history: trouble first, then a calm end, which must be one.
+    pub fn play(&mut self) {
+        self.begin();
+        for _ in 0..20 + self.random.below(140) {
+            if self.step().is_err() {
+                self.recover();
+            }
+        }
+        self.log.borrow_mut().crash_at = None;
+        self.calm();
+    }
+
+    /// The first session, or the next one.
+    fn begin(&mut self) {
+        self.tally.sessions += 1;
+        let begun = if self.records.is_empty() {
+            let started = RunStarted {
+                format: FORMAT,
+                version: "0".to_owned(),
+                run_id: RunId::new("r").unwrap(),
+                mission_digest: Digest::of(b""),
+                mission_path: None,
+                options: self.options.clone(),
+                keeper: KeeperRef::default(),
+            };
+            self.turn(vec![Input::Start(Box::new(started))], Vec::new())
+        } else {
+            let pending = pending_effects(&self.state);
+            let resume = Input::Resume {
+                options: Box::new(self.options.clone()),
+                keeper: KeeperRef::default(),
+            };
+            self.turn(vec![resume], pending)
+        };
+        if begun.is_err() {
+            self.recover();
+        }
+    }
+
+    /// Something happens.
+    fn step(&mut self) -> Result<(), Dead> {
+        self.clock += self.random.next() % 50;
+        if self.state.phase == RunPhase::Finished || self.state.phase == RunPhase::New {
+            return self.between_sessions();
+        }
+        let quiet = self.in_flight.is_empty();
+        match self.random.below(100) {
+            0..=2 => return Err(Dead),
+            3..=5 => {
+                let at = self.random.below(6);
+                let mut log = self.log.borrow_mut();
+                log.crash_at = Some(log.appends + log.syncs + at);
+                Ok(())
+            }
+            6..=8 => {
+                self.jump();
+                Ok(())
+            }
+            9..=18 => self.late(),
+            19..=27 => {
+                let command = self.command();
+                self.turn(vec![command], Vec::new())
+            }
+            28..=30 => {
+                let wrong = Timestamp(self.random.next() % 3_000_000);
+                let until = self
+                    .state
+                    .waits_until
+                    .filter(|_| self.random.chance(70))
+                    .unwrap_or(wrong);
+                self.turn(vec![Input::WaitOver(until)], Vec::new())
+            }
+            31 => {
+                let cause = [
+                    StopCause::Interrupted,
+                    StopCause::Terminated,
+                    StopCause::TimeLimit,
+                ];
+                let cause = cause[self.random.below(3)];
+                self.turn(vec![Input::Stop(cause)], Vec::new())
+            }
+            32 => self.turn(
+                vec![Input::Warn("something".to_owned()), Input::Advance],
+                Vec::new(),
+            ),
+            _ if quiet => match self.state.waits_until {
+                Some(until) => self.turn(vec![Input::WaitOver(until)], Vec::new()),
+                None => self.stuck(),
+            },
+            _ => {
+                // What ends in the same moment shares a commit.
+                let mut news = Vec::new();
+                for _ in 0..1 + self.random.below(3).min(self.in_flight.len() - 1) {
+                    news.extend(self.complete(None));
+                }
+                self.turn(news, Vec::new())
+            }
+        }
+    }
+
+    fn stuck(&self) -> Result<(), Dead> {
+        let statuses: Vec<_> = self.state.tasks.iter().map(|task| task.status).collect();
+        panic!(
+            "nothing is under way and the session goes on: {statuses:?} {:?}",
+            self.records.last()
+        );
+    }
+
+    /// Nobody works on the run: people change it, or somebody resumes it.
+    fn between_sessions(&mut self) -> Result<(), Dead> {
+        if self.records.is_empty() || self.random.chance(50) {
+            self.begin();
+            return Ok(());
+        }
+        let input = match self.random.below(6) {
+            0 => Input::RetryFailed,
+            1 | 2 => Input::Redo(TaskId::from_index(self.random.below(self.plan.tasks.len()))),
+            _ => self.command(),
+        };
+        self.tally.commands += 1;
+        let mut moved = self.decide(&input, &mut Vec::new())?;
+        // As whoever tells a run does: one whose last task ends with it gets its end.
+        moved &= !matches!(
+            self.records.last().map(Vec::as_slice),
+            Some([Event::CommandTaken { .. }])
+        );
+        if moved && !self.state.is_unfinished() {
+            let resume = Input::Resume {
+                options: Box::new(self.options.clone()),
+                keeper: KeeperRef::default(),
+            };
+            self.decide(&resume, &mut Vec::new())?;
+            while self.decide(&Input::Advance, &mut Vec::new())? {}
+        }
+        self.journal.commit().map_err(|_| Dead)
+    }
+
+    /// One turn of the loop, as `runtime::Session::turn` takes it.
+    fn turn(&mut self, inputs: Vec<Input>, due: Vec<Effect>) -> Result<(), Dead> {
+        let mut queue = VecDeque::from(inputs);
+        let mut prompts = due;
+        let mut due = Vec::new();
+        let before = self.records.len();
+        loop {
+            for effect in prompts.drain(..) {
+                match effect {
+                    Effect::PreparePrompt(turn) => queue.push_back(Input::PromptReady { turn, digest: None }),
+                    other => due.push(other),
+                }
+            }
+            let input = queue.pop_front().unwrap_or(Input::Advance);
+            let moved = self.decide(&input, &mut prompts)?;
+            if !moved && matches!(input, Input::Advance) && queue.is_empty() {
+                break;
+            }
+        }
+        let spawned = |event: &Event| matches!(event, Event::AgentSpawned { .. });
+        if self.records[before..].iter().flatten().all(spawned) {
+            self.journal.write().map_err(|_| Dead)?;
+        } else {
+            self.journal.commit().map_err(|_| Dead)?;
+        }
+        for effect in due {
+            self.perform(effect);
+        }
+        Ok(())
+    }
+
+    /// One decision. The same state and input must always give the same one.
+    fn decide(&mut self, input: &Input, due: &mut Vec<Effect>) -> Result<bool, Dead> {
+        self.tally.inputs += 1;
+        let now = Timestamp(self.clock);
+        let events = decide(&self.state, input, now);
+        assert_eq!(
+            events,
+            decide(&self.state, input, now),
+            "two minds about {input:?}"
+        );
+        if events.is_empty() {
+            return Ok(false);
+        }
+        self.tally.records += 1;
+        self.journal.push(now, input.name(), &events).map_err(|_| Dead)?;
+        self.witness.take(&self.state, &events);
+        for event in &events {
+            apply(&mut self.state, event);
+            due.extend(effects(&self.state, event));
+        }
+        self.records.push(events);
+        Ok(true)
+    }
+
+    /// An effect begins, now that its record is durable.
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::StopAll => {
+                self.in_flight
+                    .retain(|effect| matches!(effect, Effect::RunTurn { .. }));
+            }
+            // What runs for it comes to its end by itself, too late.
+            Effect::StopTask(_) => {}
+            Effect::RunTurn { turn, .. } => {
+                let current = self.state.current_turn(turn.task) == turn;
+                if current && self.state.task(turn.task).running.is_some() {
+                    self.performed.insert(turn);
+                    self.in_flight.push(effect);
+                }
+            }
+            other if self.state.phase == RunPhase::Running => self.in_flight.push(other),
+            _ => {}
+        }
+    }
+
+    /// One of the things under way comes to its end: by chance, or as it should.
+    fn complete(&mut self, answer: Option<fn(&State, &Effect) -> Answer>) -> Vec<Input> {
+        let index = if answer.is_some() {
+            0
+        } else {
+            self.random.below(self.in_flight.len())
+        };
+        let effect = self.in_flight.swap_remove(index);
+        if let Effect::RunTurn {
+            not_before: Some(at), ..
+        }
+        | Effect::CallSeat {
+            not_before: Some(at), ..
+        } = &effect
+        {
+            // Timers fire late, never early.
+            self.clock = self.clock.max(at.0) + self.random.next() % 100_000;
+        }
+        let answer = match (&effect, answer) {
+            (Effect::RunTurn { .. }, _) if self.state.phase == RunPhase::Stopping => Answer::Interrupted,
+            (effect, Some(answer)) => answer(&self.state, effect),
+            (effect, None) => random_answer(&mut self.random, effect),
+        };
+        let news = inputs(&self.state, &effect, &answer);
+        let of_turn = matches!(effect, Effect::RunTurn { .. });
+        if of_turn {
+            &mut self.told_of_turns
+        } else {
+            &mut self.told
+        }
+        .extend(news.iter().cloned());
+        news
+    }
+
+    /// News that is old: of a turn that is over, of a seat that has replied. It means nothing.
+    fn late(&mut self) -> Result<(), Dead> {
+        self.tally.late += 1;
+        let of_turn = self.random.chance(50);
+        let told = if of_turn { &self.told_of_turns } else { &self.told };
+        if told.is_empty() {
+            return Ok(());
+        }
+        let mut input = told[self.random.below(told.len())].clone();
+        // It may even say something else than the first time.
+        if let Input::TurnEnded(end) = &mut input
+            && self.random.chance(50)
+        {
+            input = Input::TurnEnded(Box::new(TurnEnd::interrupted(end.turn)));
+        }
+        let may_repeat = matches!(
+            &input,
+            // Said of a turn that is still under way: that it was spawned is true twice; a request that failed may fail
+            // again, and its turn then ends sooner. Both are news of the turn in flight, not late ones.
+            Input::TurnSpawned { turn, .. } | Input::TurnRequestFailed { turn, .. }
+                if self.state.task(turn.task).running.is_some() && self.state.current_turn(turn.task) == *turn
+        );
+        let before = self.records.len();
+        self.turn(vec![input.clone()], Vec::new())?;
+        let decided = self.records.len() > before;
+        assert!(
+            !decided || may_repeat,
+            "late news was taken: {input:?} {:?}",
+            self.records.last()
+        );
+        Ok(())
+    }
+
+    fn jump(&mut self) {
+        self.tally.jumps += 1;
+        let by = self.random.next() % 100_000_000;
+        self.clock = if self.random.chance(50) {
+            self.clock.saturating_sub(by)
+        } else {
+            self.clock + by
+        };
+    }
+
+    /// Something that a person might say, sensible or not; now and then what was said before, word by word.
+    fn command(&mut self) -> Input {
+        self.tally.commands += 1;
+        let random = &mut self.random;
+        let task = TaskId::from_index(random.below(self.plan.tasks.len() + 1));
+        let asked = self.state.tasks.get(task.index()).map_or(1, |task| task.asked);
+        let number = (asked + 1).saturating_sub(u32::try_from(random.below(3)).unwrap());
+        let command = match random.below(20) {
+            0..=5 => Command::Approve { task, number },
+            6..=9 => Command::Reject {
+                task,
+                number,
+                reason: "no".to_owned(),
+            },
+            10 | 11 => Command::CancelTask { task },
+            12..=15 => Command::OverrideGate {
+                gate: GateId(u32::try_from(random.below(2)).unwrap()),
+                reason: "risk".to_owned(),
+            },
+            16 if random.chance(20) => Command::CancelRun,
+            17 => Command::Pause,
+            _ => Command::Approve { task, number: asked },
+        };
+        let id = match random.below(3) {
+            0 => None,
+            1 if self.commands > 0 => Some(self.commands),
+            _ => {
+                self.commands += 1;
+                Some(self.commands)
+            }
+        };
+        let id = id.map(|id| format!("c{id}"));
+        Input::Operator(Box::new(OperatorInput {
+            id,
+            command,
+            by: "ada".to_owned(),
+        }))
+    }
+
+    /// The runner died. The disk keeps what it keeps; a new runner reads it, and must find a prefix of what was.
+    fn recover(&mut self) {
+        let power_loss = self.random.chance(50);
+        let mut disk = self.log.borrow().clone();
+        let unsynced = disk.bytes.len() - disk.synced;
+        let fate = match self.random.below(4) {
+            _ if !power_loss => Fate::Cut(usize::MAX),
+            0 => Fate::Lost,
+            1 => Fate::Cut(self.random.below(unsynced + 1)),
+            _ => {
+                let from = self.random.below(unsynced + 1);
+                Fate::Zeroed(from, self.random.below(unsynced + 1 - from) + 1)
+            }
+        };
+        if power_loss {
+            self.tally.power_losses += 1;
+        } else {
+            self.tally.kills += 1;
+        }
+        let synced_records = disk.synced_records();
+        disk.bytes = disk.after_crash(fate);
+        let mut reader = Reader::new(disk.bytes.as_slice(), Path::new(NAME));
+        let mut records = Vec::new();
+        let next =
+            |reader: &mut Reader<&[u8]>| reader.next_record().expect("a crash must not look like damage");
+        while let Some(record) = next(&mut reader) {
+            records.push(record.events);
+        }
+        self.tally.torn += u64::from(reader.torn().is_some());
+        let end = reader.end();
+        assert!(records.len() >= synced_records, "a durable record is gone");
+        assert!(
+            self.records.starts_with(&records),
+            "what is left is no prefix of what was"
+        );
+        self.records = records;
+
+        disk.bytes.truncate(usize::try_from(end.offset).unwrap());
+        // What a killed process has written is there for every reader, and still lost when the power goes.
+        disk.synced = if power_loss {
+            disk.bytes.len()
+        } else {
+            disk.synced.min(disk.bytes.len())
+        };
+        disk.crash_at = None;
+        self.log = Rc::new(RefCell::new(disk));
+        self.journal = Journal::new(Rc::clone(&self.log), Path::new(NAME), end);
+        self.fold();
+        self.in_flight.clear();
+        self.told.clear();
+        for turn in &self.performed {
+            assert!(
+                self.witness.started.contains(turn),
+                "{turn:?} was started without a durable record"
+            );
+        }
+        self.begin();
+    }
+
+    /// State and witness from the records that are left.
+    fn fold(&mut self) {
+        self.state = State::new(self.plan.clone());
+        self.witness = Witness::new(&self.plan);
+        for record in &self.records {
+            self.witness.take(&self.state, record);
+            record.iter().for_each(|event| apply(&mut self.state, event));
+        }
+        self.witness.agrees_with(&self.state);
+    }
+
+    /// From now on everything goes well and people say yes: then every run comes to an end, whatever it went through.
+    fn calm(&mut self) {
+        for _ in 0..40 {
+            let mut steps = 0;
+            while self.state.phase != RunPhase::Finished && self.state.phase != RunPhase::New {
+                let until = self.state.waits_until;
+                let news = match until {
+                    _ if !self.in_flight.is_empty() => self.complete(Some(good)),
+                    Some(until) => vec![Input::WaitOver(until)],
+                    None => return self.stuck().unwrap_or(()),
+                };
+                self.told.clear();
+                assert!(self.turn(news, Vec::new()).is_ok(), "the disk is good now");
+                steps += 1;
+                assert!(steps < 10_000, "the session does not come to an end");
+            }
+            self.witness.agrees_with(&self.state);
+            if !self.records.is_empty() && !self.state.is_unfinished() {
+                return;
+            }
+            for answer in self.yes_to_everything() {
+                assert!(self.decide(&answer, &mut Vec::new()).is_ok());
+            }
+            self.begin();
+        }
+        let statuses: Vec<_> = self.state.tasks.iter().map(|task| task.status).collect();
+        panic!("people say yes, everything goes well, and the run does not end: {statuses:?}");
+    }
+
+    fn yes_to_everything(&self) -> Vec<Input> {
+        let says = |command| {
+            Input::Operator(Box::new(OperatorInput {
+                id: None,
+                command,
+                by: "ada".to_owned(),
+            }))
+        };
+        let waiting = self.plan.task_ids().filter_map(|task| {
+            let number = self.state.task(task).waiting.as_ref()?.number;
+            Some(says(Command::Approve { task, number }))
+        });
+        let gates = self
+            .plan
+            .gate_ids()
+            .filter(|gate| self.state.gate(*gate).has_failed());
+        let overridden = gates.map(|gate| {
+            says(Command::OverrideGate {
+                gate,
+                reason: "risk".to_owned(),
+            })
+        });
+        waiting.chain(overridden).collect()
+    }
+}

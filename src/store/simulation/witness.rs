@@ -1,0 +1,708 @@
+//! Somebody who reads along: keeps its own, simpler account of a run from the events alone and says no where the
+//! rules are broken. It shares no code with `engine::apply` and `engine::decide`, so that both would have to be wrong
+//! in the same way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::{
+    AttemptKind, Cause, FailureMode, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, TaskId,
+    TurnId, Verdict,
+};
+use crate::engine::{
+    Event, GateResult, JudgedBy, SeatId, SeatResult, StageReport, State, StopCause, judged_by,
+};
+use crate::mission::{Part, Plan};
+
+/// The table of the life cycle (semantics, section 5), written down again.
+fn is_edge(from: Status, to: Status) -> bool {
+    use Status::{Assigned, AwaitingApproval, Done, Failed, InProgress, Pending, Review};
+    let edges: &[Status] = match from {
+        Pending => &[Assigned, AwaitingApproval, Failed],
+        AwaitingApproval => &[Assigned, InProgress, Pending, Review, Failed],
+        Assigned => &[InProgress, Pending, Failed],
+        InProgress => &[Review, AwaitingApproval, Pending, Failed],
+        Review => &[Done, InProgress, Pending, AwaitingApproval, Failed],
+        Done | Failed => &[Pending],
+    };
+    edges.contains(&to)
+}
+
+/// What a task looks like from outside.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    status: Status,
+    flag: Option<QualityFlag>,
+    attempt: u32,
+    turn: u32,
+    in_flight: bool,
+    /// The attempt's agent has finished on record: nobody may start it again.
+    finished: bool,
+    /// By kind, of the current allowance.
+    tries: u32,
+    fixes: u32,
+    retries: u32,
+    agent_failed: bool,
+    scan_open: bool,
+    has_file: bool,
+    checks: BTreeMap<u32, Option<bool>>,
+    round: u32,
+    rounds: u32,
+    seats: BTreeMap<u32, SeenSeat>,
+    judge: Option<(Verdict, bool)>,
+    verification: Option<(Verdict, bool)>,
+    unparsed: bool,
+    grading: Option<u32>,
+    points: Option<Points>,
+    indeterminate: bool,
+    /// The number of the approval that is open.
+    open_approval: Option<u32>,
+    for_judges: bool,
+    asked: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+struct SeenSeat {
+    tries: u32,
+    open: bool,
+    result: Option<SeatResult>,
+}
+
+/// The account of one run.
+#[derive(Debug, Clone)]
+pub struct Witness {
+    tasks: Vec<Seen>,
+    gates: Vec<(Option<GateResult>, bool)>,
+    commands: BTreeSet<String>,
+    stop: Option<StopCause>,
+    paused: bool,
+    threshold: bool,
+    /// Turns that were ever decided on, and those that ended on record.
+    pub started: BTreeSet<TurnId>,
+    pub ended: BTreeSet<TurnId>,
+}
+
+impl Witness {
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            tasks: vec![Seen::default(); plan.tasks.len()],
+            gates: vec![(None, false); plan.gates.len()],
+            commands: BTreeSet::new(),
+            stop: None,
+            paused: false,
+            threshold: false,
+            started: BTreeSet::new(),
+            ended: BTreeSet::new(),
+        }
+    }
+
+    /// Takes one record, before which the engine's state was `state`.
+    pub fn take(&mut self, state: &State, record: &[Event]) {
+        let forced = |id: TaskId| {
+            let mut events = record.iter();
+            events.any(|event| matches!(event, Event::ForceAccepted { task, .. } if *task == id))
+        };
+        for event in record {
+            self.event(state, event, &forced);
+        }
+    }
+
+    fn event(&mut self, state: &State, event: &Event, forced: &dyn Fn(TaskId) -> bool) {
+        match event {
+            Event::Transition {
+                task,
+                from,
+                to,
+                mode,
+                flag,
+                ..
+            } => {
+                assert_eq!(self.tasks[task.index()].status, *from, "{event:?}");
+                assert!(is_edge(*from, *to), "no such edge: {event:?}");
+                match to {
+                    Status::Assigned => self.may_start(state, *task),
+                    Status::Done => self.may_be_done(state, *task, *flag, forced(*task)),
+                    Status::Failed => self.may_fail(state, *task, *mode),
+                    _ => {}
+                }
+                self.enter(state, *task, *to, *flag);
+            }
+            Event::AttemptPlanned { task, attempt, kind } => self.plan_attempt(state, *task, *attempt, *kind),
+            Event::TurnStarted { turn, .. } => {
+                self.dependencies_hold(state, turn.task);
+                assert!(self.started.insert(*turn), "started twice: {turn:?}");
+                let seen = &mut self.tasks[turn.task.index()];
+                assert!(
+                    matches!(seen.status, Status::Assigned | Status::InProgress),
+                    "{event:?} {seen:?}"
+                );
+                assert!(!seen.in_flight && !seen.finished, "{event:?} {seen:?}");
+                assert_eq!(
+                    (turn.attempt, turn.turn),
+                    (seen.attempt, seen.turn + 1),
+                    "{event:?}"
+                );
+                seen.turn += 1;
+                seen.in_flight = true;
+            }
+            Event::AgentSpawned { turn, .. } | Event::TurnRequestFailed { turn, .. } => {
+                self.is_in_flight(*turn)
+            }
+            Event::TurnFinished { turn, exit, .. } => {
+                self.is_in_flight(*turn);
+                assert!(self.ended.insert(*turn));
+                let seen = &mut self.tasks[turn.task.index()];
+                (seen.in_flight, seen.finished) = (false, true);
+                seen.agent_failed = exit.failure.is_some();
+            }
+            Event::TurnLost { turn } => {
+                self.is_in_flight(*turn);
+                self.tasks[turn.task.index()].in_flight = false;
+            }
+            Event::ScanRequested { task } => self.tasks[task.index()].scan_open = true,
+            Event::FilesScanned { task, files } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(
+                    std::mem::take(&mut seen.scan_open),
+                    "looked at without being asked: {event:?}"
+                );
+                seen.has_file = files.iter().any(|file| file.size.is_some_and(|size| size > 0));
+            }
+            Event::CheckRequested { task, check } => {
+                self.tasks[task.index()].checks.insert(*check, None);
+            }
+            Event::CheckFinished { task, check, result } => {
+                let before = self.tasks[task.index()]
+                    .checks
+                    .insert(*check, Some(result.passed));
+                assert_eq!(before, Some(None), "not asked, or answered twice: {event:?}");
+            }
+            Event::SeatRequested { task, seat, .. } => self.seat_requested(state, *task, *seat),
+            Event::SeatReplied {
+                task, seat, result, ..
+            } => {
+                self.seat_ended(*task, *seat).result = Some(result.clone());
+            }
+            Event::SeatFailed { task, seat, .. } => self.seat_ended(*task, *seat).result = None,
+            Event::GradingRequested { task, round, .. } => {
+                let most = state.plan.rules.max_assessment_retries + 1;
+                assert!(*round <= most, "{event:?}");
+                self.tasks[task.index()].grading = Some(*round);
+            }
+            Event::GradingFailed { task, round, .. } => {
+                assert_eq!(self.tasks[task.index()].grading.take(), Some(*round), "{event:?}");
+            }
+            Event::StageVerdict(report) => self.verdict(state, report),
+            Event::EvalUnparsed { task } => self.tasks[task.index()].unparsed = true,
+            Event::ForceAccepted { task, .. } => self.is_exhausted(state, *task),
+            Event::ApprovalRequested {
+                task, number, cause, ..
+            } => {
+                let seen = &mut self.tasks[task.index()];
+                assert_eq!(
+                    (seen.status, *number),
+                    (Status::AwaitingApproval, seen.asked + 1),
+                    "{event:?}"
+                );
+                seen.asked = *number;
+                seen.open_approval = Some(*number);
+                seen.for_judges = matches!(cause, Some(Cause::GateError | Cause::NoReviewer));
+            }
+            Event::ApprovalResolved { task, number, .. } => {
+                let open = self.tasks[task.index()].open_approval.take();
+                assert_eq!(open, Some(*number), "answered twice or never asked: {event:?}");
+            }
+            Event::DependencyFailed { task, dependency } => {
+                assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
+                assert!(
+                    state.plan.dependencies.of(task.index()).contains(dependency),
+                    "{event:?}"
+                );
+            }
+            Event::GateEvaluated { gate, result } => self.gate_evaluated(state, *gate, result),
+            Event::GateOverridden { gate, .. } => {
+                let (result, overridden) = &mut self.gates[gate.index()];
+                assert!(result.as_ref().is_some_and(|result| !result.passed), "{event:?}");
+                *overridden = true;
+            }
+            Event::RunStarted(_) => {}
+            Event::RunResumed { .. } => {
+                (self.stop, self.paused, self.threshold) = (None, false, false);
+            }
+            Event::Stopping { cause } => self.stop = Some(*cause),
+            Event::Paused { .. } => self.paused = true,
+            Event::ThresholdFailed { points, threshold } => {
+                assert!(points < threshold, "{event:?}");
+                self.threshold = true;
+            }
+            Event::RunFinished {
+                outcome, conditions, ..
+            } => {
+                let expected = self.conditions(state);
+                assert_eq!(
+                    (expected[0], &expected),
+                    (*outcome, conditions),
+                    "{:?}",
+                    self.tasks
+                );
+                assert!(
+                    !expected.contains(&OutcomeClass::Internal),
+                    "no reason to have ended: {:?}",
+                    self.tasks
+                );
+                assert!(
+                    self.tasks.iter().all(|seen| !seen.in_flight),
+                    "ended with work in flight"
+                );
+            }
+            Event::CommandTaken { id, .. } => {
+                assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
+            }
+            Event::Waiting { .. } | Event::Warning { .. } | Event::MissionChanged(_) => {}
+        }
+    }
+
+    fn is_in_flight(&self, turn: TurnId) {
+        let seen = &self.tasks[turn.task.index()];
+        let current = seen.in_flight && (seen.attempt, seen.turn) == (turn.attempt, turn.turn);
+        assert!(current, "a turn that is over: {turn:?} {seen:?}");
+    }
+
+    fn dependencies_hold(&self, state: &State, task: TaskId) {
+        for on in state.plan.dependencies.of(task.index()) {
+            assert_eq!(
+                self.tasks[on.index()].status,
+                Status::Done,
+                "{task:?} starts before {on:?} is done"
+            );
+        }
+        for gate in state.plan.gates_before.of(task.index()) {
+            let (result, overridden) = &self.gates[gate.index()];
+            let open = *overridden || result.as_ref().is_some_and(|result| result.passed);
+            assert!(open, "{task:?} starts before {gate:?} is open");
+        }
+    }
+
+    /// Slots, the agent's own limit, and tasks that want to be alone.
+    fn may_start(&self, state: &State, task: TaskId) {
+        self.dependencies_hold(state, task);
+        let plan = &state.plan;
+        assert_eq!(plan.task(task).part, Part::Selected, "{task:?} was left out");
+        let is_held = |seen: &Seen| {
+            matches!(
+                seen.status,
+                Status::Assigned | Status::InProgress | Status::Review
+            )
+        };
+        let holders: Vec<_> = plan
+            .tasks
+            .iter()
+            .zip(&self.tasks)
+            .filter(|(_, seen)| is_held(seen))
+            .collect();
+        assert!(
+            holders.len() < plan.rules.concurrency as usize,
+            "{task:?} has no slot"
+        );
+        let alone = plan.task(task).exclusive || holders.iter().any(|(plan, _)| plan.exclusive);
+        assert!(!alone || holders.is_empty(), "{task:?} is not alone");
+        let agent = plan.task(task).agent;
+        let busy = holders.iter().filter(|(plan, _)| plan.agent == agent).count();
+        let limit = plan.agent(agent).spec.max_concurrent;
+        assert!(
+            limit.is_none_or(|limit| busy < limit as usize),
+            "{task:?}: its agent is busy"
+        );
+    }
+
+    /// `done` needs what the mission asked for, seen in this attempt (sections 3, 6 and 20).
+    fn may_be_done(&self, state: &State, task: TaskId, flag: Option<QualityFlag>, forced: bool) {
+        let seen = &self.tasks[task.index()];
+        let plan = state.plan.task(task);
+        assert!(
+            seen.finished && !seen.agent_failed,
+            "done without work: {task:?} {seen:?}"
+        );
+        assert_eq!(
+            flag == Some(QualityFlag::BelowThreshold),
+            forced,
+            "{task:?} {seen:?}"
+        );
+        if !plan.target_files.is_empty() {
+            assert!(seen.has_file, "done without its files: {task:?} {seen:?}");
+        }
+        if forced {
+            return;
+        }
+        let checks = plan
+            .expectations
+            .as_deref()
+            .map_or(0, |expectations| expectations.checks.len());
+        let passed = seen
+            .checks
+            .values()
+            .filter(|result| **result == Some(true))
+            .count();
+        let by_person = matches!(seen.judge, Some((Verdict::Pass, true)));
+        assert!(passed == checks, "done without its checks: {task:?} {seen:?}");
+        if plan.verification.is_some() {
+            let said = matches!(seen.verification, Some((Verdict::Pass, _)));
+            assert!(said, "done without its criteria: {task:?} {seen:?}");
+        }
+        let fail_open = state.plan.rules.fail_open_on_unparsed_eval && seen.unparsed;
+        let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
+        match judged_by(state, task) {
+            JudgedBy::Panel(panel) => {
+                assert!(judged && flag == Some(QualityFlag::Clean), "{task:?} {seen:?}");
+                assert!(
+                    panel.people.is_empty() || by_person,
+                    "no person said so: {task:?} {seen:?}"
+                );
+            }
+            JudgedBy::Evaluation(_) => {
+                // A person's word about the criteria stands for the whole of it.
+                let by_person = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
+                let clean = flag == Some(QualityFlag::Clean) && (judged || by_person);
+                let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
+                assert!(clean || open, "{task:?} {flag:?} {seen:?}");
+            }
+            JudgedBy::ChecksOnly => assert_eq!(flag, Some(QualityFlag::Clean), "{task:?} {seen:?}"),
+            JudgedBy::Nobody => {
+                let by_person = matches!(seen.verification, Some((Verdict::Pass, true)));
+                let expected = if by_person {
+                    QualityFlag::Clean
+                } else {
+                    QualityFlag::Unreviewed
+                };
+                assert_eq!(flag, Some(expected), "{task:?} {seen:?}");
+            }
+        }
+    }
+
+    fn may_fail(&self, state: &State, task: TaskId, mode: Option<FailureMode>) {
+        let mode = mode.expect("a failure has a mode");
+        if matches!(mode, FailureMode::Quality | FailureMode::Hollow) {
+            self.is_exhausted(state, task);
+        }
+    }
+
+    /// No further attempt is allowed, or there was no progress that anybody could see.
+    fn is_exhausted(&self, state: &State, task: TaskId) {
+        let seen = &self.tasks[task.index()];
+        let plan = state.plan.task(task);
+        let limits = plan.limits;
+        let at_cap = self.cap(state, task).is_some_and(|cap| seen.tries >= cap);
+        let used = seen.fixes >= limits.max_fix_attempts && seen.retries >= limits.max_retries;
+        let may_stall = !plan.target_files.is_empty() && seen.attempt > 1;
+        assert!(
+            at_cap || used || may_stall,
+            "given up too early: {task:?} {seen:?} {limits:?}"
+        );
+    }
+
+    fn cap(&self, state: &State, task: TaskId) -> Option<u32> {
+        let limits = state.plan.task(task).limits;
+        let evaluated = matches!(judged_by(state, task), JudgedBy::Evaluation(_));
+        limits
+            .max_attempts
+            .or(evaluated.then_some(limits.max_evaluated_attempts))
+    }
+
+    fn plan_attempt(&mut self, state: &State, task: TaskId, attempt: u32, kind: AttemptKind) {
+        let cap = self.cap(state, task);
+        let limits = state.plan.task(task).limits;
+        let seen = &mut self.tasks[task.index()];
+        assert_eq!(attempt, seen.attempt + 1, "{task:?}");
+        assert!(!seen.in_flight, "{task:?} {seen:?}");
+        match kind {
+            AttemptKind::Execute => {
+                assert_eq!(seen.status, Status::Pending, "{task:?}");
+                (seen.tries, seen.fixes, seen.retries, seen.points) = (0, 0, 0, None);
+            }
+            AttemptKind::Fix => {
+                assert!(!seen.agent_failed, "a crash is not fixed: {task:?} {seen:?}");
+                seen.fixes += 1;
+            }
+            AttemptKind::Retry => {
+                seen.retries += 1;
+                seen.fixes = 0;
+            }
+        }
+        seen.tries += 1;
+        assert!(seen.fixes <= limits.max_fix_attempts, "{task:?} {seen:?}");
+        assert!(seen.retries <= limits.max_retries, "{task:?} {seen:?}");
+        assert!(cap.is_none_or(|cap| seen.tries <= cap), "{task:?} {seen:?}");
+        seen.begin(attempt);
+    }
+
+    fn enter(&mut self, state: &State, task: TaskId, to: Status, flag: Option<QualityFlag>) {
+        let seen = &mut self.tasks[task.index()];
+        let from = std::mem::replace(&mut seen.status, to);
+        seen.flag = flag;
+        if to == Status::Assigned && seen.attempt == 0 {
+            seen.tries = 1;
+            seen.begin(1);
+        }
+        if to != Status::AwaitingApproval {
+            seen.open_approval = None;
+        }
+        if from == Status::AwaitingApproval && to == Status::Review && seen.for_judges {
+            seen.checks.clear();
+            (seen.round, seen.rounds) = (seen.round, 0);
+        }
+        if matches!(to, Status::Done | Status::Failed) {
+            seen.in_flight = false;
+        }
+        if matches!(from, Status::Done | Status::Failed) {
+            for gate in state.plan.gates_after.of(task.index()) {
+                self.gates[gate.index()] = (None, false);
+            }
+        }
+    }
+
+    fn seat_requested(&mut self, state: &State, task: TaskId, seat: SeatId) {
+        let is_panel = matches!(judged_by(state, task), JudgedBy::Panel(_));
+        let most = if is_panel {
+            state.plan.rules.max_assessment_retries + 1
+        } else {
+            1
+        };
+        let seen = &mut self.tasks[task.index()];
+        assert_eq!(
+            (seen.status, seen.attempt),
+            (Status::Review, seat.attempt),
+            "{seat:?}"
+        );
+        if seat.round != seen.round {
+            assert_eq!(seat.round, seen.round + 1, "{task:?} {seat:?}");
+            seen.round = seat.round;
+            seen.rounds += 1;
+            assert!(seen.rounds <= most, "{task:?} {seat:?} {seen:?}");
+            seen.seats.clear();
+        }
+        let place = seen.seats.entry(seat.seat).or_default();
+        assert!(!place.open, "{task:?} {seat:?} is asked twice");
+        assert_eq!(seat.attempt_try, place.tries + 1, "{task:?} {seat:?}");
+        assert!(
+            seat.attempt_try <= 5,
+            "one reprompt, three request retries: {seat:?}"
+        );
+        *place = SeenSeat {
+            tries: seat.attempt_try,
+            open: true,
+            result: None,
+        };
+    }
+
+    fn seat_ended(&mut self, task: TaskId, seat: SeatId) -> &mut SeenSeat {
+        let seen = &mut self.tasks[task.index()];
+        assert_eq!(
+            (seen.attempt, seen.round),
+            (seat.attempt, seat.round),
+            "a reply of another round: {seat:?}"
+        );
+        let place = seen.seats.get_mut(&seat.seat).expect("the seat was asked");
+        assert!(
+            place.open && place.tries == seat.attempt_try,
+            "a reply too many: {seat:?} {place:?}"
+        );
+        place.open = false;
+        place
+    }
+
+    fn verdict(&mut self, state: &State, report: &StageReport) {
+        let seen = &mut self.tasks[report.task.index()];
+        assert_eq!(seen.attempt, report.attempt, "{report:?}");
+        let by_person = report.by.is_some();
+        match report.stage {
+            Stage::Judge => {
+                if !by_person && report.cause != Some(Cause::Unparsed) {
+                    seen.is_what_they_said(state, report);
+                }
+                seen.judge = Some((report.verdict, by_person));
+            }
+            Stage::Verification => seen.verification = Some((report.verdict, by_person)),
+            Stage::Checks => {
+                let all = seen.checks.values().all(|result| *result == Some(true));
+                assert_eq!(report.verdict == Verdict::Pass, all, "{report:?} {seen:?}");
+            }
+            _ => {}
+        }
+        match report.verdict {
+            Verdict::Pass if report.stage == Stage::Judge => {
+                (seen.points, seen.indeterminate) = (report.points, false);
+            }
+            Verdict::Pass if report.stage == Stage::Verification => {
+                if seen.seats.is_empty() && !by_person {
+                    seen.points = report.points;
+                }
+                seen.indeterminate = false;
+            }
+            Verdict::Fail => {
+                seen.points = report.points;
+                seen.indeterminate = report.cause == Some(Cause::Unparsed);
+            }
+            Verdict::Refer => {
+                seen.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+                if report.cause == Some(Cause::Person) {
+                    seen.points = report.points;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A gate by the rule of section 14, once all that it waits for has ended.
+    fn gate_evaluated(&mut self, state: &State, id: GateId, result: &GateResult) {
+        let gate = state.plan.gate(id);
+        assert_eq!(self.gates[id.index()], (None, false), "{id:?} is evaluated again");
+        let after: Vec<&Seen> = gate.after.iter().map(|task| &self.tasks[task.index()]).collect();
+        let mut ended = after.iter().map(|seen| seen.status);
+        assert!(
+            ended.all(|status| matches!(status, Status::Done | Status::Failed)),
+            "{id:?} is not due"
+        );
+        let failed = after.iter().any(|seen| seen.status == Status::Failed);
+        let below = after
+            .iter()
+            .any(|seen| seen.flag == Some(QualityFlag::BelowThreshold));
+        let scores: Vec<f64> = after
+            .iter()
+            .filter_map(|seen| Some(seen.points?.to_f64()))
+            .collect();
+        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+        let reached =
+            |min: Points| !scores.is_empty() && state.plan.rules.evaluate && mean >= min.to_f64() - 1e-9;
+        let passed = !(gate.require_all_passed && failed)
+            && (gate.accept_below_threshold || !below)
+            && gate.min_score.is_none_or(reached);
+        assert_eq!(result.passed, passed, "{id:?} {result:?} {after:?}");
+        self.gates[id.index()].0 = Some(result.clone());
+    }
+
+    /// The outcome by the table of section 20, from what the tasks show.
+    fn conditions(&self, state: &State) -> Vec<OutcomeClass> {
+        let plan = &state.plan;
+        let taken: Vec<&Seen> = plan.selected_ids().map(|id| &self.tasks[id.index()]).collect();
+        let any = |wanted: &dyn Fn(&Seen) -> bool| taken.iter().any(|seen| wanted(seen));
+        let open = any(&|seen| !matches!(seen.status, Status::Done | Status::Failed));
+        let gate_failed = self
+            .gates
+            .iter()
+            .any(|(result, overridden)| !overridden && result.as_ref().is_some_and(|result| !result.passed));
+        let unreviewed = any(&|seen| seen.flag == Some(QualityFlag::Unreviewed));
+        let parked = any(&|seen| seen.status == Status::AwaitingApproval && !seen.for_judges);
+        let holds = [
+            (OutcomeClass::Terminated, self.stop == Some(StopCause::Terminated)),
+            (
+                OutcomeClass::Interrupted,
+                self.stop == Some(StopCause::Interrupted),
+            ),
+            (OutcomeClass::Limit, self.stop == Some(StopCause::TimeLimit)),
+            (
+                OutcomeClass::TaskFailed,
+                any(&|seen| seen.status == Status::Failed),
+            ),
+            (OutcomeClass::GateFailed, gate_failed),
+            (
+                OutcomeClass::Indeterminate,
+                any(&|seen| seen.indeterminate) || (state.options.strict && unreviewed),
+            ),
+            (
+                OutcomeClass::BelowThreshold,
+                any(&|seen| seen.flag == Some(QualityFlag::BelowThreshold)) || self.threshold,
+            ),
+            (OutcomeClass::Awaiting, parked || (self.paused && open)),
+        ];
+        let mut conditions: Vec<_> = holds
+            .iter()
+            .filter(|(_, holds)| *holds)
+            .map(|(class, _)| *class)
+            .collect();
+        if conditions.is_empty() {
+            conditions.push(if open {
+                OutcomeClass::Internal
+            } else {
+                OutcomeClass::Ok
+            });
+        }
+        conditions
+    }
+
+    /// Whether the engine's own account says the same.
+    pub fn agrees_with(&self, state: &State) {
+        for (seen, task) in self.tasks.iter().zip(&state.tasks) {
+            assert_eq!(
+                (seen.status, seen.flag, seen.attempt, seen.in_flight, seen.tries),
+                (
+                    task.status,
+                    task.flag,
+                    task.attempt,
+                    task.running.is_some(),
+                    task.tries
+                )
+            );
+            assert_eq!(
+                (seen.points, seen.indeterminate),
+                (task.points, task.indeterminate),
+                "{seen:?}"
+            );
+        }
+    }
+}
+
+impl Seen {
+    fn begin(&mut self, attempt: u32) {
+        let of_the_task = Self {
+            status: self.status,
+            flag: self.flag,
+            tries: self.tries,
+            fixes: self.fixes,
+            retries: self.retries,
+            points: self.points,
+            asked: self.asked,
+            ..Self::default()
+        };
+        *self = Self {
+            attempt,
+            ..of_the_task
+        };
+    }
+
+    /// A judge's verdict is the median of what the seats said, held against the bar. Every seat of this world gives
+    /// all dimensions the same score, so weights do not matter.
+    fn is_what_they_said(&self, state: &State, report: &StageReport) {
+        let said = self
+            .seats
+            .values()
+            .filter_map(|seat| match seat.result.as_ref()? {
+                SeatResult::Scores { dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
+                SeatResult::Evaluation { points, .. } => Some(points.to_f64()),
+                SeatResult::Unparsed { .. } => None,
+            });
+        let mut scores: Vec<f64> = said.collect();
+        scores.sort_by(f64::total_cmp);
+        let n = scores.len();
+        let Some(bar) = crate::engine::bar(state, report.task).filter(|_| n > 0) else {
+            assert!(
+                matches!(report.verdict, Verdict::Refer | Verdict::Fault),
+                "{report:?} without a score"
+            );
+            return;
+        };
+        let median = f64::midpoint(scores[(n - 1) / 2], scores[n / 2]);
+        let reached = median >= bar.points.to_f64();
+        let people =
+            matches!(judged_by(state, report.task), JudgedBy::Panel(panel) if !panel.people.is_empty());
+        let expected = match (reached, people) {
+            (false, _) => Verdict::Fail,
+            (true, false) => Verdict::Pass,
+            (true, true) => Verdict::Refer,
+        };
+        assert_eq!(report.verdict, expected, "{report:?} {scores:?}");
+        assert_eq!(
+            report.points.map(Points::to_f64),
+            Some(median),
+            "{report:?} {scores:?}"
+        );
+    }
+}
