@@ -442,15 +442,13 @@ impl TaskState {
         match report.verdict {
             Verdict::Pass if report.stage == Stage::Judge => {
                 self.points = report.points;
+                self.judging_mut().scored = report.points.is_some();
                 self.indeterminate = false;
             }
             // What judges scored stays the score. Without any, the criteria that were met are.
             Verdict::Pass if report.stage == Stage::Verification => {
-                let unscored = self
-                    .judging
-                    .as_deref()
-                    .is_some_and(|judging| judging.seats.is_empty());
-                if unscored && report.by.is_none() {
+                let scored = self.judging.as_deref().is_some_and(|judging| judging.scored);
+                if !scored && report.by.is_none() {
                     self.points = report.points;
                 }
                 self.indeterminate = false;

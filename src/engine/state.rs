@@ -274,6 +274,8 @@ pub struct Judging {
     pub rounds: u32,
     /// The seats of the round.
     pub seats: Vec<Seat>,
+    /// Whether the judges' score is the work's score: in this judging, or as a person confirmed it.
+    pub scored: bool,
     /// The verification, once it was asked for.
     pub grading: Option<Grading>,
 }

@@ -212,6 +212,25 @@ fn a_persons_word_about_the_work_does_not_skip_its_criteria() {
 }
 
 #[test]
+fn a_score_that_a_person_confirmed_outlives_the_criteria_behind_it() {
+    // Found by `store::simulation`, seed 6: the criteria's points took the place of the panel's.
+    let keys = ", expectations: [{type: llm_review, criteria: c, reviewers: [h, j]}]";
+    let yaml = mission(keys).replace("tasks:", "  h: {adapter: human}\ntasks:");
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(good);
+    assert_eq!(simulation.state.task(T).status, Status::AwaitingApproval);
+    answer(&mut simulation, Command::Approve { task: T, number: 1 });
+    simulation.todo.clear();
+    simulation.resume();
+    simulation.run(good);
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.flag, task.points),
+        (Some(QualityFlag::Clean), Some(Points::whole(90)))
+    );
+}
+
+#[test]
 fn without_reviews_criteria_still_hold_and_nobody_is_said_to_have_reviewed() {
     let off = crate::mission::RunOptions {
         no_eval: true,

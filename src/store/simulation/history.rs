@@ -155,6 +155,9 @@ impl History {
     /// The first session, or the next one.
     fn begin(&mut self) {
         self.tally.sessions += 1;
+        // No child of an older session is listened to any more.
+        self.in_flight.clear();
+        self.told.clear();
         let begun = if self.records.is_empty() {
             let started = RunStarted {
                 format: FORMAT,
@@ -517,8 +520,6 @@ impl History {
         self.log = Rc::new(RefCell::new(disk));
         self.journal = Journal::new(Rc::clone(&self.log), Path::new(NAME), end);
         self.fold();
-        self.in_flight.clear();
-        self.told.clear();
         for turn in &self.performed {
             assert!(
                 self.witness.started.contains(turn),

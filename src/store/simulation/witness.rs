@@ -53,6 +53,8 @@ struct Seen {
     unparsed: bool,
     grading: Option<u32>,
     points: Option<Points>,
+    /// Judges gave this attempt its points.
+    scored: bool,
     indeterminate: bool,
     /// The number of the approval that is open.
     open_approval: Option<u32>,
@@ -442,12 +444,12 @@ impl Witness {
             seen.tries = 1;
             seen.begin(1);
         }
-        if to != Status::AwaitingApproval {
-            seen.open_approval = None;
-        }
-        if from == Status::AwaitingApproval && to == Status::Review && seen.for_judges {
+        // Nobody answered: the reviewers are asked again, and everything before them is looked at again.
+        let unanswered = seen.open_approval.take().is_some();
+        if from == Status::AwaitingApproval && to == Status::Review && unanswered {
+            assert!(seen.for_judges, "{task:?} {seen:?}");
             seen.checks.clear();
-            (seen.round, seen.rounds) = (seen.round, 0);
+            seen.rounds = 0;
         }
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;
@@ -530,9 +532,10 @@ impl Witness {
         match report.verdict {
             Verdict::Pass if report.stage == Stage::Judge => {
                 (seen.points, seen.indeterminate) = (report.points, false);
+                seen.scored = report.points.is_some();
             }
             Verdict::Pass if report.stage == Stage::Verification => {
-                if seen.seats.is_empty() && !by_person {
+                if !seen.scored && !by_person {
                     seen.points = report.points;
                 }
                 seen.indeterminate = false;
