@@ -24,6 +24,8 @@ pub struct Journal<F> {
     checksum: crc32fast::Hasher,
     starts_batch: bool,
     unsynced: bool,
+    /// What is in the file may never have been synced: whoever wrote it may have been killed before that.
+    inherited: bool,
     poisoned: bool,
 }
 
@@ -49,6 +51,7 @@ impl<F: LogFile> Journal<F> {
             checksum: crc32fast::Hasher::new_with_initial_len(end.checksum, end.offset),
             starts_batch: true,
             unsynced: false,
+            inherited: end.offset > 0,
             poisoned: false,
         }
     }
@@ -81,6 +84,11 @@ impl<F: LogFile> Journal<F> {
         self.check()?;
         if self.buffer.is_empty() {
             return Ok(());
+        }
+        if self.inherited {
+            // The batch says that everything before it is synced, and a reader after a power loss goes by that.
+            self.file.sync().map_err(|error| self.poison(error))?;
+            self.inherited = false;
         }
         self.file
             .append(&self.buffer)
@@ -395,6 +403,35 @@ mod tests {
         journal.commit().unwrap();
         journal.commit().unwrap();
         assert_eq!((log.appends, log.syncs), (1, 1));
+    }
+
+    #[test]
+    fn what_a_killed_process_wrote_is_synced_before_anything_is_written_behind_it() {
+        // Found by `store::simulation`, seed 269: killed before its sync, resumed, and then the power failed in the
+        // middle of the first batch of the new session. The hole in the old batch looked like damage.
+        let mut log = MemoryLog::default();
+        journal(&mut log, &[1]).unwrap();
+        let first = end_of(&log.bytes);
+        let end = {
+            let mut journal = Journal::new(&mut log, Path::new("j"), first);
+            journal.push(Timestamp(0), "warn", &[warning("killed")]).unwrap();
+            journal.write().unwrap();
+            journal.end()
+        };
+        let mut next = Journal::new(&mut log, Path::new("j"), end);
+        next.push(Timestamp(0), "warn", &[warning("resumed")]).unwrap();
+        next.write().unwrap();
+        assert_eq!(log.synced as u64, end.offset, "the old batch is on the disk");
+        let disk = log.after_crash(Fate::Zeroed(0, 10));
+        let (records, offset, torn) = read_all(&disk).unwrap();
+        assert_eq!((records.len(), offset), (2, end.offset));
+        assert!(torn.is_some());
+    }
+
+    fn end_of(bytes: &[u8]) -> JournalEnd {
+        let mut reader = Reader::new(bytes, Path::new("j"));
+        while reader.next_record().unwrap().is_some() {}
+        reader.end()
     }
 
     #[test]

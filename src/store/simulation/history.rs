@@ -516,7 +516,9 @@ impl History {
         } else {
             disk.synced.min(disk.bytes.len())
         };
-        disk.crash_at = None;
+        // The next one may not live long, either.
+        let soon = disk.appends + disk.syncs + self.random.below(4);
+        disk.crash_at = self.random.chance(30).then_some(soon);
         self.log = Rc::new(RefCell::new(disk));
         self.journal = Journal::new(Rc::clone(&self.log), Path::new(NAME), end);
         self.fold();

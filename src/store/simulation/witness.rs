@@ -271,12 +271,14 @@ impl Witness {
 
     fn dependencies_hold(&self, state: &State, task: TaskId) {
         for on in state.plan.dependencies.of(task.index()) {
-            assert_eq!(
-                self.tasks[on.index()].status,
-                Status::Done,
-                "{task:?} starts before {on:?} is done"
-            );
+            let status = self.tasks[on.index()].status;
+            assert_eq!(status, Status::Done, "{task:?} starts before {on:?} is done");
         }
+    }
+
+    /// A gate holds tasks, not turns: what has started may finish its attempt when the gate is withdrawn
+    /// (`--retry-failed` of a task that the gate had let fail).
+    fn gates_are_open(&self, state: &State, task: TaskId) {
         for gate in state.plan.gates_before.of(task.index()) {
             let (result, overridden) = &self.gates[gate.index()];
             let open = *overridden || result.as_ref().is_some_and(|result| result.passed);
@@ -287,6 +289,7 @@ impl Witness {
     /// Slots, the agent's own limit, and tasks that want to be alone.
     fn may_start(&self, state: &State, task: TaskId) {
         self.dependencies_hold(state, task);
+        self.gates_are_open(state, task);
         let plan = &state.plan;
         assert_eq!(plan.task(task).part, Part::Selected, "{task:?} was left out");
         let is_held = |seen: &Seen| {
@@ -449,7 +452,7 @@ impl Witness {
         if from == Status::AwaitingApproval && to == Status::Review && unanswered {
             assert!(seen.for_judges, "{task:?} {seen:?}");
             seen.checks.clear();
-            seen.rounds = 0;
+            (seen.rounds, seen.scored) = (0, false);
         }
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;
