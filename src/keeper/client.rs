@@ -195,3 +195,25 @@ impl Client {
         self.outgoing.write_with(|bytes| self.socket.try_write(bytes))
     }
 }
+
+#[cfg(test)]
+impl Client {
+    /// A connection whose keeper has ended.
+    pub(crate) async fn left_alone() -> Self {
+        let (runner, keeper) = UnixStream::pair().expect("sockets can be made");
+        drop(keeper);
+        let handle = Handle {
+            socket: runner,
+            pid: rustix::process::getpid(),
+            identity: ProcessIdentity {
+                pid: 0,
+                start_time: 0,
+                boot_id: String::new(),
+            },
+        };
+        let client = handle.into_async().expect("a socket can be made asynchronous");
+        // Before the first look at it nothing is known about a socket, and all that is sent waits.
+        client.socket.writable().await.expect("it can be looked at");
+        client
+    }
+}

@@ -19,6 +19,7 @@ use crate::review::prompt::{
 };
 use crate::store::{self, RunFolder, SpoolName};
 
+use super::session::RunError;
 use super::spool::{Sealed, read_head, read_output, read_tail, seal};
 use super::world::{Child, Message, Reach, World, jitter, not_reachable, workspace};
 
@@ -46,7 +47,7 @@ impl World {
         seat: SeatId,
         agent: AgentId,
         strict: Option<String>,
-    ) {
+    ) -> Result<(), RunError> {
         let call = SeatCall { task, seat, strict };
         let name = state.plan.agent(agent).name.clone();
         match self.programs.get(agent).cloned() {
@@ -55,8 +56,10 @@ impl World {
                 self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
             }
             Some(Reach::Command(program, own_env)) => {
-                if let Err(message) = self.spawn_reviewer(state, &call, agent, &program, &own_env) {
-                    self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
+                match self.reviewer(state, &call, agent, &program, &own_env) {
+                    // If there is nobody left to start it, that is no failure of the judge.
+                    Ok(spawn) => return self.spawn(&state.plan, Child::Seat { task, seat }, spawn),
+                    Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
                 }
             }
             Some(Reach::Echo) => self.echo_reviewer(state, call),
@@ -65,16 +68,18 @@ impl World {
                 Ok(client) => self.ask_model(state, call, agent, client, endpoint),
             },
         }
+        Ok(())
     }
 
-    fn spawn_reviewer(
-        &mut self,
+    /// What a command judge is to be started with; its request is written.
+    fn reviewer(
+        &self,
         state: &State,
         call: &SeatCall,
         agent: AgentId,
         program: &crate::agents::command::Program,
         own_env: &[(String, String)],
-    ) -> Result<(), String> {
+    ) -> Result<Spawn, String> {
         let plan = &state.plan;
         let asked = judge_prompt(&self.folder, plan, state.task(call.task), call)?;
         let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
@@ -95,7 +100,7 @@ impl World {
             prompt_file: &text(&request),
             workspace: &text(&cwd),
         };
-        let spawn = Spawn {
+        Ok(Spawn {
             label: format!("{}.{}.judge.{}", call.task.0, call.seat.attempt, call.seat.seat),
             argv: program.argv(&placeholders),
             env: environment(own_env, variables),
@@ -105,16 +110,7 @@ impl World {
             stderr: Some(self.folder.spool_file(&SpoolName::ReplyErr(call.task, call.seat))),
             timeout_ms: Some(review_timeout(plan.agent(agent)).0),
             ..Spawn::default()
-        };
-        self.spawn(
-            plan,
-            Child::Seat {
-                task: call.task,
-                seat: call.seat,
-            },
-            spawn,
-        )
-        .map_err(|error| error.to_string())
+        })
     }
 
     /// A command judge ended.
@@ -566,23 +562,5 @@ pub(super) fn seat_failed(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lost_reply_is_no_empty_reply() {
-        let exit = keeper::Exit {
-            code: Some(0),
-            ..keeper::Exit::default()
-        };
-        let nothing = Path::new("/nothing/there");
-        assert_eq!(reviewer_failure(&exit, nothing), None);
-        let lost = keeper::Exit {
-            output_lost: Some("the folder is gone".to_owned()),
-            ..exit
-        };
-        let (class, message) = reviewer_failure(&lost, nothing).unwrap();
-        assert_eq!(class, FailureClass::Unknown);
-        assert!(message.contains("the folder is gone"), "{message}");
-    }
-}
+#[path = "calls_tests.rs"]
+mod tests;

@@ -274,7 +274,7 @@ impl World {
                 agent,
                 strict,
                 ..
-            } => self.call_seat(state, task, seat, agent, strict),
+            } => return self.call_seat(state, task, seat, agent, strict),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll => {}
         }

@@ -1,0 +1,66 @@
+//! Calls that come to nothing: whose failure it is.
+
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::domain::RunId;
+use crate::engine::simulation::{Simulation, good, options};
+use crate::engine::{Effect, State};
+use crate::runtime::Programs;
+use crate::store::StateFolder;
+
+const JUDGED: &str = "
+name: m
+agents:
+  w: {run: [/bin/true]}
+  j: {run: [/bin/true], role: reviewer}
+tasks: [{title: t, assignTo: w}]
+";
+
+/// The state in which a judge is asked, and the call.
+fn asked() -> (State, Effect) {
+    let mut simulation = Simulation::new(JUDGED, options());
+    loop {
+        let next = simulation.todo.front().cloned().expect("a judge is asked");
+        if matches!(next, Effect::CallSeat { .. }) {
+            return (simulation.state, next);
+        }
+        simulation.perform(0, &mut good);
+    }
+}
+
+#[tokio::test]
+async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
+    // Found by `torture::life`: the death of the keeper went on record as a judge that could not be reached.
+    let folder = tempfile::tempdir().unwrap();
+    let run = StateFolder::at(folder.path())
+        .unwrap()
+        .run(&RunId::new("r").unwrap());
+    run.create().unwrap();
+    let (state, call) = asked();
+    let turn = state.current_turn(TaskId(0));
+    store::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
+    let programs = Programs::resolve(&state, folder.path()).unwrap();
+    let (sender, mut inbox) = mpsc::unbounded_channel();
+    let mut world = World::new(run, keeper::Client::left_alone().await, programs, sender);
+    let performed = world.perform(&state, call);
+    assert!(matches!(performed, Err(RunError::Keeper(_))), "{performed:?}");
+    assert!(inbox.try_recv().is_err(), "nobody said anything about the judge");
+}
+
+#[test]
+fn a_lost_reply_is_no_empty_reply() {
+    let exit = keeper::Exit {
+        code: Some(0),
+        ..keeper::Exit::default()
+    };
+    let nothing = Path::new("/nothing/there");
+    assert_eq!(reviewer_failure(&exit, nothing), None);
+    let lost = keeper::Exit {
+        output_lost: Some("the folder is gone".to_owned()),
+        ..exit
+    };
+    let (class, message) = reviewer_failure(&lost, nothing).unwrap();
+    assert_eq!(class, FailureClass::Unknown);
+    assert!(message.contains("the folder is gone"), "{message}");
+}
