@@ -9,6 +9,7 @@ use crate::domain::{RunId, TurnId};
 use crate::engine::SeatId;
 
 use super::file_util::{create_dir_durable, read_regular, replace_file, sync_parent};
+use super::journal::{DamagedJournal, Reader};
 use super::log_file::foreign_write_mark;
 
 /// Before the name of a run that is being removed: no run id begins like this, so nobody takes it for a run.
@@ -203,11 +204,15 @@ impl RunFolder {
         }
     }
 
-    /// Makes the folder, durable.
+    /// Makes the folder, durable. One in which no run ever began, because its runner was killed first, makes room.
+    /// The caller holds the lock.
     ///
     /// # Errors
     /// Whatever the file system says; `AlreadyExists` if the run id is taken.
     pub fn create(&self) -> io::Result<()> {
+        if self.root.exists() && self.never_began() {
+            self.remove()?;
+        }
         if self.root.exists() {
             return Err(io::Error::new(
                 io::ErrorKind::AlreadyExists,
@@ -215,6 +220,18 @@ impl RunFolder {
             ));
         }
         create_dir_durable(&self.spool())
+    }
+
+    /// Whether there is no first record: then nothing was ever started. What cannot be read has perhaps begun.
+    fn never_began(&self) -> bool {
+        if self.foreign_write().exists() {
+            return false;
+        }
+        match Reader::open(&self.journal()) {
+            Ok(mut reader) => matches!(reader.next_record(), Ok(None)),
+            Err(DamagedJournal::Io { source, .. }) => source.kind() == io::ErrorKind::NotFound,
+            Err(DamagedJournal::Damaged { .. }) => false,
+        }
     }
 
     /// Removes the run: in one step it is no run any more, then its files go. The caller holds the lock.

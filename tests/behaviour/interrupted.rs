@@ -160,6 +160,29 @@ fn resume_ends_what_a_session_killed_with_its_keeper_left_running() {
 }
 
 #[test]
+fn a_run_that_was_killed_before_its_first_record_leaves_its_id_free() {
+    // Found by `torture::life`, seed 8: nobody could resume it, and nobody could start it again.
+    let first_words: [(&str, Option<&str>); 3] =
+        [("no", None), ("empty", Some("")), ("torn", Some("{\"crc\":\"0"))];
+    for (name, journal) in first_words {
+        let workspace = Workspace::with(SLOW);
+        workspace.write("go", "");
+        workspace.write(".polpo/runs/r1/mission.yaml", "name: half a missi");
+        if let Some(text) = journal {
+            workspace.write(".polpo/runs/r1/journal.jsonl", text);
+        }
+        let document = workspace.run_json(0, &["--run-id", "r1"]);
+        assert_eq!(document["runId"], "r1", "{name} journal");
+        // Now it has begun, and its id is taken.
+        workspace
+            .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+            .exits(9)
+            .says(&["r1", "exists"]);
+        assert_eq!(workspace.lines("log").len(), 3);
+    }
+}
+
+#[test]
 fn a_live_run_is_running_and_not_resumed_twice() {
     let workspace = Workspace::with(SLOW);
     let running = start_slow(&workspace);
