@@ -3,6 +3,11 @@
 //! Whatever the moment: the journal can be read at once, what is on record stays on record, no attempt that has
 //! finished on record is ever done again, and the run ends as if nothing had happened.
 
+#[path = "torture/life.rs"]
+mod life;
+#[path = "torture/mission.rs"]
+mod mission;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -17,7 +22,7 @@ const MISSIONS: u64 = 5;
 const KILLS_EACH: u32 = 5;
 
 /// Forty tasks in a lattice, with crashes, rework, a failed check, a cascade, an accepted failure and two gates.
-fn mission() -> Workspace {
+fn lattice() -> Workspace {
     let mut tasks = String::new();
     for n in 0..TASKS {
         let dependencies: Vec<String> = [6, 9]
@@ -88,6 +93,19 @@ fn essence(document: &Value) -> Value {
 struct Dice(u64);
 
 impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        let index = self.below(from.len() as u64);
+        from[usize::try_from(index).expect("it is an index")]
+    }
+
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -162,8 +180,8 @@ fn assert_nothing_repeated(workspace: &Workspace, events: &[Value]) {
 }
 
 fn torture(seed: u64, undisturbed: &Value, whole: u64) {
-    let workspace = mission();
-    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let workspace = lattice();
+    let mut dice = Dice::new(seed);
     let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
     let mut events = Vec::new();
     for session in 0..KILLS_EACH {
@@ -198,7 +216,7 @@ fn torture(seed: u64, undisturbed: &Value, whole: u64) {
 
 #[test]
 fn a_run_killed_at_any_moment_ends_as_if_nothing_had_happened() {
-    let calm = mission();
+    let calm = lattice();
     let undisturbed = essence(&calm.run_json(3, &[]));
     let whole = length(&calm.journal());
     for seed in 1..=MISSIONS {

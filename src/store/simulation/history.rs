@@ -190,7 +190,7 @@ impl History {
         }
         let quiet = self.in_flight.is_empty();
         match self.random.below(100) {
-            0..=2 => return Err(Dead),
+            0..=2 => Err(Dead),
             3..=5 => {
                 let at = self.random.below(6);
                 let mut log = self.log.borrow_mut();

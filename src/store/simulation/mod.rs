@@ -4,6 +4,7 @@
 //! `QUORUM_SIM_SEED=n` plays one seed, `QUORUM_SIM_SEEDS=n` so many of them (see `benches/README.md`).
 
 mod history;
+mod verdicts;
 mod witness;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +29,7 @@ fn play(seed: u64) -> Result<Tally, String> {
         let mut history = History::new(seed);
         history.play();
         // Every so often twice: the same inputs must give the same journal, byte by byte.
-        if seed % 16 == 0 {
+        if seed.is_multiple_of(16) {
             let mut again = History::new(seed);
             again.play();
             assert!(

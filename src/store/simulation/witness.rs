@@ -5,12 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{
-    AttemptKind, Cause, FailureMode, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, TaskId,
-    TurnId, Verdict,
+    AttemptKind, Cause, FailureMode, OutcomeClass, Points, QualityFlag, Status, TaskId, TurnId, Verdict,
 };
-use crate::engine::{
-    Event, GateResult, JudgedBy, SeatId, SeatResult, StageReport, State, StopCause, judged_by,
-};
+use crate::engine::{Event, GateResult, JudgedBy, SeatId, SeatResult, State, StopCause, judged_by};
 use crate::mission::{Part, Plan};
 
 /// The table of the life cycle (semantics, section 5), written down again.
@@ -29,55 +26,55 @@ fn is_edge(from: Status, to: Status) -> bool {
 
 /// What a task looks like from outside.
 #[derive(Debug, Clone, Default)]
-struct Seen {
-    status: Status,
-    flag: Option<QualityFlag>,
-    attempt: u32,
-    turn: u32,
-    in_flight: bool,
+pub(super) struct Seen {
+    pub(super) status: Status,
+    pub(super) flag: Option<QualityFlag>,
+    pub(super) attempt: u32,
+    pub(super) turn: u32,
+    pub(super) in_flight: bool,
     /// The attempt's agent has finished on record: nobody may start it again.
-    finished: bool,
+    pub(super) finished: bool,
     /// By kind, of the current allowance.
-    tries: u32,
-    fixes: u32,
-    retries: u32,
-    agent_failed: bool,
-    scan_open: bool,
-    has_file: bool,
-    checks: BTreeMap<u32, Option<bool>>,
-    round: u32,
-    rounds: u32,
-    seats: BTreeMap<u32, SeenSeat>,
-    judge: Option<(Verdict, bool)>,
-    verification: Option<(Verdict, bool)>,
-    unparsed: bool,
-    grading: Option<u32>,
-    points: Option<Points>,
+    pub(super) tries: u32,
+    pub(super) fixes: u32,
+    pub(super) retries: u32,
+    pub(super) agent_failed: bool,
+    pub(super) scan_open: bool,
+    pub(super) has_file: bool,
+    pub(super) checks: BTreeMap<u32, Option<bool>>,
+    pub(super) round: u32,
+    pub(super) rounds: u32,
+    pub(super) seats: BTreeMap<u32, SeenSeat>,
+    pub(super) judge: Option<(Verdict, bool)>,
+    pub(super) verification: Option<(Verdict, bool)>,
+    pub(super) unparsed: bool,
+    pub(super) grading: Option<u32>,
+    pub(super) points: Option<Points>,
     /// Judges gave this attempt its points.
-    scored: bool,
-    indeterminate: bool,
+    pub(super) scored: bool,
+    pub(super) indeterminate: bool,
     /// The number of the approval that is open.
-    open_approval: Option<u32>,
-    for_judges: bool,
-    asked: u32,
+    pub(super) open_approval: Option<u32>,
+    pub(super) for_judges: bool,
+    pub(super) asked: u32,
 }
 
 #[derive(Debug, Clone, Default)]
-struct SeenSeat {
-    tries: u32,
-    open: bool,
-    result: Option<SeatResult>,
+pub(super) struct SeenSeat {
+    pub(super) tries: u32,
+    pub(super) open: bool,
+    pub(super) result: Option<SeatResult>,
 }
 
 /// The account of one run.
 #[derive(Debug, Clone)]
 pub struct Witness {
-    tasks: Vec<Seen>,
-    gates: Vec<(Option<GateResult>, bool)>,
-    commands: BTreeSet<String>,
-    stop: Option<StopCause>,
-    paused: bool,
-    threshold: bool,
+    pub(super) tasks: Vec<Seen>,
+    pub(super) gates: Vec<(Option<GateResult>, bool)>,
+    pub(super) commands: BTreeSet<String>,
+    pub(super) stop: Option<StopCause>,
+    pub(super) paused: bool,
+    pub(super) threshold: bool,
     /// Turns that were ever decided on, and those that ended on record.
     pub started: BTreeSet<TurnId>,
     pub ended: BTreeSet<TurnId>,
@@ -514,126 +511,6 @@ impl Witness {
         place
     }
 
-    fn verdict(&mut self, state: &State, report: &StageReport) {
-        let seen = &mut self.tasks[report.task.index()];
-        assert_eq!(seen.attempt, report.attempt, "{report:?}");
-        let by_person = report.by.is_some();
-        match report.stage {
-            Stage::Judge => {
-                if !by_person && report.cause != Some(Cause::Unparsed) {
-                    seen.is_what_they_said(state, report);
-                }
-                seen.judge = Some((report.verdict, by_person));
-            }
-            Stage::Verification => seen.verification = Some((report.verdict, by_person)),
-            Stage::Checks => {
-                let all = seen.checks.values().all(|result| *result == Some(true));
-                assert_eq!(report.verdict == Verdict::Pass, all, "{report:?} {seen:?}");
-            }
-            _ => {}
-        }
-        match report.verdict {
-            Verdict::Pass if report.stage == Stage::Judge => {
-                (seen.points, seen.indeterminate) = (report.points, false);
-                seen.scored = report.points.is_some();
-            }
-            Verdict::Pass if report.stage == Stage::Verification => {
-                if !seen.scored && !by_person {
-                    seen.points = report.points;
-                }
-                seen.indeterminate = false;
-            }
-            Verdict::Fail => {
-                seen.points = report.points;
-                seen.indeterminate = report.cause == Some(Cause::Unparsed);
-            }
-            Verdict::Refer => {
-                seen.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
-                if report.cause == Some(Cause::Person) {
-                    seen.points = report.points;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// A gate by the rule of section 14, once all that it waits for has ended.
-    fn gate_evaluated(&mut self, state: &State, id: GateId, result: &GateResult) {
-        let gate = state.plan.gate(id);
-        assert_eq!(self.gates[id.index()], (None, false), "{id:?} is evaluated again");
-        let after: Vec<&Seen> = gate.after.iter().map(|task| &self.tasks[task.index()]).collect();
-        let mut ended = after.iter().map(|seen| seen.status);
-        assert!(
-            ended.all(|status| matches!(status, Status::Done | Status::Failed)),
-            "{id:?} is not due"
-        );
-        let failed = after.iter().any(|seen| seen.status == Status::Failed);
-        let below = after
-            .iter()
-            .any(|seen| seen.flag == Some(QualityFlag::BelowThreshold));
-        let scores: Vec<f64> = after
-            .iter()
-            .filter_map(|seen| Some(seen.points?.to_f64()))
-            .collect();
-        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-        let reached =
-            |min: Points| !scores.is_empty() && state.plan.rules.evaluate && mean >= min.to_f64() - 1e-9;
-        let passed = !(gate.require_all_passed && failed)
-            && (gate.accept_below_threshold || !below)
-            && gate.min_score.is_none_or(reached);
-        assert_eq!(result.passed, passed, "{id:?} {result:?} {after:?}");
-        self.gates[id.index()].0 = Some(result.clone());
-    }
-
-    /// The outcome by the table of section 20, from what the tasks show.
-    fn conditions(&self, state: &State) -> Vec<OutcomeClass> {
-        let plan = &state.plan;
-        let taken: Vec<&Seen> = plan.selected_ids().map(|id| &self.tasks[id.index()]).collect();
-        let any = |wanted: &dyn Fn(&Seen) -> bool| taken.iter().any(|seen| wanted(seen));
-        let open = any(&|seen| !matches!(seen.status, Status::Done | Status::Failed));
-        let gate_failed = self
-            .gates
-            .iter()
-            .any(|(result, overridden)| !overridden && result.as_ref().is_some_and(|result| !result.passed));
-        let unreviewed = any(&|seen| seen.flag == Some(QualityFlag::Unreviewed));
-        let parked = any(&|seen| seen.status == Status::AwaitingApproval && !seen.for_judges);
-        let holds = [
-            (OutcomeClass::Terminated, self.stop == Some(StopCause::Terminated)),
-            (
-                OutcomeClass::Interrupted,
-                self.stop == Some(StopCause::Interrupted),
-            ),
-            (OutcomeClass::Limit, self.stop == Some(StopCause::TimeLimit)),
-            (
-                OutcomeClass::TaskFailed,
-                any(&|seen| seen.status == Status::Failed),
-            ),
-            (OutcomeClass::GateFailed, gate_failed),
-            (
-                OutcomeClass::Indeterminate,
-                any(&|seen| seen.indeterminate) || (state.options.strict && unreviewed),
-            ),
-            (
-                OutcomeClass::BelowThreshold,
-                any(&|seen| seen.flag == Some(QualityFlag::BelowThreshold)) || self.threshold,
-            ),
-            (OutcomeClass::Awaiting, parked || (self.paused && open)),
-        ];
-        let mut conditions: Vec<_> = holds
-            .iter()
-            .filter(|(_, holds)| *holds)
-            .map(|(class, _)| *class)
-            .collect();
-        if conditions.is_empty() {
-            conditions.push(if open {
-                OutcomeClass::Internal
-            } else {
-                OutcomeClass::Ok
-            });
-        }
-        conditions
-    }
-
     /// Whether the engine's own account says the same.
     pub fn agrees_with(&self, state: &State) {
         for (seen, task) in self.tasks.iter().zip(&state.tasks) {
@@ -672,43 +549,5 @@ impl Seen {
             attempt,
             ..of_the_task
         };
-    }
-
-    /// A judge's verdict is the median of what the seats said, held against the bar. Every seat of this world gives
-    /// all dimensions the same score, so weights do not matter.
-    fn is_what_they_said(&self, state: &State, report: &StageReport) {
-        let said = self
-            .seats
-            .values()
-            .filter_map(|seat| match seat.result.as_ref()? {
-                SeatResult::Scores { dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
-                SeatResult::Evaluation { points, .. } => Some(points.to_f64()),
-                SeatResult::Unparsed { .. } => None,
-            });
-        let mut scores: Vec<f64> = said.collect();
-        scores.sort_by(f64::total_cmp);
-        let n = scores.len();
-        let Some(bar) = crate::engine::bar(state, report.task).filter(|_| n > 0) else {
-            assert!(
-                matches!(report.verdict, Verdict::Refer | Verdict::Fault),
-                "{report:?} without a score"
-            );
-            return;
-        };
-        let median = f64::midpoint(scores[(n - 1) / 2], scores[n / 2]);
-        let reached = median >= bar.points.to_f64();
-        let people =
-            matches!(judged_by(state, report.task), JudgedBy::Panel(panel) if !panel.people.is_empty());
-        let expected = match (reached, people) {
-            (false, _) => Verdict::Fail,
-            (true, false) => Verdict::Pass,
-            (true, true) => Verdict::Refer,
-        };
-        assert_eq!(report.verdict, expected, "{report:?} {scores:?}");
-        assert_eq!(
-            report.points.map(Points::to_f64),
-            Some(median),
-            "{report:?} {scores:?}"
-        );
     }
 }

@@ -1,0 +1,168 @@
+//! What the witness makes of verdicts: of a stage, of a gate, of the run.
+
+use crate::domain::{Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Verdict};
+use crate::engine::{GateResult, JudgedBy, SeatResult, StageReport, State, StopCause, judged_by};
+
+use super::witness::{Seen, Witness};
+
+impl Witness {
+    pub(super) fn verdict(&mut self, state: &State, report: &StageReport) {
+        let seen = &mut self.tasks[report.task.index()];
+        assert_eq!(seen.attempt, report.attempt, "{report:?}");
+        let by_person = report.by.is_some();
+        match report.stage {
+            Stage::Judge => {
+                if !by_person && report.cause != Some(Cause::Unparsed) {
+                    seen.is_what_they_said(state, report);
+                }
+                seen.judge = Some((report.verdict, by_person));
+            }
+            Stage::Verification => seen.verification = Some((report.verdict, by_person)),
+            Stage::Checks => {
+                let all = seen.checks.values().all(|result| *result == Some(true));
+                assert_eq!(report.verdict == Verdict::Pass, all, "{report:?} {seen:?}");
+            }
+            _ => {}
+        }
+        match report.verdict {
+            Verdict::Pass if report.stage == Stage::Judge => {
+                (seen.points, seen.indeterminate) = (report.points, false);
+                seen.scored = report.points.is_some();
+            }
+            Verdict::Pass if report.stage == Stage::Verification => {
+                if !seen.scored && !by_person {
+                    seen.points = report.points;
+                }
+                seen.indeterminate = false;
+            }
+            Verdict::Fail => {
+                seen.points = report.points;
+                seen.indeterminate = report.cause == Some(Cause::Unparsed);
+            }
+            Verdict::Refer => {
+                seen.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+                if report.cause == Some(Cause::Person) {
+                    seen.points = report.points;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A gate by the rule of section 14, once all that it waits for has ended.
+    pub(super) fn gate_evaluated(&mut self, state: &State, id: GateId, result: &GateResult) {
+        let gate = state.plan.gate(id);
+        assert_eq!(self.gates[id.index()], (None, false), "{id:?} is evaluated again");
+        let after: Vec<&Seen> = gate.after.iter().map(|task| &self.tasks[task.index()]).collect();
+        let mut ended = after.iter().map(|seen| seen.status);
+        assert!(
+            ended.all(|status| matches!(status, Status::Done | Status::Failed)),
+            "{id:?} is not due"
+        );
+        let failed = after.iter().any(|seen| seen.status == Status::Failed);
+        let below = after
+            .iter()
+            .any(|seen| seen.flag == Some(QualityFlag::BelowThreshold));
+        let scores: Vec<f64> = after
+            .iter()
+            .filter_map(|seen| Some(seen.points?.to_f64()))
+            .collect();
+        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+        let reached =
+            |min: Points| !scores.is_empty() && state.plan.rules.evaluate && mean >= min.to_f64() - 1e-9;
+        let passed = !(gate.require_all_passed && failed)
+            && (gate.accept_below_threshold || !below)
+            && gate.min_score.is_none_or(reached);
+        assert_eq!(result.passed, passed, "{id:?} {result:?} {after:?}");
+        self.gates[id.index()].0 = Some(result.clone());
+    }
+
+    /// The outcome by the table of section 20, from what the tasks show.
+    pub(super) fn conditions(&self, state: &State) -> Vec<OutcomeClass> {
+        let plan = &state.plan;
+        let taken: Vec<&Seen> = plan.selected_ids().map(|id| &self.tasks[id.index()]).collect();
+        let any = |wanted: &dyn Fn(&Seen) -> bool| taken.iter().any(|seen| wanted(seen));
+        let open = any(&|seen| !matches!(seen.status, Status::Done | Status::Failed));
+        let gate_failed = self
+            .gates
+            .iter()
+            .any(|(result, overridden)| !overridden && result.as_ref().is_some_and(|result| !result.passed));
+        let unreviewed = any(&|seen| seen.flag == Some(QualityFlag::Unreviewed));
+        let parked = any(&|seen| seen.status == Status::AwaitingApproval && !seen.for_judges);
+        let holds = [
+            (OutcomeClass::Terminated, self.stop == Some(StopCause::Terminated)),
+            (
+                OutcomeClass::Interrupted,
+                self.stop == Some(StopCause::Interrupted),
+            ),
+            (OutcomeClass::Limit, self.stop == Some(StopCause::TimeLimit)),
+            (
+                OutcomeClass::TaskFailed,
+                any(&|seen| seen.status == Status::Failed),
+            ),
+            (OutcomeClass::GateFailed, gate_failed),
+            (
+                OutcomeClass::Indeterminate,
+                any(&|seen| seen.indeterminate) || (state.options.strict && unreviewed),
+            ),
+            (
+                OutcomeClass::BelowThreshold,
+                any(&|seen| seen.flag == Some(QualityFlag::BelowThreshold)) || self.threshold,
+            ),
+            (OutcomeClass::Awaiting, parked || (self.paused && open)),
+        ];
+        let mut conditions: Vec<_> = holds
+            .iter()
+            .filter(|(_, holds)| *holds)
+            .map(|(class, _)| *class)
+            .collect();
+        if conditions.is_empty() {
+            conditions.push(if open {
+                OutcomeClass::Internal
+            } else {
+                OutcomeClass::Ok
+            });
+        }
+        conditions
+    }
+}
+
+impl Seen {
+    /// A judge's verdict is the median of what the seats said, held against the bar. Every seat of this world gives
+    /// all dimensions the same score, so weights do not matter.
+    fn is_what_they_said(&self, state: &State, report: &StageReport) {
+        let said = self
+            .seats
+            .values()
+            .filter_map(|seat| match seat.result.as_ref()? {
+                SeatResult::Scores { dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
+                SeatResult::Evaluation { points, .. } => Some(points.to_f64()),
+                SeatResult::Unparsed { .. } => None,
+            });
+        let mut scores: Vec<f64> = said.collect();
+        scores.sort_by(f64::total_cmp);
+        let n = scores.len();
+        let Some(bar) = crate::engine::bar(state, report.task).filter(|_| n > 0) else {
+            assert!(
+                matches!(report.verdict, Verdict::Refer | Verdict::Fault),
+                "{report:?} without a score"
+            );
+            return;
+        };
+        let median = f64::midpoint(scores[(n - 1) / 2], scores[n / 2]);
+        let reached = median >= bar.points.to_f64();
+        let people =
+            matches!(judged_by(state, report.task), JudgedBy::Panel(panel) if !panel.people.is_empty());
+        let expected = match (reached, people) {
+            (false, _) => Verdict::Fail,
+            (true, false) => Verdict::Pass,
+            (true, true) => Verdict::Refer,
+        };
+        assert_eq!(report.verdict, expected, "{report:?} {scores:?}");
+        assert_eq!(
+            report.points.map(Points::to_f64),
+            Some(median),
+            "{report:?} {scores:?}"
+        );
+    }
+}
