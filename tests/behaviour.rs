@@ -10,6 +10,8 @@ mod bad_input;
 mod command_agents;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/control.rs"]
+mod control;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/echo.rs"]
@@ -26,6 +28,8 @@ mod gates;
 mod help;
 #[path = "behaviour/hostile_agents.rs"]
 mod hostile_agents;
+#[path = "behaviour/hostile_files.rs"]
+mod hostile_files;
 #[path = "behaviour/housekeeping.rs"]
 mod housekeeping;
 #[path = "behaviour/http_models.rs"]
@@ -44,6 +48,8 @@ mod judging;
 mod look_into;
 #[path = "behaviour/operator.rs"]
 mod operator;
+#[path = "behaviour/people.rs"]
+mod people;
 #[path = "behaviour/plan.rs"]
 mod plan;
 #[path = "behaviour/reports.rs"]
@@ -54,6 +60,8 @@ mod review;
 mod scale;
 #[path = "behaviour/schema.rs"]
 mod schema;
+#[path = "behaviour/self_approval.rs"]
+mod self_approval;
 #[path = "behaviour/settings.rs"]
 mod settings;
 #[path = "behaviour/storage.rs"]
@@ -61,3 +69,7 @@ mod storage;
 mod support;
 #[path = "behaviour/torture.rs"]
 mod torture;
+#[path = "behaviour/verification.rs"]
+mod verification;
+#[path = "behaviour/waiting.rs"]
+mod waiting;

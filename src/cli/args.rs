@@ -233,6 +233,9 @@ pub struct SessionFlags {
     /// Stop after this time (90s, 30m, 2h); the run can be resumed
     #[arg(long, value_name = "DURATION", env = "QUORUM_TIMEOUT")]
     pub timeout: Option<Millis>,
+    /// Where only a person can move the run on, wait so long for the answer (30m, 2h) [default: end with 8]
+    #[arg(long, value_name = "DURATION", env = "QUORUM_WAIT_APPROVALS")]
+    pub wait_approvals: Option<Millis>,
     /// Let a condition not count for the exit code (repeatable): task_failed, gate_failed, below_threshold, …
     #[arg(long, value_name = "CLASS", env = "QUORUM_ALLOW", value_delimiter = ',')]
     pub allow: Vec<OutcomeClass>,

@@ -258,6 +258,11 @@ fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Resul
             "timeout",
             json!(flags.timeout.map(|span| span.to_string())),
         ),
+        (
+            "waitApprovals",
+            "wait_approvals",
+            json!(flags.wait_approvals.map(|span| span.to_string())),
+        ),
         ("strict", "strict", json!(flags.strict)),
         ("failFast", "fail_fast", json!(flags.fail_fast)),
         ("allow", "allow", json!(allowed)),

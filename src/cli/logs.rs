@@ -12,7 +12,7 @@ use crate::domain::{RunId, TurnId};
 use crate::engine::{Event, KeeperRef};
 use crate::keeper::{self, ProcessIdentity};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
-use crate::store::{JournalEnd, Reader, RunFolder, SpoolName};
+use crate::store::{JournalEnd, Reader, RunFolder, SpoolName, open_regular, read_regular};
 
 use super::failure::Failure;
 use super::project::{find_run, state_folder};
@@ -173,7 +173,7 @@ impl<'a> Printer<'a> {
     }
 
     fn print(&mut self, turn: &TurnHistory, keeper: &KeeperRef) -> io::Result<()> {
-        let named = || File::open(self.run.spool_file(&self.arguments.file(turn.id))).ok();
+        let named = || open_regular(&self.run.spool_file(&self.arguments.file(turn.id))).ok();
         if self.open.is_none() {
             self.open = named().or_else(|| self.of_process(turn, keeper));
         }
@@ -218,7 +218,7 @@ fn document(arguments: &Logs, run: &RunFolder, history: &TaskHistory) -> Result<
     let mut turns = Vec::new();
     for turn in history.turns().filter(|turn| arguments.wants(turn.id)) {
         let path = run.spool_file(&arguments.file(turn.id));
-        let bytes = match std::fs::read(&path) {
+        let bytes = match read_regular(&path) {
             Ok(bytes) => bytes,
             // Empty files are not kept.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

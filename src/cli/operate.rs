@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Input, OperatorInput, meets};
 use crate::keeper;
-use crate::runtime::{TellError, drain, tell};
+use crate::runtime::{Answer, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 
 use super::failure::Failure;
@@ -21,6 +21,10 @@ use super::screen::Screen;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// What the lock says while a command is decided under it.
 pub const OPERATOR: &str = "an operator's command";
+/// How long it may take through the socket, before the command is left in the inbox.
+const SOCKET_WITHIN: Duration = Duration::from_secs(3);
+/// A holder of the lock without a socket may be about to let go, or to open it.
+const GRACE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who speaks.
@@ -68,8 +72,8 @@ pub enum Given {
     Queued,
 }
 
-/// Gives a command to a run. Without a live writer it is decided here, under the lock; a live one is asked through the
-/// inbox, and its answer is what it journaled.
+/// Gives a command to a run. Without a live writer it is decided here, under the lock. A live one is asked through its
+/// socket; only one that cannot be reached there is asked through the inbox, and its answer is what it journaled.
 pub fn give(
     folder: &StateFolder,
     run: &RunFolder,
@@ -77,50 +81,6 @@ pub fn give(
     speaker: &Speaker,
 ) -> Result<Given, Failure> {
     refuse_agents()?;
-    let mut waiting: Option<(Queued, PathBuf)> = None;
-    let begin = Instant::now();
-    loop {
-        match Lock::take(&folder.lock_path(), OPERATOR, Some(run.id())) {
-            Ok(_lock) => {
-                for refused in drain(folder).map_err(told)? {
-                    eprintln!("warning: {refused}");
-                }
-                return match &waiting {
-                    Some((queued, _)) => journaled(run, &queued.id),
-                    None => decide_here(run, command, speaker),
-                };
-            }
-            Err(error @ LockError::Io { .. }) => return Err(Failure::environment(error)),
-            Err(LockError::Held { .. }) => {}
-        }
-        match &waiting {
-            Some((queued, path)) if !path.exists() => return journaled(run, &queued.id),
-            Some(_) if begin.elapsed() > ANSWER_WITHIN => return Ok(Given::Queued),
-            Some(_) => {}
-            None => match meets(&open_run(run, |_, _| {})?.state, &command) {
-                // What is decided stays decided; there is nothing to ask the writer.
-                met @ (CommandResult::Unknown
-                | CommandResult::DecidedOtherwise
-                | CommandResult::AlreadySo) => {
-                    return Ok(Given::Met(met));
-                }
-                CommandResult::Applied | CommandResult::TooEarly => {
-                    waiting = Some(queue(folder, run, command.clone(), speaker)?);
-                }
-            },
-        }
-        std::thread::sleep(PAUSE);
-    }
-}
-
-fn queue(
-    folder: &StateFolder,
-    run: &RunFolder,
-    command: Command,
-    speaker: &Speaker,
-) -> Result<(Queued, PathBuf), Failure> {
-    let key = OperatorKey::existing_or_new()
-        .map_err(|error| Failure::environment(anyhow!("cannot use the key for queued commands: {error}")))?;
     let queued = Queued {
         // Sorts by time; one process gives one command.
         id: format!("{:015}-{}", Timestamp::now().0, std::process::id()),
@@ -128,10 +88,55 @@ fn queue(
         by: speaker.name(),
         command,
     };
-    let path = put(&folder.inbox(), &key, &queued).map_err(|error| {
+    let mut waiting: Option<PathBuf> = None;
+    let begin = Instant::now();
+    loop {
+        match Lock::take(&folder.lock_path(), OPERATOR, Some(run.id())) {
+            Ok(_lock) => {
+                for refused in drain(folder).map_err(told)? {
+                    eprintln!("warning: {refused}");
+                }
+                return match waiting {
+                    Some(_) => journaled(run, &queued.id),
+                    None => decide_here(run, queued.command, speaker),
+                };
+            }
+            Err(error @ LockError::Io { .. }) => return Err(Failure::environment(error)),
+            Err(LockError::Held { .. }) => {}
+        }
+        match &waiting {
+            Some(path) if !path.exists() => return journaled(run, &queued.id),
+            Some(_) if begin.elapsed() > ANSWER_WITHIN => return Ok(Given::Queued),
+            Some(_) => {}
+            None => match ask(folder, &queued, SOCKET_WITHIN) {
+                Some(Answer::Result(met)) => return Ok(Given::Met(met)),
+                Some(Answer::Error(why)) => {
+                    return Err(Failure::environment(anyhow!("the live session refused: {why}")));
+                }
+                None if begin.elapsed() < GRACE => {}
+                None => match meets(&open_run(run, |_, _| {})?.state, &queued.command) {
+                    // What is decided stays decided; there is nothing to ask the writer.
+                    met @ (CommandResult::Unknown
+                    | CommandResult::DecidedOtherwise
+                    | CommandResult::AlreadySo) => {
+                        return Ok(Given::Met(met));
+                    }
+                    CommandResult::Applied | CommandResult::TooEarly => {
+                        waiting = Some(queue(folder, &queued)?);
+                    }
+                },
+            },
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn queue(folder: &StateFolder, queued: &Queued) -> Result<PathBuf, Failure> {
+    let key = OperatorKey::existing_or_new()
+        .map_err(|error| Failure::environment(anyhow!("cannot use the key for queued commands: {error}")))?;
+    put(&folder.inbox(), &key, queued).map_err(|error| {
         Failure::environment(anyhow!("cannot write to {}: {error}", folder.inbox().display()))
-    })?;
-    Ok((queued, path))
+    })
 }
 
 /// What the writer journaled about a queued command.

@@ -126,8 +126,9 @@ pub fn refuse(error: RecoverError) -> Failure {
             Failure::usage(error).help("restore the file, or start a new run with `quorum run`")
         }
         RecoverError::Newer { .. } | RecoverError::MissionRefused { .. } => Failure::environment(error),
-        RecoverError::Journal(_) | RecoverError::Mission { .. } | RecoverError::Runs { .. } => {
-            Failure::internal(error)
-        }
+        RecoverError::Journal(_)
+        | RecoverError::Foreign { .. }
+        | RecoverError::Mission { .. }
+        | RecoverError::Runs { .. } => Failure::internal(error),
     }
 }

@@ -50,6 +50,7 @@ pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMat
     options.max_attempts = flags.max_attempts.or(options.max_attempts);
     options.jobs = flags.jobs.or(options.jobs);
     options.timeout = flags.timeout.or(options.timeout);
+    options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
     options.strict |= flags.strict;
     options.fail_fast |= flags.fail_fast;
     for class in &flags.allow {

@@ -19,4 +19,4 @@ pub use ids::{AgentId, GateId, InvalidRunId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
 pub use outcome::OutcomeClass;
 pub use score::{Bar, BarOrigin, ParseBarError, Points};
-pub use verdict::{Cause, Dimension, DimensionScore, Finding, Severity, Stage, Verdict};
+pub use verdict::{Cause, CriterionGrade, Dimension, DimensionScore, Finding, Severity, Stage, Verdict};

@@ -119,6 +119,31 @@ impl Stage {
     }
 }
 
+/// How one criterion of a verification fared (section 10).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CriterionGrade {
+    /// Its grade, a share from 0 to 1 as points; `None` if it could not be checked.
+    #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<Points>,
+    /// What was seen, or why nothing could be said.
+    #[serde(rename = "e")]
+    pub evidence: String,
+}
+
+impl CriterionGrade {
+    /// `passed`, `failed`, `partial` or `unchecked`, as JSON and people read it.
+    #[must_use]
+    pub fn result(&self) -> &'static str {
+        match self.points {
+            None => "unchecked",
+            Some(points) if points == Points::whole(100) => "passed",
+            Some(points) if points == Points::ZERO => "failed",
+            Some(_) => "partial",
+        }
+    }
+}
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

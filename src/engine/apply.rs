@@ -6,8 +6,8 @@ use crate::domain::{AttemptKind, Cause, Phase, QualityFlag, Stage, Status, TaskI
 
 use super::event::{Event, SeatResult, StageReport};
 use super::state::{
-    APPROVED, Answer, Feedback, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn,
-    Waiting,
+    APPROVED, Answer, Feedback, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
+    Turn, Waiting,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -28,14 +28,19 @@ pub fn apply(state: &mut State, event: &Event) {
             state.phase = RunPhase::Running;
             state.stop = None;
             state.paused = false;
+            state.waits_until = None;
             state.failed_fast = false;
             state.threshold_failed = None;
         }
         Event::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
             state.stop = Some(*cause);
+            state.waits_until = None;
         }
-        Event::RunFinished { .. } => state.phase = RunPhase::Finished,
+        Event::RunFinished { .. } => {
+            state.phase = RunPhase::Finished;
+            state.waits_until = None;
+        }
         Event::GateEvaluated { gate, result } => {
             let gate_state = &mut state.gates[gate.index()];
             gate_state.result = Some(result.clone());
@@ -54,9 +59,13 @@ pub fn apply(state: &mut State, event: &Event) {
             }
             state.halted = is_halted(state);
         }
-        Event::Paused { .. } => state.paused = true,
-        Event::CommandTaken { id, .. } => {
-            state.commands.insert(id.clone());
+        Event::Paused { .. } => {
+            state.paused = true;
+            state.waits_until = None;
+        }
+        Event::Waiting { until } => state.waits_until = Some(*until),
+        Event::CommandTaken { id, result, .. } => {
+            state.commands.insert(id.clone(), *result);
         }
         Event::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
         // The transition beside it takes the task out of the queue.
@@ -68,6 +77,8 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::FilesScanned { task, .. }
         | Event::CheckRequested { task, .. }
         | Event::CheckFinished { task, .. }
+        | Event::GradingRequested { task, .. }
+        | Event::GradingFailed { task, .. }
         | Event::SeatRequested { task, .. }
         | Event::SeatReplied { task, .. }
         | Event::SeatFailed { task, .. }
@@ -100,6 +111,8 @@ fn adjust(count: &mut u32, before: bool, after: bool) {
 }
 
 fn transition(state: &mut State, id: TaskId, event: &Event) {
+    // The next wait, if there is one, is another one.
+    state.waits_until = None;
     let plan = state.plan.clone();
     let task_plan = plan.task(id);
     let task = &mut state.tasks[id.index()];
@@ -294,6 +307,16 @@ impl TaskState {
                     *slot = Some(result.clone());
                 }
             }
+            Event::GradingRequested {
+                round, unreviewed, ..
+            } => {
+                self.judging_mut().grading = Some(Grading {
+                    round: *round,
+                    open: true,
+                    unreviewed: *unreviewed,
+                });
+            }
+            Event::GradingFailed { .. } => self.end_grading(),
             Event::SeatRequested { seat, .. } => {
                 self.rounds = self.rounds.max(seat.round);
                 self.judging_mut().apply_seat(event);
@@ -304,12 +327,14 @@ impl TaskState {
                 number,
                 reason,
                 cause,
+                stage,
                 ..
             } => {
                 self.asked = *number;
                 self.waiting = Some(Waiting {
                     reason: *reason,
                     cause: *cause,
+                    stage: stage.unwrap_or(Stage::Judge),
                     number: *number,
                 });
             }
@@ -332,8 +357,19 @@ impl TaskState {
             | Event::GateOverridden { .. }
             | Event::ThresholdFailed { .. }
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::Warning { .. } => {}
+        }
+    }
+
+    fn end_grading(&mut self) {
+        if let Some(grading) = self
+            .judging
+            .as_deref_mut()
+            .and_then(|judging| judging.grading.as_mut())
+        {
+            grading.open = false;
         }
     }
 
@@ -360,6 +396,7 @@ impl TaskState {
         }
         if to != Status::AwaitingApproval {
             self.waiting = None;
+            self.panel = None;
         }
         if to.is_terminal() {
             self.running = None;
@@ -392,9 +429,23 @@ impl TaskState {
     }
 
     fn take_verdict(&mut self, report: &StageReport) {
+        if report.stage == Stage::Verification {
+            self.end_grading();
+        }
         match report.verdict {
             Verdict::Pass if report.stage == Stage::Judge => {
                 self.points = report.points;
+                self.indeterminate = false;
+            }
+            // What judges scored stays the score. Without any, the criteria that were met are.
+            Verdict::Pass if report.stage == Stage::Verification => {
+                let unscored = self
+                    .judging
+                    .as_deref()
+                    .is_some_and(|judging| judging.seats.is_empty());
+                if unscored && report.by.is_none() {
+                    self.points = report.points;
+                }
                 self.indeterminate = false;
             }
             Verdict::Fail => {
@@ -415,6 +466,10 @@ impl TaskState {
             }
             Verdict::Refer => {
                 self.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+                if report.cause == Some(Cause::Person) {
+                    self.points = report.points;
+                    self.panel = report.points.map(|_| Box::new(report.clone()));
+                }
             }
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
         }

@@ -36,6 +36,15 @@ pub enum Effect {
         /// Its position among the task's checks.
         check: u32,
     },
+    /// Hold the task's criteria against what there is.
+    Grade {
+        /// The task.
+        task: TaskId,
+        /// The attempt that is judged.
+        attempt: u32,
+        /// The round of this judging.
+        round: u32,
+    },
     /// Ask a reviewer.
     CallSeat {
         /// The task.
@@ -93,6 +102,13 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
                 task: *task,
                 attempt: state.task(*task).attempt,
                 check: *check,
+            }]
+        }
+        Event::GradingRequested { task, round, .. } => {
+            vec![Effect::Grade {
+                task: *task,
+                attempt: state.task(*task).attempt,
+                round: *round,
             }]
         }
         Event::SeatRequested {
@@ -159,6 +175,12 @@ fn pending_judging(id: TaskId, task: &TaskState) -> Vec<Effect> {
             check,
         })
         .collect();
+    let grading = judging.grading.filter(|grading| grading.open);
+    pending.extend(grading.map(|grading| Effect::Grade {
+        task: id,
+        attempt,
+        round: grading.round,
+    }));
     for (index, seat) in judging
         .seats
         .iter()

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, Digest, DimensionScore, FailureClass, FailureMode, Finding, GateId, Millis,
-    OutcomeClass, Phase, Points, QualityFlag, RunId, Stage, Status, TaskId, Timestamp, TurnId, Verdict,
-    WaitingReason,
+    AgentId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, Finding,
+    GateId, Millis, OutcomeClass, Phase, Points, QualityFlag, RunId, Stage, Status, TaskId, Timestamp,
+    TurnId, Verdict, WaitingReason,
 };
 use crate::mission::RunOptions;
 
@@ -250,6 +250,32 @@ pub enum Event {
         #[serde(rename = "m")]
         message: String,
     },
+    /// `grading:requested`: the task's criteria are to be held against what there is.
+    #[serde(rename = "vq")]
+    GradingRequested {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// The round of this judging, from 1.
+        #[serde(rename = "r")]
+        round: u32,
+        /// Whether the stages before left the work without a review that it would have had.
+        #[serde(rename = "u", default, skip_serializing_if = "std::ops::Not::not")]
+        unreviewed: bool,
+    },
+    /// `grading:failed`: the grader itself failed. Its success is the verdict of the stage.
+    #[serde(rename = "vx")]
+    GradingFailed {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// The round.
+        #[serde(rename = "r")]
+        round: u32,
+        /// What went wrong.
+        #[serde(rename = "m")]
+        message: String,
+    },
     /// `stage:verdict`
     #[serde(rename = "sv")]
     StageVerdict(Box<StageReport>),
@@ -288,6 +314,9 @@ pub enum Event {
         /// For a refer: its cause.
         #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
+        /// For a refer: the stage that a person decides instead of; `None` is the judge.
+        #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+        stage: Option<Stage>,
         /// What the person is told.
         #[serde(rename = "m")]
         message: String,
@@ -348,7 +377,15 @@ pub enum Event {
         #[serde(rename = "b")]
         by: String,
     },
-    /// `operator:command`: a queued command was taken, with its result.
+    /// `run:waiting`: only a person can move the run on; the session is kept alive for an answer. Whatever moves a task
+    /// ends the wait.
+    #[serde(rename = "wa")]
+    Waiting {
+        /// When the session ends without one.
+        #[serde(rename = "u")]
+        until: Timestamp,
+    },
+    /// `operator:command`: a command was taken, with its result.
     #[serde(rename = "oc")]
     CommandTaken {
         /// Its id.
@@ -617,6 +654,12 @@ pub struct StageReport {
     /// What was found.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// For the verification stage: one for each criterion, in their order.
+    #[serde(rename = "g", default, skip_serializing_if = "Vec::is_empty")]
+    pub grades: Vec<CriterionGrade>,
+    /// How sure the stage is of its verdict, a share from 0 to 1 as points; `None` where it does not say.
+    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Points>,
     /// For the outcome stage: what the agent failed with.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureClass>,

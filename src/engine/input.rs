@@ -1,6 +1,6 @@
 //! What the world tells the engine.
 
-use crate::domain::{Digest, FailureClass, Millis, TaskId, TurnId};
+use crate::domain::{CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::mission::RunOptions;
 
 use super::command::Command;
@@ -74,6 +74,17 @@ pub enum Input {
         /// What it showed.
         result: CheckResult,
     },
+    /// A grader held the task's criteria against what there is.
+    Graded {
+        /// The task.
+        task: TaskId,
+        /// The attempt it was asked for.
+        attempt: u32,
+        /// The round it was asked in.
+        round: u32,
+        /// One grade for each criterion, in their order, or why there are none.
+        result: Result<Vec<CriterionGrade>, String>,
+    },
     /// A reviewer replied.
     SeatReplied {
         /// The task.
@@ -89,6 +100,8 @@ pub enum Input {
     SeatFailed(Box<SeatFailure>),
     /// Stop: a signal, or the time limit.
     Stop(StopCause),
+    /// Nobody answered until this moment.
+    WaitOver(Timestamp),
     /// An operator says something from outside.
     Operator(Box<OperatorInput>),
     /// Failed tasks are to be tried again.
@@ -113,9 +126,11 @@ impl Input {
             Self::TurnEnded(_) => "ended",
             Self::FilesScanned { .. } => "scanned",
             Self::CheckFinished { .. } => "checked",
+            Self::Graded { .. } => "graded",
             Self::SeatReplied { .. } => "replied",
             Self::SeatFailed(_) => "seat-failed",
             Self::Stop(_) => "stop",
+            Self::WaitOver(_) => "wait-over",
             Self::Operator(_) => "operator",
             Self::RetryFailed => "retry-failed",
             Self::Redo(_) => "redo",
@@ -127,7 +142,7 @@ impl Input {
 /// A command from outside.
 #[derive(Debug, Clone)]
 pub struct OperatorInput {
-    /// The id of a queued one: it is taken once.
+    /// The id of one that was sent: it is taken once.
     pub id: Option<String>,
     /// What is asked for.
     pub command: Command,

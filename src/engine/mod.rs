@@ -27,7 +27,7 @@ pub(crate) use tests::simulation;
 
 pub use apply::apply;
 pub use command::{Command, CommandResult, meets};
-pub use decide::{JudgedBy, WorstCase, decide};
+pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::{
     CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
@@ -36,8 +36,8 @@ pub use event::{
 pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
 pub use outcome::{Outcome, conditions, outcome};
 pub use state::{
-    Answer, Counts, Feedback, GateState, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
-    Turn, Waiting,
+    Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
+    TaskState, Turn, Waiting,
 };
 
 /// What a gate would say of the state as it is (section 14).

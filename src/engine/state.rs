@@ -1,6 +1,6 @@
 //! The state of a run: what the rules need to know, and nothing that could be computed from the journal on demand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{
@@ -9,7 +9,8 @@ use crate::domain::{
 };
 use crate::mission::{Plan, RunOptions};
 
-use super::event::{CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StopCause};
+use super::command::CommandResult;
+use super::event::{CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause};
 use super::ready::ReadyQueue;
 
 /// A run's state: `fold(apply, journal)` over a fixed plan.
@@ -33,8 +34,10 @@ pub struct State {
     pub threshold_failed: Option<Points>,
     /// Whether a person asked that nothing more be started in this session.
     pub paused: bool,
-    /// Ids of queued commands that were taken.
-    pub(super) commands: BTreeSet<String>,
+    /// Until when the session waits for a person's answer, while nothing else can move it on (`--wait-approvals`).
+    pub waits_until: Option<Timestamp>,
+    /// Commands that were taken, by id, with what they met.
+    pub commands: BTreeMap<String, CommandResult>,
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
@@ -170,6 +173,8 @@ pub struct TaskState {
     pub indeterminate: bool,
     /// For tasks that wait for a person.
     pub waiting: Option<Waiting>,
+    /// While a person is asked about work that a panel let pass: what the panel said.
+    pub panel: Option<Box<StageReport>>,
     /// How often a person was asked about it; makes the ids of approvals.
     pub asked: u32,
     /// What persons answered, the oldest first.
@@ -203,6 +208,8 @@ pub struct Waiting {
     pub reason: WaitingReason,
     /// For a refer: its cause.
     pub cause: Option<Cause>,
+    /// For a refer: the stage that a person decides instead of.
+    pub stage: Stage,
     /// The approval's number within the task.
     pub number: u32,
 }
@@ -263,6 +270,19 @@ pub struct Judging {
     pub rounds: u32,
     /// The seats of the round.
     pub seats: Vec<Seat>,
+    /// The verification, once it was asked for.
+    pub grading: Option<Grading>,
+}
+
+/// A verification in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grading {
+    /// Its round, from 1.
+    pub round: u32,
+    /// Whether the grader has not come back.
+    pub open: bool,
+    /// Whether the stages before left the work without a review that it would have had.
+    pub unreviewed: bool,
 }
 
 /// One seat of a panel, or the single seat of an evaluation.
@@ -340,7 +360,8 @@ impl State {
             slots: 0,
             turns_running: 0,
             exclusive: 0,
-            commands: BTreeSet::new(),
+            waits_until: None,
+            commands: BTreeMap::new(),
             paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),
@@ -393,6 +414,12 @@ impl State {
     #[must_use]
     pub fn may_start_work(&self) -> bool {
         self.phase == RunPhase::Running && !self.halted && !self.failed_fast && !self.paused
+    }
+
+    /// Whether the session could go on, and only a person's answer can make it.
+    #[must_use]
+    pub(super) fn only_a_person_moves_it_on(&self) -> bool {
+        self.may_start_work() && self.slots == 0 && self.counts.awaiting > 0
     }
 }
 

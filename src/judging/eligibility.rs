@@ -172,6 +172,7 @@ mod tests {
             workspace: None,
             target_files: Vec::new(),
             expectations: None,
+            verification: None,
         };
         Plan {
             name: "m".to_owned(),

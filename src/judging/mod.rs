@@ -9,3 +9,4 @@ pub mod eligibility;
 pub mod evidence_rules;
 pub mod heuristic;
 pub mod parser;
+pub mod verification;

@@ -12,6 +12,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::protocol::Exit;
+use crate::store;
 
 /// One line of `exits.log`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct ExitsLog {
 
 /// Reads an `exits.log`. A missing file is an empty log: no child has ended yet.
 pub fn read(path: &Path) -> io::Result<ExitsLog> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match store::read_regular(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error),
@@ -71,11 +72,13 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn open(path: &Path) -> io::Result<Writer> {
+        // Not blocking: a FIFO that somebody left there refuses records when it is full, and holds nothing up.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
             .create(true)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .custom_flags(flags.bits().cast_signed())
             .open(path)?;
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {

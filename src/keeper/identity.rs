@@ -50,7 +50,23 @@ pub fn alive(identity: &ProcessIdentity) -> bool {
 /// must not speak for a person.
 #[must_use]
 pub fn is_of_an_agent() -> bool {
-    platform::below_a_keeper(KEEPER_NAME, &[TURN_KEY_VARIABLE, "QUORUM_RUN_ID"])
+    // A process that cannot even see itself shall not speak for a person either.
+    is_an_agents(std::process::id()).unwrap_or(true)
+}
+
+/// The same of another process, as far as the system tells (all but Linux: not at all).
+///
+/// # Errors
+/// When there is no such process any more, or it is hidden: then nothing is known of it.
+pub fn is_an_agents(pid: u32) -> io::Result<bool> {
+    platform::below_a_keeper(pid, KEEPER_NAME, &[TURN_KEY_VARIABLE, "QUORUM_RUN_ID"])
+}
+
+/// A path to the same file that is short enough for the address of a socket, wherever `folder`, which is open and holds
+/// it, lies. Where the system has none (all but Linux) it is `path` itself. Good while `folder` is open.
+#[must_use]
+pub fn short_path(folder: &std::fs::File, path: &std::path::Path) -> std::path::PathBuf {
+    platform::short_path(folder, path)
 }
 
 /// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it

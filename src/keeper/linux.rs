@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -175,11 +175,16 @@ pub(super) fn marker_of(pid: Pid) -> Marked {
     }
 }
 
-/// Whether this process or one it descends from is an agent's: it carries the marker, or a keeper is above it, which
-/// adopts whatever tries to leave its tree.
-pub(super) fn below_a_keeper(keeper_name: &str, variables: &[&str]) -> bool {
-    let mut next = Some(rustix::process::getpid());
-    while let Some(pid) = next {
+/// Whether a process or one it descends from is an agent's: it carries the marker, or a keeper is above it, which
+/// adopts whatever tries to leave its tree. An error where there is no such process, or none that can be seen.
+pub(super) fn below_a_keeper(pid: u32, keeper_name: &str, variables: &[&str]) -> io::Result<bool> {
+    let unseen = || io::Error::from(io::ErrorKind::NotFound);
+    let mut pid = i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(unseen)?;
+    let mut stat = Stat::of(pid)?;
+    loop {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let marked = environment.split(|&byte| byte == 0).any(|variable| {
             let mut names = variables.iter();
@@ -191,11 +196,31 @@ pub(super) fn below_a_keeper(keeper_name: &str, variables: &[&str]) -> bool {
         });
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         if marked || name.trim_end() == keeper_name {
-            return true;
+            return Ok(true);
         }
-        next = Stat::of(pid).ok().and_then(|stat| Pid::from_raw(stat.parent));
+        let Some(parent) = Pid::from_raw(stat.parent) else {
+            return Ok(false);
+        };
+        match Stat::of(parent) {
+            Ok(above) => (pid, stat) = (parent, above),
+            Err(_) => {
+                // A parent that has just ended handed its children on: they must not be taken for orphans. One that is
+                // still named is there and hidden, as other users' processes may be.
+                let again = Stat::of(pid)?;
+                if again.parent == stat.parent {
+                    return Ok(false);
+                }
+                stat = again;
+            }
+        }
     }
-    false
+}
+
+/// A path to `path`, which lies in the open `folder`, that is short enough for the address of a socket.
+pub(super) fn short_path(folder: &File, path: &Path) -> PathBuf {
+    let folder = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    path.file_name()
+        .map_or_else(|| folder.clone(), |name| folder.join(name))
 }
 
 fn pid_of(identity: &ProcessIdentity) -> Option<Pid> {

@@ -39,7 +39,7 @@ mod platform;
 
 pub use client::{Client, Handle, fork};
 pub use exits::{ExitRecord, ExitsLog, read as read_exits};
-pub use identity::{ProcessIdentity, alive, end, is_of_an_agent, open_output};
+pub use identity::{ProcessIdentity, alive, end, is_an_agents, is_of_an_agent, open_output, short_path};
 pub use orphans::TURN_KEY_VARIABLE;
 pub use protocol::{Command, Event, Exit, Spawn};
 pub use resolve::resolve;

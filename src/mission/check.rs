@@ -157,10 +157,7 @@ impl Checker<'_, '_> {
     }
 
     fn note(&mut self, node: NodeId, what: &str, area: &str) {
-        let message = format!("`{what}` is known but not built yet ({area})");
-        let problem = Problem::error(Code::NotBuiltYet, self.place(node), message)
-            .severity(Severity::Note)
-            .help("`quorum run` refuses the mission until this is removed or built");
+        let problem = not_built(self.place(node), what, area);
         self.found.problems.push(problem);
     }
 
@@ -352,6 +349,14 @@ impl Checker<'_, '_> {
             .get(map, key)
             .is_some_and(|list| self.tree.items(list).next().is_some())
     }
+}
+
+/// What is right, and nothing acts on yet: `validate` notes it, `run` refuses it.
+pub(super) fn not_built(place: Place, what: &str, area: &str) -> Problem {
+    let message = format!("`{what}` is known but not built yet ({area})");
+    Problem::error(Code::NotBuiltYet, place, message)
+        .severity(Severity::Note)
+        .help("`quorum run` refuses the mission until this is removed or built")
 }
 
 /// A key that does not exist at its place: it may belong elsewhere, or be misspelt.

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use super::defaults;
-use super::model::{self, Expectation, GateFailure, LlmReview, Mission, Settings};
+use super::model::{self, Expectation, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
     AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan,
+    TaskPlan, Verification,
 };
-use crate::domain::{AgentId, Bar, BarOrigin, GateId, Millis, TaskId};
+use super::scalar::Fraction;
+use crate::domain::{AgentId, Bar, BarOrigin, GateId, Millis, Points, TaskId};
 
 /// The plan of a loaded mission.
 ///
@@ -191,6 +192,7 @@ impl Compiler<'_> {
             workspace: task.workspace,
             target_files: task.target_files.into(),
             expectations: self.expectations(task.expectations),
+            verification: verification(task.verification, task.acceptance),
         }
     }
 
@@ -252,6 +254,25 @@ impl Compiler<'_> {
             verify_prior_feedback: prior_feedback.unwrap_or(true),
         }
     }
+}
+
+/// The criteria of a task and how they are graded, where plain facts grade them.
+fn verification(
+    declared: Option<Box<model::Verification>>,
+    acceptance: Box<[Box<str>]>,
+) -> Option<Box<Verification>> {
+    let declared = declared.filter(|declared| declared.grader == Some(Grader::Heuristic))?;
+    let bar = declared.threshold.map(|points| Bar {
+        points,
+        origin: BarOrigin::Mission,
+    });
+    Some(Box::new(Verification {
+        criteria: acceptance.into_iter().map(String::from).collect(),
+        bar: bar.unwrap_or_else(Bar::default_bar),
+        min_confidence: declared
+            .min_confidence
+            .map_or_else(|| Points::whole(defaults::MIN_CONFIDENCE), Fraction::points),
+    }))
 }
 
 /// The wave of each task, from 0: one more than that of the last task it waits for, by `dependsOn` or through a gate.

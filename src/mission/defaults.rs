@@ -17,6 +17,8 @@ pub(super) const MAX_RETRIES: u32 = 3;
 pub(super) const MAX_EVALUATED_ATTEMPTS: u32 = 2;
 /// Runs of a panel that came to no verdict, after the first (section 7).
 pub(super) const MAX_ASSESSMENT_RETRIES: u32 = 1;
+/// How sure a verification must be of its verdict, a share as points (section 10).
+pub(super) const MIN_CONFIDENCE: u8 = 70;
 /// Seats of a panel (section 7).
 pub(super) const SEATS: u32 = 3;
 

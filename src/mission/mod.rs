@@ -44,7 +44,7 @@ pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
     AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan,
+    TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::Positive;

@@ -140,6 +140,19 @@ pub struct TaskPlan {
     pub target_files: Vec<Box<str>>,
     /// What it must pass; `None` when the file declares no expectations.
     pub expectations: Option<Box<Expectations>>,
+    /// The criteria that it is accepted by, and how they are graded.
+    pub verification: Option<Box<Verification>>,
+}
+
+/// `acceptance` and `verification`, resolved. The grader is the heuristic one: the other is not built.
+#[derive(Debug)]
+pub struct Verification {
+    /// `acceptance`: each one a probe, and all of them required.
+    pub criteria: Vec<String>,
+    /// What the mean of the grades must reach.
+    pub bar: Bar,
+    /// How sure the verdict must be, a share as points.
+    pub min_confidence: Points,
 }
 
 /// How often a task may be tried (semantics, section 4).
@@ -254,6 +267,8 @@ pub struct RunOptions {
     pub fail_fast: bool,
     /// `--timeout`: how long a session may take.
     pub timeout: Option<Millis>,
+    /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
+    pub wait_approvals: Option<Millis>,
     /// The text of the project's `quorum.yaml`, where there is one.
     pub project_config: Option<String>,
     /// The text of the user's `quorum.yaml`, where there is one.

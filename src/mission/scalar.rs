@@ -339,7 +339,16 @@ impl Scalar for Positive {
 }
 
 /// A share: 0 to 1.
-pub(super) struct Fraction;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fraction(Points);
+
+impl Fraction {
+    /// The same as points: 0.7 is 70.
+    #[must_use]
+    pub fn points(self) -> Points {
+        self.0
+    }
+}
 
 impl Scalar for Fraction {
     const EXPECTS: &'static str = "a number from 0 to 1";
@@ -349,7 +358,8 @@ impl Scalar for Fraction {
         Decimal::parse(text)
             .ok()
             .filter(|number| (Decimal::ZERO..=Decimal::ONE).contains(number))
-            .map(|_| Self)
+            .and_then(|number| Points::new(number * Decimal::ONE_HUNDRED))
+            .map(Self)
             .ok_or_else(|| Fault::expected::<Self>(text))
     }
 }

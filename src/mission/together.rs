@@ -4,6 +4,7 @@
 
 use rust_decimal::Decimal;
 
+use super::check::not_built;
 use super::codes::Code;
 use super::document::{NodeId, Tree};
 use super::problem::{Place, Problem, Problems, first_line};
@@ -19,6 +20,7 @@ pub(super) fn check(tree: &Tree<'_>) -> Problems {
     let root = tree.root();
     for task in items(tree, root, "tasks") {
         ways_out(tree, task, &mut problems);
+        verification(tree, task, &mut problems);
         stages(tree, task, &mut problems);
         named_once(tree, items(tree, task, "middleware"), "middleware", &mut problems);
     }
@@ -75,6 +77,35 @@ fn ways_out(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
             ),
             _ => {}
         }
+    }
+}
+
+/// Criteria and the one who grades them: neither means anything without the other.
+fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
+    let acceptance = tree.get(task, "acceptance");
+    let Some(declared) = tree.get(task, "verification") else {
+        // A rubric of its own would grade them, and there is none yet.
+        if let Some(node) = acceptance {
+            let what = "acceptance` without `verification: {grader: heuristic}";
+            problems.push(not_built(at(tree, node), what, "verification"));
+        }
+        return;
+    };
+    let is_heuristic = tree
+        .get(declared, "grader")
+        .is_some_and(|grader| tree.text(grader) == "heuristic");
+    let missing =
+        |message: &str, help: &str| Problem::error(Code::MissingKey, at(tree, declared), message).help(help);
+    if is_heuristic && acceptance.is_none() {
+        problems.push(missing(
+            "a heuristic verification needs `acceptance`, which is missing",
+            "add `acceptance: [...]` to the task, for example \"`README.md` exists\"",
+        ));
+    } else if !is_heuristic && tree.get(declared, "rubric").is_none() {
+        problems.push(missing(
+            "a verification needs `rubric`, which is missing",
+            "add `rubric: ...`, or `grader: heuristic` and `acceptance` on the task",
+        ));
     }
 }
 

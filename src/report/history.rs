@@ -245,6 +245,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::FilesScanned { task, .. }
         | Event::CheckRequested { task, .. }
         | Event::CheckFinished { task, .. }
+        | Event::GradingRequested { task, .. }
+        | Event::GradingFailed { task, .. }
         | Event::SeatRequested { task, .. }
         | Event::SeatReplied { task, .. }
         | Event::SeatFailed { task, .. }
@@ -267,6 +269,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::GateOverridden { .. }
         | Event::ThresholdFailed { .. }
         | Event::Paused { .. }
+        | Event::Waiting { .. }
         | Event::CommandTaken { .. }
         | Event::Warning { .. } => None,
     }

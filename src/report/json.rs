@@ -10,12 +10,13 @@ use serde::{Serialize, Serializer};
 
 use crate::domain::{
     BarOrigin, Cause, DimensionScore, FailureClass, GateId, OutcomeClass, Phase, Points, QualityFlag, RunId,
-    Stage, Status, TaskId, Timestamp, Verdict,
+    Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::{self, GateState, RunPhase, State};
 
 use super::ids::{ApprovalId, RequestId};
-use super::view::{AttemptView, FailureView, RunView, SeatDimension, SeatView, UsageView, WaitingView};
+use super::reviews::ReviewRow;
+use super::view::{AttemptView, FailureView, RunView, UsageView, WaitingView};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.run/v1";
@@ -272,7 +273,12 @@ impl<'a> TaskRow<'a> {
                 .collect(),
             reviews: seats
                 .iter()
-                .map(|seat| ReviewRow::of(source, seat))
+                .map(|seat| ReviewRow::of(state, seat))
+                .chain(
+                    view.verifications
+                        .get(&id)
+                        .map(|report| ReviewRow::of_verification(state, id, report)),
+                )
                 .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
                 .collect(),
             failure: seen.failure.as_deref().map(FailureRow::of),
@@ -354,52 +360,6 @@ pub(super) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> 
     let dimensions = &expectations.panel.as_ref()?.dimensions;
     let found = dimensions.iter().find(|candidate| candidate.name == dimension)?;
     found.weight.to_f64()
-}
-
-#[derive(Serialize)]
-struct ReviewRow<'a> {
-    stage: &'static str,
-    reviewer: &'a str,
-    model: Option<&'a str>,
-    points: Option<f64>,
-    dimensions: Vec<SeatDimensionRow<'a>>,
-}
-
-impl<'a> ReviewRow<'a> {
-    fn of(source: Source<'a>, seat: &'a SeatView) -> Self {
-        let row = |scored: &'a SeatDimension| SeatDimensionRow {
-            dimension: &scored.score.dimension,
-            score: scored.score.points.score_f64(),
-            outlier: scored.outlier,
-            reasoning: &scored.score.reasoning,
-        };
-        Self {
-            stage: Stage::Judge.as_str(),
-            reviewer: &source.state.plan.agent(seat.reviewer).name,
-            model: seat.model.as_deref(),
-            points: seat.points.map(Points::to_f64),
-            dimensions: seat.dimensions.iter().map(row).collect(),
-        }
-    }
-
-    /// A person decides without scores.
-    fn of_person(name: &'a str) -> Self {
-        Self {
-            stage: Stage::Judge.as_str(),
-            reviewer: name,
-            model: None,
-            points: None,
-            dimensions: Vec::new(),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct SeatDimensionRow<'a> {
-    dimension: &'a str,
-    score: f64,
-    outlier: bool,
-    reasoning: &'a str,
 }
 
 #[derive(Serialize)]

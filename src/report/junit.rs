@@ -22,6 +22,7 @@ use crate::engine::{self, Outcome, State};
 use super::json::gate_state;
 use super::rank::{Rank, rank, reason};
 use super::summary::outcome_words;
+use super::text::criteria_words;
 use super::view::{AttemptView, RunView};
 
 /// The document. `outcome` is what the last session ended with; `None` while one goes on, or after a crash.
@@ -108,6 +109,9 @@ fn test_case(state: &State, view: &RunView, id: TaskId) -> TestCase {
         .collect();
     if !reviewers.is_empty() {
         case.add_property(("reviewers", reviewers.join(", ").as_str()));
+    }
+    if let Some(report) = view.verifications.get(&id) {
+        case.add_property(("verification", criteria_words(&report.grades).as_str()));
     }
     case
 }

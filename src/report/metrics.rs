@@ -76,8 +76,13 @@ impl Metrics {
             Verdict::Fail if report.stage != Stage::Outcome => false,
             _ => return,
         };
-        self.decided[report.task.index()] = true;
+        let decided_before = std::mem::replace(&mut self.decided[report.task.index()], true);
         let sums = &mut self.tasks[report.task.index()];
+        if report.stage == Stage::Verification && decided_before {
+            // One attempt is one assessment: the judges' pass holds if the criteria are met too.
+            sums.passed -= u64::from(!passed);
+            return;
+        }
         sums.assessments += 1;
         sums.passed += u64::from(passed);
         sums.scores.extend(report.points);

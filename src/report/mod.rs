@@ -29,6 +29,7 @@ pub mod metrics;
 pub mod plan;
 pub mod progress;
 mod rank;
+mod reviews;
 pub mod runs;
 pub mod show;
 pub mod status;

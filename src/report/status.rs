@@ -39,6 +39,10 @@ pub fn status(state: &State, view: &RunView, standing: Standing, screen: &Screen
     for line in approvals(state, view, ROWS) {
         page.line(Some(Role::Warn), &format!("waiting {line}"));
     }
+    if let Some(until) = state.waits_until.filter(|_| standing == Standing::Running) {
+        let line = format!("the session waits for a person until {}", until.to_rfc3339());
+        page.line(Some(Role::Warn), &line);
+    }
     // Not cut: it is what scripts and people look for.
     let outcome = view.outcome.as_ref().map(outcome_words);
     let nothing = screen.style.symbols().nothing;

@@ -15,7 +15,7 @@ use crate::engine::{
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, Review, TaskType};
 use crate::mission::{
     AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan,
+    TaskPlan, Verification,
 };
 
 use super::progress::Observer;
@@ -132,7 +132,18 @@ impl Mission {
             workspace: None,
             target_files: Vec::new(),
             expectations: None,
+            verification: None,
         });
+        self
+    }
+
+    /// The last task is accepted by these criteria, which plain facts grade.
+    pub fn accepted_by(mut self, criteria: &[&str]) -> Self {
+        self.last().verification = Some(Box::new(Verification {
+            criteria: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),
+            bar: Bar::default_bar(),
+            min_confidence: Points::whole(70),
+        }));
         self
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::domain::{Bar, Millis, Points};
+use crate::domain::{Bar, CriterionGrade, Millis, Points};
 
 use super::style::Symbols;
 
@@ -83,6 +83,16 @@ pub(super) fn against_bar(points: Points, bar: Option<Bar>, symbols: &Symbols) -
 pub(super) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
+}
+
+/// `2/3 criteria met, 1 not checked`.
+pub(super) fn criteria_words(grades: &[CriterionGrade]) -> String {
+    let of = |result: &str| grades.iter().filter(|grade| grade.result() == result).count();
+    let mut words = format!("{}/{} criteria met", of("passed"), grades.len());
+    if of("unchecked") > 0 {
+        words.push_str(&format!(", {} not checked", of("unchecked")));
+    }
+    words
 }
 
 #[cfg(test)]

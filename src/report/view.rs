@@ -37,6 +37,8 @@ pub struct RunView {
     pub warnings: Vec<String>,
     /// Persons who had the last word about a task's work.
     pub persons: BTreeMap<TaskId, String>,
+    /// What a verification said last of a task's current attempt. Few tasks have one.
+    pub verifications: BTreeMap<TaskId, StageReport>,
     tasks: Vec<TaskView>,
 }
 
@@ -270,12 +272,15 @@ impl RunView {
             | Event::FilesScanned { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
+            | Event::GradingRequested { .. }
+            | Event::GradingFailed { .. }
             | Event::EvalUnparsed { .. }
             | Event::ApprovalResolved { .. }
             | Event::DependencyFailed { .. }
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::ThresholdFailed { .. } => {}
         }
@@ -302,6 +307,9 @@ impl RunView {
                     // What was said of an earlier attempt is in its row.
                     self.persons.remove(task);
                 }
+                if *to == Status::Review {
+                    self.verifications.remove(task);
+                }
                 let view = &mut self.tasks[task.index()];
                 view.enter(*to, at, *flag);
                 view.failure = mode.map(|mode| Box::new(view.failure(mode, reason.as_deref())));
@@ -311,6 +319,9 @@ impl RunView {
             }
             Event::StageVerdict(report) => {
                 self.tasks[report.task.index()].take_verdict(report);
+                if report.stage == Stage::Verification && !report.grades.is_empty() {
+                    self.verifications.insert(report.task, (**report).clone());
+                }
                 if let Some(person) = &report.by {
                     self.persons.insert(report.task, person.clone());
                 }
@@ -450,13 +461,17 @@ impl TaskView {
             attempt.verdict = Some(report.verdict);
             attempt.cause = report.cause;
             attempt.failure = report.failure;
-            attempt.points = report.points;
+            // What judges scored stays the score of work that meets its criteria too.
+            let scored_before = report.stage == Stage::Verification && report.verdict == Verdict::Pass;
+            attempt.points = attempt.points.filter(|_| scored_before).or(report.points);
         }
         if !by_judges {
             // The last word is not the reviewers': what they said of an earlier attempt is no longer the result.
             self.review = None;
         } else if let Some(review) = self.review.as_deref_mut() {
-            review.dimensions.clone_from(&report.dimensions);
+            if report.stage == Stage::Judge {
+                review.dimensions.clone_from(&report.dimensions);
+            }
             for (seat, dimension) in &report.outliers {
                 let seat = review.seats.get_mut(*seat as usize);
                 if let Some(scored) = seat.and_then(|seat| seat.dimensions.get_mut(*dimension as usize)) {

@@ -91,6 +91,8 @@ fn marks_of_outliers_come_from_the_verdict() {
         dimensions: Vec::new(),
         outliers: vec![(0, 1), (7, 7)],
         findings: Vec::new(),
+        grades: Vec::new(),
+        confidence: None,
         failure: None,
         by: None,
     };

@@ -17,6 +17,9 @@ use crate::engine::FileFact;
 const NEVER: [&str; 2] = [".polpo", ".git"];
 /// How many files a pattern may match before the rest is left out.
 const MOST_MATCHES: usize = 1000;
+/// The largest file whose content is taken in. A file may claim to be far larger than the disk; its size is evidence
+/// enough then.
+const MOST_HASHED: u64 = 1 << 30;
 /// How deep a pattern is followed.
 const DEEPEST: usize = 32;
 
@@ -93,7 +96,7 @@ fn look(workspace: &Path, path: String) -> FileFact {
         Ok((size, digest)) => FileFact {
             path,
             size: Some(size),
-            digest: Some(digest),
+            digest,
         },
         Err(_) => FileFact {
             path,
@@ -103,14 +106,20 @@ fn look(workspace: &Path, path: String) -> FileFact {
     }
 }
 
-fn hash(mut file: File) -> io::Result<(u64, Digest)> {
+fn hash(file: File) -> io::Result<(u64, Option<Digest>)> {
+    let stated = file.metadata()?.len();
+    if stated > MOST_HASHED {
+        return Ok((stated, None));
+    }
+    // It may grow while it is read.
+    let mut file = file.take(MOST_HASHED);
     let mut hasher = Hasher::default();
     let mut buffer = vec![0; 64 * 1024];
     let mut size = 0;
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {
-            return Ok((size, hasher.finish()));
+            return Ok((size, Some(hasher.finish())));
         }
         size += read as u64;
         hasher.update(&buffer[..read]);

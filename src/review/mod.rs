@@ -5,5 +5,6 @@
 
 pub mod checks;
 pub mod evidence;
+pub mod facts;
 pub mod fence;
 pub mod prompt;

@@ -64,7 +64,9 @@ pub fn unfinished_with(
 /// The titles of a run's tasks that are not terminal; `None` if it is finished or never began. A snapshot that fits the
 /// journal spares the folding.
 fn active_titles(run: &RunFolder) -> Result<Option<Vec<String>>, RecoverError> {
-    if let Some(snapshot) = Snapshot::read(run) {
+    if !run.foreign_write().exists()
+        && let Some(snapshot) = Snapshot::read(run)
+    {
         let active = snapshot
             .rows
             .into_iter()
@@ -77,6 +79,8 @@ fn active_titles(run: &RunFolder) -> Result<Option<Vec<String>>, RecoverError> {
         Ok(recovered) => recovered.state,
         // A crash between making the folder and the first record: nothing ever ran.
         Err(RecoverError::NeverStarted { .. }) => return Ok(None),
+        // It can never be resumed, so nothing of it is in the way.
+        Err(RecoverError::Foreign { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
     let open = state

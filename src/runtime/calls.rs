@@ -17,7 +17,7 @@ use crate::review::evidence;
 use crate::review::prompt::{
     self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
 };
-use crate::store::{RunFolder, SpoolName};
+use crate::store::{self, RunFolder, SpoolName};
 
 use super::spool::{Sealed, read_head, read_output, read_tail, seal};
 use super::world::{Child, Message, Reach, World, jitter, not_reachable, workspace};
@@ -81,7 +81,7 @@ impl World {
         let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
         let as_json = review_json(plan, call, &asked);
         for (path, bytes) in [(&request, asked.joined().into_bytes()), (&review, as_json)] {
-            std::fs::write(path, bytes)
+            store::write_new(path, &bytes)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         let cwd = workspace(plan, call.task);
@@ -288,7 +288,7 @@ async fn ask_model(
         tokio::task::spawn_blocking(move || {
             let asked = judge_prompt(&folder, &plan, &task_state, &call)?;
             let path = folder.spool_file(&SpoolName::Request(call.task, call.seat));
-            std::fs::write(&path, asked.joined())
+            store::write_new(&path, asked.joined().as_bytes())
                 .map(|()| asked)
                 .map_err(|error| error.to_string())
         })
@@ -353,7 +353,8 @@ async fn store_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String>
 
 /// The same, blocking.
 pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
-    std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    store::write_new(path, text.as_bytes())
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     match seal(path) {
         Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
         sealed => Ok(sealed.file()),

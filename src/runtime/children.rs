@@ -1,11 +1,13 @@
 //! Children of the keeper: worker turns, checks and command judges. How they are started, and what their end means.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, check_argv, environment};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
+use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::mission::model::{Check, Input as PromptInput};
@@ -42,6 +44,11 @@ impl World {
                         turn,
                         format!("cannot make the workspace {}: {error}", cwd.display()),
                     ));
+                    return Ok(());
+                }
+                // What another agent left there beforehand is not what this one will say.
+                if let Err(why) = clear(&self.folder.spool_file(&SpoolName::Result(turn))) {
+                    self.post(not_reachable(turn, why));
                     return Ok(());
                 }
                 let input = plan.agent(agent_id).spec.input;
@@ -105,9 +112,13 @@ impl World {
                 _ => &[],
             });
             let targets = task_plan.target_files.iter().map(AsRef::as_ref);
+            let criteria = task_plan.verification.as_deref().map_or(&[][..], |v| &v.criteria);
+            let spoken_of = named_files(criteria);
             let files = evidence::scan(
                 &workspace(&plan, task),
-                targets.chain(declared.map(String::as_str)),
+                targets
+                    .chain(declared.map(String::as_str))
+                    .chain(spoken_of.iter().map(String::as_str)),
             );
             vec![Input::FilesScanned { task, attempt, files }]
         });
@@ -184,11 +195,11 @@ impl World {
                     inputs.push(Input::TurnSpawned { turn: *turn, process });
                 }
             }
-            keeper::Event::SpawnFailed { key, message, .. } => {
-                if let Some((child, plan)) = self.children.remove(&key) {
-                    inputs.extend(never_started(child, &plan, message));
-                }
-            }
+            keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
+                Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
+                Some((child, plan)) => inputs.extend(never_started(child, &plan, message)),
+                None => {}
+            },
             keeper::Event::Exited(exit) => {
                 if let Some((child, plan)) = self.children.remove(&exit.key) {
                     self.exited(child, plan, exit, inputs);
@@ -202,7 +213,7 @@ impl World {
         match child {
             Child::Turn(turn) => self.turn_exited(turn, &plan, exit, inputs),
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } if self.is_stopping() => {}
+            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } if self.is_stopping() => {}
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
                 self.blocking(move || {
@@ -216,6 +227,7 @@ impl World {
                 });
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
+            Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
         }
     }
 
@@ -237,6 +249,20 @@ impl World {
     }
 }
 
+/// Makes sure that there is nothing at a path of the spool.
+fn clear(path: &Path) -> Result<(), String> {
+    let removed = match std::fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::IsADirectory => std::fs::remove_dir_all(path),
+        removed => removed,
+    };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("cannot remove {}: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 struct TurnFiles {
     out: PathBuf,
     err: PathBuf,
@@ -248,11 +274,13 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: &TurnFiles
     let mut inputs = Vec::new();
     let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
     let mut end = turn_end(turn, exit, limit, stderr);
-    for (path, slot) in [(&files.out, &mut end.output), (&files.err, &mut end.stderr)] {
-        match seal(path) {
-            Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", path.display()))),
-            sealed => *slot = sealed.file(),
-        }
+    match seal(&files.err) {
+        Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", files.err.display()))),
+        sealed => end.stderr = sealed.file(),
+    }
+    match seal(&files.out) {
+        Sealed::Refused(why) => lose_output(&mut end.exit, &why),
+        sealed => end.output = sealed.file(),
     }
     match read_claims(&files.result) {
         Ok(Some((file, claims))) => {
@@ -272,7 +300,7 @@ fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) ->
         .lines()
         .last()
         .map_or_else(String::new, |line| format!(": {line}"));
-    let (mut failure, mut message) = match (exit.timed_out, exit.code, exit.signal) {
+    let (failure, message) = match (exit.timed_out, exit.code, exit.signal) {
         (true, _, _) => (
             Some(FailureClass::Timeout),
             Some(format!("killed after {limit}{said}")),
@@ -287,24 +315,30 @@ fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) ->
             )
         }
     };
-    // What it printed may have been its work, so this is no success, however the turn ended.
-    if let Some(lost) = &exit.output_lost {
-        failure = failure.or(Some(FailureClass::Unknown));
-        let how = message.unwrap_or_else(|| "exited 0".to_owned());
-        message = Some(format!("{how}, but its output is lost: {lost}"));
+    let lost = exit.output_lost.as_deref();
+    let mut end = Exit {
+        code: exit.code.filter(|code| *code != 0),
+        signal: exit.signal,
+        failure,
+        message,
+    };
+    if let Some(lost) = lost {
+        lose_output(&mut end, lost);
     }
     TurnEnd {
         turn,
-        exit: Exit {
-            code: exit.code.filter(|code| *code != 0),
-            signal: exit.signal,
-            failure,
-            message,
-        },
+        exit: end,
         interrupted: exit.terminated && !exit.timed_out,
         duration: Millis(exit.duration_ms),
         ..TurnEnd::clean(turn)
     }
+}
+
+/// What it printed may have been its work, so this is no success, however the turn ended.
+fn lose_output(exit: &mut Exit, why: &str) {
+    exit.failure.get_or_insert(FailureClass::Unknown);
+    let how = exit.message.take().unwrap_or_else(|| "exited 0".to_owned());
+    exit.message = Some(format!("{how}, but its output is lost: {why}"));
 }
 
 fn declared_check(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
@@ -379,6 +413,8 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         })),
+        // Its round takes its end by itself.
+        Child::Probe { .. } => return None,
     })
 }
 

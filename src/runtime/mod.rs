@@ -1,7 +1,7 @@
 //! The loop that joins everything: takes inputs, asks the engine, commits records, performs effects.
 //!
 //! ```text
-//! keeper, models, files, timers, signals ──Input──▶ Session ──decide──▶ events ──journal, one sync──▶ apply ──▶ effects
+//! keeper, models, files, timers, signals, operators ──Input──▶ Session ──decide──▶ events ──journal, one sync──▶ apply ──▶ effects
 //! ```
 //!
 //! One thread owns the state. It blocks on the sync of its journal and on nothing else: files are hashed and read on
@@ -10,7 +10,9 @@
 mod admission;
 mod calls;
 mod children;
+mod control;
 mod echo;
+mod grading;
 mod observer;
 mod operator;
 mod recover;
@@ -18,10 +20,12 @@ mod session;
 mod signals;
 mod snapshots;
 mod spool;
+mod wait;
 mod worker_prompt;
 mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
+pub use control::{Answer, ask};
 pub use observer::Observer;
 pub use operator::{TellError, drain, end_keeper, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};

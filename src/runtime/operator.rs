@@ -91,7 +91,7 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, TellError> {
         match found {
             Found::Command(path, queued) => {
                 match take(folder, &queued) {
-                    Ok(()) => std::fs::remove_file(&path).map_err(failed)?,
+                    Ok(_) => std::fs::remove_file(&path).map_err(failed)?,
                     Err(why) => {
                         store::move_aside(&path).map_err(failed)?;
                         refused.push(format!("{}: {why}", path.display()));
@@ -110,12 +110,12 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, TellError> {
     Ok(refused)
 }
 
-/// Takes one queued command for a run that nobody works on.
-pub(super) fn take(folder: &StateFolder, queued: &Queued) -> Result<(), TellError> {
-    tell(&folder.run(&queued.run), &[input_of(queued)]).map(|_| ())
+/// Takes one command for a run that nobody works on. Returns the state that it leads to.
+pub(super) fn take(folder: &StateFolder, queued: &Queued) -> Result<State, TellError> {
+    tell(&folder.run(&queued.run), &[input_of(queued)])
 }
 
-/// A queued command as the engine takes it.
+/// A command that was sent, as the engine takes it.
 pub(super) fn input_of(queued: &Queued) -> Input {
     Input::Operator(Box::new(OperatorInput {
         id: Some(queued.id.clone()),

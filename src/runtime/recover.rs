@@ -1,6 +1,5 @@
 //! Recovery is replay: state = fold(apply, journal). The snapshot plays no part in it.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use std::sync::Arc;
 use crate::domain::{Digest, OutcomeClass, RunId};
 use crate::engine::{self, Event, FORMAT, KeeperRef, RunStarted, State};
 use crate::mission::{self, ConfigLayer, Layers, Plan, Report, RunOptions, Source, load_config};
-use crate::store::{DamagedJournal, JournalEnd, Reader, Record, RunFolder};
+use crate::store::{self, DamagedJournal, JournalEnd, Reader, Record, RunFolder};
 
 /// A run as its journal tells it.
 #[derive(Debug)]
@@ -50,6 +49,17 @@ pub enum RecoverError {
         run: RunId,
         /// What the journal says.
         found: u32,
+    },
+    /// Somebody else wrote to the journal while a session did.
+    #[error(
+        "{journal} was changed by somebody else while run '{run}' was working, so nothing in it can be trusted; \
+         start a new run"
+    )]
+    Foreign {
+        /// The run.
+        run: RunId,
+        /// Its journal.
+        journal: PathBuf,
     },
     /// The frozen mission is not the one that the run was started with.
     #[error(
@@ -96,6 +106,12 @@ pub enum RecoverError {
 /// # Errors
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
+    if run.foreign_write().exists() {
+        return Err(RecoverError::Foreign {
+            run: run.id().clone(),
+            journal: run.journal(),
+        });
+    }
     let mut reader = Reader::open(&run.journal())?;
     let never = || RecoverError::NeverStarted {
         run: run.id().clone(),
@@ -165,7 +181,7 @@ impl Recovered {
 
 fn frozen_plan(run: &RunFolder, started: &RunStarted, options: &RunOptions) -> Result<Plan, RecoverError> {
     let path = run.mission();
-    let bytes = fs::read(&path).map_err(|source| RecoverError::Mission {
+    let bytes = store::read_regular(&path).map_err(|source| RecoverError::Mission {
         path: path.clone(),
         source,
     })?;

@@ -12,17 +12,19 @@ use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effe
 use crate::keeper;
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, RunFolder};
 
+use super::control::{Answer, Asked, Door, Knock};
 use super::observer::Observer;
 use super::operator;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
+use super::wait::Wait;
 use super::world::{Message, Programs, World};
 
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);
 
-/// How often the inbox is looked into.
-const INBOX_LOOK: Duration = Duration::from_millis(200);
+/// How often the inbox is looked into. It is for those who cannot reach the socket.
+const INBOX_LOOK: Duration = Duration::from_secs(1);
 
 /// What a session needs to begin.
 pub struct SessionSetup {
@@ -89,6 +91,9 @@ pub struct Session {
     world: World,
     folder: RunFolder,
     inbox_trouble: bool,
+    door: Option<Door>,
+    /// Peers whose commands the next commit makes durable.
+    asked: Vec<Asked>,
     inbox: mpsc::UnboundedReceiver<Message>,
     observers: Vec<Box<dyn Observer>>,
 }
@@ -108,6 +113,8 @@ impl Session {
             world,
             folder,
             inbox_trouble: false,
+            door: None,
+            asked: Vec::new(),
             inbox,
             observers: setup.observers,
         }
@@ -134,17 +141,27 @@ impl Session {
             observer.on_start(&self.state);
         }
         self.world.open()?;
-        self.turn(vec![first], recovered)?;
+        let mut beginning = vec![first];
+        match Door::open(&self.folder.state_folder()) {
+            Ok(door) => self.door = Some(door),
+            Err(error) => beginning.push(Input::Warn(format!(
+                "operators' commands are taken from the inbox only: cannot open {}: {error}",
+                self.folder.state_folder().control().display()
+            ))),
+        }
+        self.turn(beginning, recovered)?;
         let limit = self
             .state
             .options
             .timeout
             .map(|timeout| begin + timeout.as_duration());
+        let mut wait = Wait::default();
         let mut stops = 0;
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
             let mut due = Vec::new();
             let mut taken = Vec::new();
+            wait.follow(self.state.waits_until);
             tokio::select! {
                 biased;
                 cause = signals.next() => {
@@ -159,6 +176,8 @@ impl Session {
                 () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
                 }
+                knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
+                until = wait.over() => inputs.push(Input::WaitOver(until)),
                 _ = looks.tick() => self.look_into_inbox(&mut inputs, &mut taken),
                 _ = heartbeat.tick() => {
                     for observer in &mut self.observers {
@@ -169,6 +188,10 @@ impl Session {
             self.drain(&mut inputs, &mut due).await?;
             self.turn(inputs, due)?;
             // Their ids are durable now, with what they met.
+            for asked in std::mem::take(&mut self.asked) {
+                let answer = answer_from(&self.state, &asked);
+                asked.answer(&answer);
+            }
             for path in taken {
                 if let Err(error) = std::fs::remove_file(&path) {
                     self.turn(
@@ -179,6 +202,28 @@ impl Session {
             }
         }
         self.end().await
+    }
+
+    /// Takes what came through the door. A command for another run of the folder, which nobody works on while we hold
+    /// the lock, goes into its journal, and is answered from there.
+    fn hear(&mut self, knock: Knock, inputs: &mut Vec<Input>) {
+        let folder = self.folder.state_folder();
+        match knock {
+            Knock::Asked(asked) if asked.queued.run == *self.folder.id() => {
+                inputs.push(operator::input_of(&asked.queued));
+                self.asked.push(asked);
+            }
+            Knock::Asked(asked) => {
+                let answer = match operator::take(&folder, &asked.queued) {
+                    Ok(state) => answer_from(&state, &asked),
+                    Err(error) => Answer::Error(error.to_string()),
+                };
+                asked.answer(&answer);
+            }
+            Knock::Refused(why) => {
+                inputs.push(Input::Warn(format!("{}: {why}", folder.control().display())));
+            }
+        }
     }
 
     /// Takes operators' commands: for this run as inputs, for others of the folder, which nobody works on while we hold
@@ -204,7 +249,7 @@ impl Session {
                     continue;
                 }
                 Found::Command(path, queued) => match operator::take(&folder, &queued) {
-                    Ok(()) => {
+                    Ok(_) => {
                         taken.push(path);
                         continue;
                     }
@@ -234,6 +279,7 @@ impl Session {
             tokio::select! {
                 biased;
                 event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, inputs),
+                knock = next_knock(&mut self.door) => self.hear(knock, inputs),
                 () = std::future::ready(()) => return Ok(()),
             }
         }
@@ -297,6 +343,7 @@ impl Session {
     }
 
     async fn end(mut self) -> Result<Ending, RunError> {
+        self.door = None;
         self.world.close().await;
         let outcome = engine::outcome(&self.state);
         self.snapshots.at_end(&self.state, &self.journal, outcome.class);
@@ -311,6 +358,21 @@ impl Session {
             },
             state: self.state,
         })
+    }
+}
+
+/// What a command that was taken met.
+fn answer_from(state: &State, asked: &Asked) -> Answer {
+    match state.commands.get(&asked.queued.id) {
+        Some(result) => Answer::Result(*result),
+        None => Answer::Error("the run does not take commands now".to_owned()),
+    }
+}
+
+async fn next_knock(door: &mut Option<Door>) -> Knock {
+    match door {
+        Some(door) => door.next().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -14,6 +14,9 @@ use crate::store::{RunFolder, SpoolName};
 
 /// The largest result file that is read.
 const LARGEST_RESULT: u64 = 1024 * 1024;
+/// The largest file that is taken for what somebody said. A file may claim to be far larger than the disk, and taking
+/// its digest would then hold the run up for hours.
+const LARGEST_SAID: u64 = 1 << 30;
 
 /// What an agent claims in its result file. Claims, not evidence.
 #[derive(Debug, Default, Deserialize)]
@@ -63,15 +66,19 @@ impl Sealed {
 
 /// Makes a file durable and takes its length and digest, so that a record can name it. Blocks.
 pub(super) fn seal(path: &Path) -> Sealed {
-    match try_seal(path) {
+    seal_within(path, LARGEST_SAID)
+}
+
+fn seal_within(path: &Path, largest: u64) -> Sealed {
+    match try_seal(path, largest) {
         Ok(None) => Sealed::Nothing,
         Ok(Some(file)) => Sealed::File(file),
         Err(error) => Sealed::Refused(error.to_string()),
     }
 }
 
-fn try_seal(path: &Path) -> io::Result<Option<FileRef>> {
-    let Some((file, found)) = digest(path)? else {
+fn try_seal(path: &Path, largest: u64) -> io::Result<Option<FileRef>> {
+    let Some((file, found)) = digest(path, largest)? else {
         return Ok(None);
     };
     file.sync_all()?;
@@ -79,15 +86,23 @@ fn try_seal(path: &Path) -> io::Result<Option<FileRef>> {
 }
 
 /// Length and digest of what is at a path; `None` for nothing or an empty file.
-fn digest(path: &Path) -> io::Result<Option<(File, FileRef)>> {
-    let Some(mut file) = open_regular(path)? else {
+fn digest(path: &Path, largest: u64) -> io::Result<Option<(File, FileRef)>> {
+    let Some(file) = open_regular(path)? else {
         return Ok(None);
     };
+    let stated = file.metadata()?.len();
+    if stated > largest {
+        return Err(io::Error::other(format!(
+            "it has {stated} bytes, more than {largest}"
+        )));
+    }
+    // It may grow while it is read.
+    let mut reader = (&file).take(largest);
     let mut hasher = Hasher::default();
     let mut buffer = vec![0; 64 * 1024];
     let mut len = 0;
     loop {
-        let read = file.read(&mut buffer)?;
+        let read = reader.read(&mut buffer)?;
         if read == 0 {
             break;
         }
@@ -117,12 +132,9 @@ fn open_regular(path: &Path) -> io::Result<Option<File>> {
 /// # Errors
 /// In words, what is wrong with it.
 pub(super) fn read_claims(path: &Path) -> Result<Option<(FileRef, ResultClaims)>, String> {
-    let file = match seal(path) {
+    let file = match seal_within(path, LARGEST_RESULT) {
         Sealed::Nothing => return Ok(None),
         Sealed::Refused(why) => return Err(format!("the result file cannot be read: {why}")),
-        Sealed::File(file) if file.len > LARGEST_RESULT => {
-            return Err(format!("the result file has {} bytes, more than 1 MiB", file.len));
-        }
         Sealed::File(file) => file,
     };
     let text = read_head(path, LARGEST_RESULT)
@@ -232,7 +244,7 @@ fn starts_char(byte: u8) -> bool {
 }
 
 fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
-    match digest(path)? {
+    match digest(path, expected.len)? {
         Some((_, found)) if found == *expected => Ok(()),
         _ => Err(io::Error::other(format!(
             "{} is not what was recorded",

@@ -16,8 +16,9 @@ use crate::engine::{Effect, Input, SeatId, State, TurnEnd, agents_needed, gets_p
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, expand};
-use crate::store::{RunFolder, SpoolName};
+use crate::store::{self, RunFolder, SpoolName};
 
+use super::grading::{Gathering, Round};
 use super::session::RunError;
 use super::worker_prompt;
 
@@ -129,10 +130,7 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
                 .map_err(|error| error.to_string())
         }
         Adapter::Echo => Ok(Reach::Echo),
-        Adapter::Human => Err(
-            "a person can only be named as a reviewer, and not beside agents; give the task an agent"
-                .to_owned(),
-        ),
+        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".to_owned()),
         other => Err(format!("adapter {other:?} is not supported yet")),
     }
 }
@@ -143,6 +141,7 @@ pub(super) enum Child {
     Turn(TurnId),
     Check { task: TaskId, attempt: u32, check: u32 },
     Seat { task: TaskId, seat: SeatId },
+    Probe { round: Round, command: u32 },
 }
 
 /// Everything outside of the loop.
@@ -152,6 +151,7 @@ pub(super) struct World {
     pub(super) sender: mpsc::UnboundedSender<Message>,
     pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
+    pub(super) gatherings: Vec<Gathering>,
     background: Vec<AbortHandle>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
@@ -172,6 +172,7 @@ impl World {
             sender,
             children: HashMap::new(),
             model_turns: HashMap::new(),
+            gatherings: Vec::new(),
             background: Vec::new(),
             http: HashMap::new(),
             keeper,
@@ -249,6 +250,9 @@ impl World {
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
+            Effect::Grade { task, attempt, round } => {
+                return self.grade(state, Round { task, attempt, round });
+            }
             Effect::CallSeat {
                 task,
                 seat,
@@ -384,6 +388,7 @@ impl World {
         let of_task = |child: &Child| match child {
             Child::Turn(turn) => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
+            Child::Probe { round, .. } => round.task == task,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -412,6 +417,12 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
         }
+        Effect::Grade { task, attempt, round } => {
+            let task = state.task(*task);
+            let judging = task.judging.as_deref();
+            let grading = judging.and_then(|judging| judging.grading);
+            task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
+        }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
         Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }
@@ -427,7 +438,7 @@ pub(super) fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
 
 /// Writes a file of the spool.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    std::fs::write(path, bytes).map_err(|source| RunError::Spool {
+    store::write_new(path, bytes).map_err(|source| RunError::Spool {
         path: path.to_owned(),
         source,
     })

@@ -1,8 +1,61 @@
-//! The one way to replace a small file, and to make a new folder survive a power loss.
+//! The one way to replace a small file, and to make a new folder survive a power loss. And the ways to read and write
+//! in a folder in which agents may have put anything: no FIFO may hold us up, no link lead us elsewhere.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+/// Opens a file for reading, if it is a regular one. Never waits for the other end of a FIFO.
+///
+/// # Errors
+/// `InvalidInput` for what is no regular file, and whatever the file system says.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    must_be_regular(options.read(true).custom_flags(libc::O_NONBLOCK).open(path)?)
+}
+
+/// The file, if it is a regular one. It must have been opened without waiting for anybody.
+///
+/// # Errors
+/// `InvalidInput` if it is not, and whatever the file system says.
+pub fn must_be_regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))
+    }
+}
+
+/// All of a regular file.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a file that nobody else has a hand on: whatever stood under its name before is taken away, not written to. So
+/// neither a link nor a FIFO that an agent left there matters. Not synced.
+///
+/// # Errors
+/// Whatever the file system says; a folder under the name stays.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let create = || OpenOptions::new().write(true).create_new(true).open(path);
+    let mut file = match create() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            create()?
+        }
+        created => created?,
+    };
+    file.write_all(bytes)
+}
 
 /// Replaces `path` by `bytes` in one step: temporary file beside it, fsync, rename, fsync of the folder. Readers see
 /// the old content or the new one, never a part.

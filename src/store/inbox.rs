@@ -17,12 +17,12 @@ use crate::engine::Command;
 use super::file_util::{create_dir_durable, replace_file, sync_parent};
 use super::operator_key::OperatorKey;
 
-/// No command is longer.
-const LONGEST: u64 = 64 << 10;
+/// No command is longer, in bytes.
+pub const LONGEST_COMMAND: u64 = 64 << 10;
 /// Where files go that are no commands.
 const REFUSED: &str = "refused";
 
-/// A command that waits.
+/// A command on its way: in a file of the inbox, or through the socket of a live writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queued {
     /// Its id: it is taken once.
@@ -109,11 +109,11 @@ fn opened(path: &Path, key: Option<&OperatorKey>) -> Result<Queued, String> {
         .open(path)
         .map_err(said)?;
     let metadata = file.metadata().map_err(said)?;
-    if !metadata.is_file() || metadata.len() > LONGEST {
+    if !metadata.is_file() || metadata.len() > LONGEST_COMMAND {
         return Err("it is not a small plain file".to_owned());
     }
     let mut text = Vec::new();
-    file.take(LONGEST).read_to_end(&mut text).map_err(said)?;
+    file.take(LONGEST_COMMAND).read_to_end(&mut text).map_err(said)?;
     let envelope: Envelope = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     let key = key.ok_or("there is no key that it could be checked with")?;
     if !key.verifies(&envelope.body, &envelope.code) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Timestamp;
 use crate::engine::Event;
 
+use super::file_util::open_regular;
 use super::log_file::LogFile;
 use super::record::Record;
 use super::snapshot::JournalEnd;
@@ -196,7 +197,7 @@ impl Reader {
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, DamagedJournal> {
-        let file = File::open(path).map_err(|source| DamagedJournal::Io {
+        let file = open_regular(path).map_err(|source| DamagedJournal::Io {
             path: path.to_owned(),
             source,
         })?;

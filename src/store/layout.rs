@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::domain::{RunId, TurnId};
 use crate::engine::SeatId;
 
-use super::file_util::{create_dir_durable, replace_file, sync_parent};
+use super::file_util::{create_dir_durable, read_regular, replace_file, sync_parent};
+use super::log_file::foreign_write_mark;
 
 /// Before the name of a run that is being removed: no run id begins like this, so nobody takes it for a run.
 const TRASH: &str = ".trash-";
@@ -95,8 +96,8 @@ impl StateFolder {
     /// [`FolderError`]
     pub fn check(&self) -> Result<(), FolderError> {
         let path = self.root.join("VERSION");
-        match fs::read_to_string(&path) {
-            Ok(text) => match text.trim().parse::<u32>() {
+        match read_regular(&path) {
+            Ok(text) => match String::from_utf8_lossy(&text).trim().parse::<u32>() {
                 Ok(found) if found > FORMAT => Err(FolderError::Newer { path, found }),
                 Ok(_) => Ok(()),
                 Err(_) => Err(FolderError::NotAFolder { path }),
@@ -110,6 +111,12 @@ impl StateFolder {
     #[must_use]
     pub fn lock_path(&self) -> PathBuf {
         self.root.join("lock")
+    }
+
+    /// Where a live writer is asked.
+    #[must_use]
+    pub fn control(&self) -> PathBuf {
+        self.root.join("control.sock")
     }
 
     /// Where operators' commands wait for the writer.
@@ -239,6 +246,12 @@ impl RunFolder {
         self.root.join("state.json")
     }
 
+    /// What says that somebody else wrote to the journal while a session did. Nothing in it can be trusted then.
+    #[must_use]
+    pub fn foreign_write(&self) -> PathBuf {
+        foreign_write_mark(&self.journal())
+    }
+
     /// The keeper's record of exits.
     #[must_use]
     pub fn exits(&self) -> PathBuf {
@@ -273,6 +286,8 @@ pub enum SpoolName {
     Drop(TurnId),
     /// What a check printed.
     Check(crate::domain::TaskId, u32, u32),
+    /// What a command that a criterion names printed, by attempt, round and position.
+    Probe(crate::domain::TaskId, u32, u32, u32),
     /// What a reviewer was asked.
     Request(crate::domain::TaskId, SeatId),
     /// The same as JSON, for command judges.
@@ -300,6 +315,9 @@ impl fmt::Display for SpoolName {
             Self::Result(turn) => write!(f, "{turn}.result"),
             Self::Drop(turn) => write!(f, "{turn}.drop"),
             Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
+            Self::Probe(task, attempt, round, n) => {
+                write!(f, "{}.{attempt}.verification.{n}.{round}.out", task.0)
+            }
             Self::Request(task, id) => seat(f, *task, id, "request"),
             Self::Review(task, id) => seat(f, *task, id, "review"),
             Self::Reply(task, id) => seat(f, *task, id, "reply"),

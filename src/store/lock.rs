@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +10,8 @@ use fs2::FileExt;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{RunId, Timestamp};
+
+use super::file_util::{must_be_regular, open_regular};
 
 /// How long a writer waits for a reader that is looking.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -86,7 +88,9 @@ impl Lock {
                 .write(true)
                 .create(true)
                 .truncate(false)
+                .custom_flags(libc::O_NONBLOCK)
                 .open(path)
+                .and_then(must_be_regular)
                 .map_err(io)?;
             match FileExt::try_lock(&file) {
                 Ok(()) => {}
@@ -120,7 +124,7 @@ impl Lock {
     /// # Errors
     /// When the lock file exists and cannot be opened.
     pub fn holder(path: &Path) -> io::Result<Option<Option<Holder>>> {
-        let mut file = match OpenOptions::new().read(true).open(path) {
+        let mut file = match open_regular(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

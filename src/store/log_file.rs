@@ -3,8 +3,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use super::file_util::{must_be_regular, replace_file};
 
 /// An append-only file.
 pub trait LogFile {
@@ -19,6 +21,11 @@ pub trait LogFile {
     /// # Errors
     /// Whatever the file system says. What was appended since the last success may or may not be there.
     fn sync(&mut self) -> io::Result<()>;
+}
+
+/// Where it is said that somebody else wrote to a log.
+pub(super) fn foreign_write_mark(log: &Path) -> PathBuf {
+    log.with_file_name("foreign-write")
 }
 
 /// A [`LogFile`] on disk that notices foreign writes.
@@ -37,7 +44,9 @@ impl FsLog {
     /// # Errors
     /// Whatever the file system says.
     pub fn open(path: &Path, len: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).custom_flags(libc::O_NONBLOCK);
+        let file = must_be_regular(options.open(path)?)?;
         let metadata = file.metadata()?;
         if metadata.len() > len {
             file.set_len(len)?;
@@ -53,16 +62,30 @@ impl FsLog {
     }
 }
 
+impl FsLog {
+    /// Whether the file is still the one that was opened, as long as it was left.
+    fn check(&self) -> io::Result<()> {
+        let there = std::fs::symlink_metadata(&self.path);
+        let found = match &there {
+            Ok(there) if (there.dev(), there.ino()) != (self.device, self.inode) => "another file".to_owned(),
+            Ok(there) if there.len() != self.len => format!("{} bytes", there.len()),
+            Ok(_) => return Ok(()),
+            Err(error) => error.to_string(),
+        };
+        Err(io::Error::other(format!(
+            "{} was changed by somebody else (expected {} bytes, found {found})",
+            self.path.display(),
+            self.len,
+        )))
+    }
+}
+
 impl LogFile for FsLog {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let there = std::fs::metadata(&self.path)?;
-        if (there.dev(), there.ino(), there.len()) != (self.device, self.inode, self.len) {
-            return Err(io::Error::other(format!(
-                "{} was changed by somebody else (expected {} bytes, found {})",
-                self.path.display(),
-                self.len,
-                there.len()
-            )));
+        if let Err(foreign) = self.check() {
+            // For later readers: the forgery may be a good one. That the session stops does not hang on this mark.
+            let _ = replace_file(&foreign_write_mark(&self.path), format!("{foreign}\n").as_bytes());
+            return Err(foreign);
         }
         self.file.write_all(bytes)?;
         self.len += bytes.len() as u64;

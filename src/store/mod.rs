@@ -18,8 +18,8 @@ mod crash_tests;
 #[cfg(test)]
 mod double;
 
-pub use file_util::{create_dir_durable, replace_file, sync_parent};
-pub use inbox::{Found, Queued, move_aside, put, waiting};
+pub use file_util::{create_dir_durable, open_regular, read_regular, replace_file, sync_parent, write_new};
+pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, Reader};
 pub use layout::{FolderError, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::file_util::sync_parent;
+use super::file_util::{read_regular, sync_parent};
 
 /// What the code of a command covers beside the command, so that it means nothing elsewhere.
 const DOMAIN: &[u8] = b"quorum inbox v1\n";
@@ -101,7 +101,7 @@ fn read(path: &Path) -> io::Result<Option<OperatorKey>> {
         let message = format!("{} can be read by others; make it 0600", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
-    let key = fs::read(path)?;
+    let key = read_regular(path)?;
     if key.len() < KEY_BYTES {
         let message = format!("{} is too short for a key", path.display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));

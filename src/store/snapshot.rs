@@ -3,7 +3,6 @@
 //! It says how far it goes (`seq`, `offset`) and what it is a snapshot of (`checksum` over the journal's first
 //! `offset` bytes). A reader who finds that it does not fit the journal ignores it and folds the journal.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status};
 use crate::engine::{Counts, State};
 
-use super::file_util::replace_file;
+use super::file_util::{open_regular, read_regular, replace_file};
 use super::layout::RunFolder;
 
 const SCHEMA: &str = "quorum.state/v1";
@@ -102,7 +101,7 @@ impl Snapshot {
     /// The snapshot of a run, if there is one and it is of exactly the journal as it is now.
     #[must_use]
     pub fn read(run: &RunFolder) -> Option<Self> {
-        let text = std::fs::read(run.snapshot()).ok()?;
+        let text = read_regular(&run.snapshot()).ok()?;
         let snapshot: Self = serde_json::from_slice(&text).ok()?;
         let fits = snapshot.schema == SCHEMA
             && std::fs::metadata(run.journal()).is_ok_and(|journal| journal.len() == snapshot.end.offset)
@@ -113,7 +112,7 @@ impl Snapshot {
 
 fn checksum_of(path: &Path) -> io::Result<u32> {
     let mut hasher = crc32fast::Hasher::new();
-    let mut input = BufReader::with_capacity(256 * 1024, File::open(path)?);
+    let mut input = BufReader::with_capacity(256 * 1024, open_regular(path)?);
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = input.read(&mut buffer)?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{BINARY, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file};
 
 /// One task that nobody may review, one that hangs on it, and more tasks.
-fn parked(more: &str) -> Workspace {
+pub fn parked(more: &str) -> Workspace {
     Workspace::with(&format!(
         "
 name: parked
@@ -24,16 +24,17 @@ tasks:
     ))
 }
 
-const SLOW: &str = "  - {title: slow, assignTo: slow, review: none}\n";
+/// A task that keeps a session alive until there is a file `go`.
+pub const SLOW: &str = "  - {title: slow, assignTo: slow, review: none}\n";
 
-fn only_approval(workspace: &Workspace) -> String {
+pub fn only_approval(workspace: &Workspace) -> String {
     let document = workspace.quorum(&["approvals", "--json"]).exits(0).json();
     let approvals = document["approvals"].as_array().expect("there is a list").clone();
     assert_eq!(approvals.len(), 1, "{document:#}");
     approvals[0]["id"].as_str().expect("it has an id").to_owned()
 }
 
-fn waits(workspace: &Workspace) {
+pub fn waits(workspace: &Workspace) {
     wait_for("the approval", || {
         let listed = workspace.quorum(&["approvals", "--json"]);
         listed.code() == Some(0)
@@ -138,6 +139,20 @@ fn a_live_runner_takes_the_answer_and_goes_on() {
     workspace.write("go", "");
     let document = running.finish().exits(0).json();
     assert_eq!(standing(&document, "work"), ("done", "clean"));
+}
+
+#[test]
+fn a_live_runner_without_a_socket_is_asked_through_the_inbox() {
+    let workspace = parked(SLOW);
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    waits(&workspace);
+    std::fs::remove_file(workspace.path(".polpo/control.sock")).expect("it is there");
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    assert_eq!(standing(&workspace.status(), "work"), ("done", "clean"));
+    workspace.write("go", "");
+    running.finish().exits(0);
     let inbox = std::fs::read_dir(workspace.path(".polpo/inbox")).expect("it was used");
     assert_eq!(inbox.count(), 0);
     let key = workspace.path("home/.local/state/quorum/key");

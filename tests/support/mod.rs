@@ -14,7 +14,7 @@ use std::process::Command;
 use serde_json::Value;
 
 pub use run::{Finished, Running};
-pub use wait::{is_alive, read_pid, wait_for, wait_for_file};
+pub use wait::{DEADLINE, is_alive, read_pid, wait_for, wait_for_file};
 
 /// What is tested.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_quorum");

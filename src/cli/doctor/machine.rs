@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, access, statvfs};
 
-use crate::store::{Holder, Lock, StateFolder};
+use crate::store::{Holder, Lock, StateFolder, read_regular};
 
 use super::super::screen::Screen;
 use super::{Check, Verdict};
@@ -93,8 +93,8 @@ fn lock(folder: &StateFolder) -> Check {
 
 /// A lock that nobody holds; its file may still tell who had it last.
 fn free(path: &Path) -> String {
-    let last = fs::read_to_string(path).ok();
-    match last.and_then(|text| serde_json::from_str::<Holder>(&text).ok()) {
+    let last = read_regular(path).ok();
+    match last.and_then(|text| serde_json::from_slice::<Holder>(&text).ok()) {
         Some(holder) => format!("free (stale: last held by {})", describe(&holder)),
         None => "free".to_owned(),
     }

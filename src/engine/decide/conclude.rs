@@ -144,7 +144,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         .or(draft.plan().rules.on_exhausted)
         .unwrap_or(by_default);
     // Acceptance below the bar is only for work that finished and was judged, never for a preflight reject.
-    let was_judged = matches!(stage, Stage::Checks | Stage::Judge);
+    let was_judged = matches!(stage, Stage::Checks | Stage::Judge | Stage::Verification);
     if policy == OnExhausted::Accept && was_judged {
         let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
         let message = format!(
@@ -172,11 +172,16 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     draft.fail(mode, format!("{how}; last verdict: fail ({why})"));
 }
 
-/// A person must decide: nothing trustworthy could be said.
-pub(super) fn refer(draft: &mut Draft<'_>, cause: Cause, message: &str) {
-    stage(draft, Stage::Judge, Verdict::Refer, Some(cause), |report| {
+/// A person must decide: nothing trustworthy could be said at this stage.
+pub(super) fn refer(draft: &mut Draft<'_>, at: Stage, cause: Cause, message: &str) {
+    stage(draft, at, Verdict::Refer, Some(cause), |report| {
         report.findings = vec![Finding::new(Severity::Info, message)];
     });
+    ask_person(draft, at, cause, message);
+}
+
+/// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
+pub(super) fn ask_person(draft: &mut Draft<'_>, at: Stage, cause: Cause, message: &str) {
     draft.enter_because(Status::AwaitingApproval, message);
     let number = draft.task.asked + 1;
     draft.emit(Event::ApprovalRequested {
@@ -184,6 +189,7 @@ pub(super) fn refer(draft: &mut Draft<'_>, cause: Cause, message: &str) {
         number,
         reason: WaitingReason::Refer,
         cause: Some(cause),
+        stage: (at != Stage::Judge).then_some(at),
         message: message.to_owned(),
     });
 }
@@ -200,6 +206,9 @@ pub(in crate::engine) fn signature(report: &StageReport, judging: Option<&Judgin
     (report.stage, report.points, report.cause).hash(&mut hasher);
     for dimension in &report.dimensions {
         (&dimension.dimension, dimension.points).hash(&mut hasher);
+    }
+    for grade in &report.grades {
+        grade.points.hash(&mut hasher);
     }
     for check in judging.into_iter().flat_map(|judging| &judging.checks) {
         check.as_ref().map(|check| check.passed).hash(&mut hasher);

@@ -7,6 +7,7 @@
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
+//! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
@@ -20,6 +21,7 @@ mod schedule;
 mod seats;
 mod stages;
 mod turns;
+mod verification;
 mod worst_case;
 
 use crate::domain::Timestamp;
@@ -30,7 +32,7 @@ use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
-pub use stages::JudgedBy;
+pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
 pub use worst_case::WorstCase;
 pub(super) use worst_case::worst_case;
@@ -50,7 +52,8 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             message: message.clone(),
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
-        Input::Advance => schedule::advance(state),
+        Input::Advance => schedule::advance(state, now),
+        Input::WaitOver(until) => schedule::wait_over(state, *until),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),
@@ -66,6 +69,12 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             check,
             result,
         } => stages::check_finished(state, *task, *attempt, *check, result),
+        Input::Graded {
+            task,
+            attempt,
+            round,
+            result,
+        } => verification::graded(state, *task, *attempt, *round, result),
         Input::SeatReplied {
             task,
             seat,

@@ -3,16 +3,21 @@
 
 use crate::domain::{Cause, FailureMode, Finding, GateId, Severity, Stage, Status, TaskId, Verdict};
 use crate::engine::command::{Command, CommandResult, meets};
-use crate::engine::event::Event;
+use crate::engine::event::{Event, StageReport};
 use crate::engine::input::OperatorInput;
 use crate::engine::state::{APPROVED, REJECTED, State};
 
 use super::conclude;
 use super::draft::Draft;
 use super::schedule::evaluate_gate;
+use super::verification;
 
 pub(super) fn command(state: &State, input: &OperatorInput) -> Vec<Event> {
-    if input.id.as_ref().is_some_and(|id| state.commands.contains(id)) {
+    if input
+        .id
+        .as_ref()
+        .is_some_and(|id| state.commands.contains_key(id))
+    {
         return Vec::new();
     }
     let result = meets(state, &input.command);
@@ -45,26 +50,58 @@ fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
     }
 }
 
-/// The work is accepted on a person's word: that person is the reviewer.
+/// A person's word stands for the stage that referred the work: that person is the reviewer, beside the panel that let it
+/// pass, if there was one; its score is then the work's score. The stages behind it still have their say, for a person
+/// who was asked about one did not speak of the others.
 fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
+    let stage = referred_at(state, task);
+    let panel = asked_about(state, task, stage);
     let mut draft = answered(state, task, number, APPROVED, by);
-    conclude::stage(&mut draft, Stage::Judge, Verdict::Pass, None, |report| {
+    conclude::stage(&mut draft, stage, Verdict::Pass, None, |report| {
         report.by = Some(by.to_owned());
+        if let Some(panel) = panel {
+            report.points = panel.points;
+            report.dimensions.clone_from(&panel.dimensions);
+            report.outliers.clone_from(&panel.outliers);
+            report.findings.clone_from(&panel.findings);
+        }
     });
-    conclude::accept(&mut draft, conclude::Accepted::ByPerson);
+    if stage == Stage::Judge {
+        verification::begin(&mut draft, conclude::Accepted::ByPerson);
+    } else {
+        conclude::accept(&mut draft, conclude::Accepted::ByPerson);
+    }
     draft.into_events()
 }
 
-/// The work is sent back with the person's reason, within the limits of its attempts.
+/// The work is sent back with the person's reason, within the limits of its attempts. What a panel found goes with it;
+/// its score does not, for the work is not as good as the panel thought.
 fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> Vec<Event> {
+    let stage = referred_at(state, task);
+    let panel = asked_about(state, task, stage);
     let mut draft = answered(state, task, number, REJECTED, by);
     let cause = Some(Cause::Rejected);
-    conclude::stage(&mut draft, Stage::Judge, Verdict::Fail, cause, |report| {
+    conclude::stage(&mut draft, stage, Verdict::Fail, cause, |report| {
         report.by = Some(by.to_owned());
         report.findings = vec![Finding::new(Severity::High, reason)];
+        report
+            .findings
+            .extend(panel.into_iter().flat_map(|panel| panel.findings.clone()));
     });
     conclude::not_good_enough(&mut draft);
     draft.into_events()
+}
+
+/// The stage that a task waits for a person at.
+fn referred_at(state: &State, task: TaskId) -> Stage {
+    let waiting = state.task(task).waiting.as_ref();
+    waiting.map_or(Stage::Judge, |waiting| waiting.stage)
+}
+
+/// What the panel said about the work, if it is the panel's word that the person was asked to confirm.
+fn asked_about(state: &State, task: TaskId, stage: Stage) -> Option<&StageReport> {
+    let panel = state.task(task).panel.as_deref();
+    panel.filter(|_| stage == Stage::Judge)
 }
 
 fn answered<'a>(state: &'a State, task: TaskId, number: u32, resolution: &str, by: &str) -> Draft<'a> {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, FailureMode, GateId, Points, Status};
+use crate::domain::{AgentId, FailureMode, GateId, Points, Status, Timestamp};
 use crate::engine::event::{Event, GateResult, KeeperRef};
 use crate::engine::outcome::outcome;
 use crate::engine::state::{RunPhase, State};
@@ -15,20 +15,43 @@ use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
 use super::draft::Draft;
-use super::stages::{JudgedBy, judged_by};
+use super::stages::{JudgedBy, Panel, judged_by};
 use super::{stages, turns};
 
 /// Decides what the state makes due.
-pub(super) fn advance(state: &State) -> Vec<Event> {
+pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
     let mut events = gates(state);
     events.extend(cascades(state));
     if events.is_empty() && state.may_start_work() {
         events = start_tasks(state);
     }
     if events.is_empty() && is_over(state) {
-        events = finish(state);
+        events = wait(state, now).unwrap_or_else(|| finish(state));
     }
     events
+}
+
+/// Where only a person can move the run on and the session is to be kept alive for that: the wait, announced once.
+fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let wait = state.options.wait_approvals?;
+    if !state.only_a_person_moves_it_on() {
+        return None;
+    }
+    Some(match state.waits_until {
+        Some(_) => Vec::new(),
+        None => vec![Event::Waiting {
+            until: now.plus(wait),
+        }],
+    })
+}
+
+/// Nobody answered in time: the session ends. A wait that has ended otherwise is over already.
+pub(super) fn wait_over(state: &State, until: Timestamp) -> Vec<Event> {
+    if state.waits_until == Some(until) && state.only_a_person_moves_it_on() {
+        finish(state)
+    } else {
+        Vec::new()
+    }
 }
 
 fn gates(state: &State) -> Vec<Event> {
@@ -178,10 +201,12 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::new();
     for id in state.plan.task_ids() {
         needed.insert(state.plan.task(id).agent);
-        if let JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) = judged_by(state, id)
-            && !stages::is_for_people(&state.plan, &agents)
-        {
-            needed.extend(agents);
+        // People are asked from outside: nothing needs to be reached for them.
+        match judged_by(state, id) {
+            JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
+                needed.extend(agents);
+            }
+            JudgedBy::ChecksOnly | JudgedBy::Nobody => {}
         }
     }
     needed

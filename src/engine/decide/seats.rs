@@ -12,8 +12,9 @@ use crate::mission::Plan;
 
 use super::conclude;
 use super::draft::Draft;
-use super::stages::in_review;
+use super::stages::{in_review, names};
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+use super::verification;
 
 /// Strict reprompts of one seat in one round.
 pub(super) const MAX_REPROMPTS: u32 = 1;
@@ -193,21 +194,32 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
         .flat_map(|(_, _, findings)| (*findings).clone())
         .collect();
     findings.extend(remarks(seats, scored.len()));
-    let (verdict, cause) = if passed {
-        (Verdict::Pass, None)
-    } else {
-        (Verdict::Fail, Some(Cause::Score))
+    let people = super::stages::people(draft.state, draft.id);
+    let (verdict, cause) = match passed {
+        false => (Verdict::Fail, Some(Cause::Score)),
+        true if people.is_empty() => (Verdict::Pass, None),
+        true => (Verdict::Refer, Some(Cause::Person)),
     };
+    let gave: Vec<AgentId> = scored
+        .iter()
+        .filter_map(|(index, _, _)| Some(seats.get(*index as usize)?.agent))
+        .collect();
+    let question = format!(
+        "{} gave {points}, bar {}; to be accepted by {}",
+        names(draft.plan(), &gave, "and"),
+        panel.bar.points,
+        names(draft.plan(), &people, "or"),
+    );
     conclude::stage(draft, Stage::Judge, verdict, cause, |report| {
         report.points = Some(points);
         report.dimensions = merged.dimensions;
         report.outliers = outliers;
         report.findings = findings;
     });
-    if passed {
-        conclude::accept(draft, conclude::Accepted::Reviewed);
-    } else {
-        conclude::not_good_enough(draft);
+    match cause {
+        None => verification::begin(draft, conclude::Accepted::Reviewed),
+        Some(Cause::Person) => conclude::ask_person(draft, Stage::Judge, Cause::Person, &question),
+        Some(_) => conclude::not_good_enough(draft),
     }
 }
 
@@ -255,7 +267,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
                 }
             });
             if passed {
-                conclude::accept(draft, conclude::Accepted::Reviewed);
+                verification::begin(draft, conclude::Accepted::Reviewed);
             } else {
                 conclude::not_good_enough(draft);
             }
@@ -272,7 +284,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
 fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
     draft.emit(Event::EvalUnparsed { task: draft.id });
     if draft.plan().rules.fail_open_on_unparsed_eval {
-        return conclude::accept(draft, conclude::Accepted::Unreviewed);
+        return verification::begin(draft, conclude::Accepted::Unreviewed);
     }
     conclude::stage(
         draft,
@@ -311,5 +323,5 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
             seats.len()
         ),
     };
-    conclude::refer(draft, Cause::GateError, &message);
+    conclude::refer(draft, Stage::Judge, Cause::GateError, &message);
 }

@@ -1,4 +1,4 @@
-//! The order of judging one attempt (semantics, section 6): preflight, checks, judge, accept.
+//! The order of judging one attempt (semantics, section 6): preflight, checks, judge, verification, accept.
 //!
 //! Each stage either leads to the next at once or asks the world for something and goes on when it comes back.
 
@@ -7,18 +7,19 @@ use crate::engine::event::{CheckResult, Event, FileFact, StageReport};
 use crate::engine::state::State;
 use crate::judging::eligibility::{reviewers, seat_agents};
 use crate::judging::evidence_rules::{FileState, TargetFile, artifacts};
+use crate::judging::heuristic::named_files;
 use crate::mission::model::{Adapter, Check, Review};
 use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
-use super::seats;
+use super::{seats, verification};
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JudgedBy {
-    /// An `llm_review`: these agents, one a seat. Empty: nobody may.
-    Panel(Vec<AgentId>),
+    /// An `llm_review`.
+    Panel(Panel),
     /// One routed reviewer. Empty: it was asked for, and nobody may.
     Evaluation(Vec<AgentId>),
     /// Declared checks alone; nobody was asked for an opinion.
@@ -27,19 +28,51 @@ pub enum JudgedBy {
     Nobody,
 }
 
+/// Who judges in a panel. Nobody at all: nobody may.
+///
+/// People are asked last and only about work that is worth their time: first the agents' seats are judged as if there
+/// were nobody else. Below the bar the work goes back and no person is bothered; without any verdict the judges are
+/// missing, which no person is asked to make up for. What reaches the bar is then put before the people, as an
+/// approval: yes accepts it with the panel's score, no sends it back with their reason. One answer decides, however
+/// many people are named, because an approval has one id and one answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Panel {
+    /// The agents, one a seat.
+    pub seats: Vec<AgentId>,
+    /// The people who were named.
+    pub people: Vec<AgentId>,
+}
+
+impl Panel {
+    fn of(plan: &Plan, reviewers: Vec<AgentId>) -> Self {
+        let is_person = |id: &AgentId| plan.agent(*id).spec.adapter == Adapter::Human;
+        let (people, seats) = reviewers.into_iter().partition(is_person);
+        Self { seats, people }
+    }
+
+    /// Whether nobody may review.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seats.is_empty() && self.people.is_empty()
+    }
+}
+
 /// Who judges this task. Depends on the plan and the options alone.
 pub(in crate::engine) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
     let plan = &state.plan;
     let task = plan.task(id);
     let expectations = task.expectations.as_deref();
     let asks_for_judge = expectations.is_some_and(|e| e.panel.is_some()) || task.review == Review::Required;
+    // Checks and criteria that plain facts decide ask nobody.
+    let checked = expectations.is_some() || task.verification.is_some();
+    let otherwise = if checked {
+        JudgedBy::ChecksOnly
+    } else {
+        JudgedBy::Nobody
+    };
     if !plan.rules.evaluate {
-        let deterministic = expectations.is_some() && !asks_for_judge;
-        return if deterministic {
-            JudgedBy::ChecksOnly
-        } else {
-            JudgedBy::Nobody
-        };
+        let withdrawn = asks_for_judge || is_evaluated(plan, id);
+        return if withdrawn { JudgedBy::Nobody } else { otherwise };
     }
     if let Some(panel) = expectations.and_then(|e| e.panel.as_ref()) {
         let (named, seats) = match &panel.reviewers {
@@ -47,7 +80,7 @@ pub(in crate::engine) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
             Reviewers::Seats(seats) => (None, *seats as usize),
         };
         let eligible = reviewers(plan, id, named);
-        return JudgedBy::Panel(seat_agents(&eligible, seats).0);
+        return JudgedBy::Panel(Panel::of(plan, seat_agents(&eligible, seats).0));
     }
     let wanted = match task.review {
         Review::None => false,
@@ -55,18 +88,20 @@ pub(in crate::engine) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
         Review::Required => true,
     };
     if !wanted {
-        return if expectations.is_some() {
-            JudgedBy::ChecksOnly
-        } else {
-            JudgedBy::Nobody
-        };
+        return otherwise;
     }
     let first = reviewers(plan, id, None).first().map(|eligible| eligible.agent);
     match (first, task.review) {
         (Some(agent), _) => JudgedBy::Evaluation(vec![agent]),
         (None, Review::Required) => JudgedBy::Evaluation(Vec::new()),
-        (None, _) => JudgedBy::Nobody,
+        (None, _) => otherwise,
     }
+}
+
+/// Whether somebody would evaluate the task without its asking.
+fn is_evaluated(plan: &Plan, id: TaskId) -> bool {
+    let task = plan.task(id);
+    task.review == Review::Auto && task.expectations.is_none() && !reviewers(plan, id, None).is_empty()
 }
 
 /// What the task's score must reach; `None` where no score decides about it.
@@ -77,7 +112,10 @@ pub(in crate::engine) fn bar(state: &State, id: TaskId) -> Option<Bar> {
             expectations.and_then(|e| e.panel.as_ref()).map(|panel| panel.bar)
         }
         JudgedBy::Evaluation(_) => Some(state.plan.rules.eval_bar),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => None,
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => {
+            let verification = state.plan.task(id).verification.as_deref();
+            verification.map(|verification| verification.bar)
+        }
     }
 }
 
@@ -98,7 +136,12 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
             .iter()
             .any(|check| matches!(check, Check::FileExists { .. }))
     };
-    !task.target_files.is_empty() || task.expectations.as_deref().is_some_and(names_files)
+    !task.target_files.is_empty()
+        || task.expectations.as_deref().is_some_and(names_files)
+        || task
+            .verification
+            .as_deref()
+            .is_some_and(|v| !named_files(&v.criteria).is_empty())
 }
 
 pub(super) fn scanned(state: &State, task: TaskId, attempt: u32, files: &[FileFact]) -> Vec<Event> {
@@ -246,30 +289,44 @@ fn checked(draft: &mut Draft<'_>, results: &[CheckResult]) {
 /// The deterministic stages passed: who has an opinion?
 pub(super) fn judge(draft: &mut Draft<'_>) {
     match judged_by(draft.state, draft.id) {
-        JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) => {
-            if agents.is_empty() {
-                conclude::refer(
-                    draft,
-                    Cause::NoReviewer,
-                    "nobody may review this work: no agent other than its author is able to judge",
-                );
-            } else if is_for_people(draft.plan(), &agents) {
-                let names: Vec<&str> = agents.iter().map(|id| &*draft.plan().agent(*id).name).collect();
-                let message = format!("to be reviewed by {}", names.join(", "));
-                conclude::refer(draft, Cause::Person, &message);
-            } else {
-                seats::ask_round(draft, &agents);
-            }
+        JudgedBy::Panel(panel) if panel.is_empty() => nobody_may(draft),
+        JudgedBy::Panel(panel) if panel.seats.is_empty() => {
+            let message = format!("to be reviewed by {}", names(draft.plan(), &panel.people, "or"));
+            conclude::refer(draft, Stage::Judge, Cause::Person, &message);
         }
-        JudgedBy::ChecksOnly => conclude::accept(draft, conclude::Accepted::Checked),
-        JudgedBy::Nobody => conclude::accept(draft, conclude::Accepted::Unreviewed),
+        JudgedBy::Evaluation(agents) if agents.is_empty() => nobody_may(draft),
+        JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
+            seats::ask_round(draft, &agents);
+        }
+        JudgedBy::ChecksOnly => verification::begin(draft, conclude::Accepted::Checked),
+        JudgedBy::Nobody => verification::begin(draft, conclude::Accepted::Unreviewed),
     }
 }
 
-/// Whether only people were named as reviewers: their seats are a question to them, answered from outside.
-pub(super) fn is_for_people(plan: &Plan, reviewers: &[AgentId]) -> bool {
-    let mut reviewers = reviewers.iter();
-    reviewers.all(|id| plan.agent(*id).spec.adapter == Adapter::Human)
+fn nobody_may(draft: &mut Draft<'_>) {
+    conclude::refer(
+        draft,
+        Stage::Judge,
+        Cause::NoReviewer,
+        "nobody may review this work: no agent other than its author is able to judge",
+    );
+}
+
+/// The people who have the last word about work that a panel let pass.
+pub(super) fn people(state: &State, id: TaskId) -> Vec<AgentId> {
+    match judged_by(state, id) {
+        JudgedBy::Panel(panel) => panel.people,
+        JudgedBy::Evaluation(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
+    }
+}
+
+/// Names of agents as a sentence has them: `a, b and c`.
+pub(super) fn names(plan: &Plan, agents: &[AgentId], word: &str) -> String {
+    let names: Vec<&str> = agents.iter().map(|id| &*plan.agent(*id).name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} {word} {last}", others.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// The draft of a task whose attempt is being judged.
@@ -295,6 +352,8 @@ impl StageReport {
             cause,
             points: None,
             dimensions: Vec::new(),
+            grades: Vec::new(),
+            confidence: None,
             outliers: Vec::new(),
             findings: Vec::new(),
             failure: None,

@@ -27,7 +27,7 @@ pub struct WorstCase {
 pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let judged_by = judged_by(state, id);
     let (seats, rounds) = match &judged_by {
-        JudgedBy::Panel(agents) => (agents.len() as u64, panel_rounds(&state.plan)),
+        JudgedBy::Panel(panel) => (panel.seats.len() as u64, panel_rounds(&state.plan)),
         JudgedBy::Evaluation(agents) => (agents.len() as u64, 1),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => (0, 0),
     };
@@ -48,9 +48,11 @@ fn attempts(state: &State, id: TaskId, judged_by: &JudgedBy) -> Option<u32> {
     let has_checks = plan
         .expectations
         .as_deref()
-        .is_some_and(|expectations| !expectations.checks.is_empty());
+        .is_some_and(|expectations| !expectations.checks.is_empty())
+        || plan.verification.is_some();
     let has_judges = match judged_by {
-        JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) => !agents.is_empty(),
+        JudgedBy::Panel(panel) => !panel.is_empty(),
+        JudgedBy::Evaluation(agents) => !agents.is_empty(),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => false,
     };
     // Work that nothing can reject comes back only when its agent fails, and then it is never fixed.

@@ -4,3 +4,5 @@ mod operator;
 mod properties;
 mod scenarios;
 pub(crate) mod simulation;
+mod verification;
+mod waiting;

@@ -27,7 +27,7 @@ fn run(tasks: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation
     simulation
 }
 
-fn says(command: Command) -> Input {
+pub(super) fn says(command: Command) -> Input {
     Input::Operator(Box::new(OperatorInput {
         id: None,
         command,
@@ -270,6 +270,88 @@ fn people_who_are_named_as_reviewers_are_asked_and_nobody_else() {
     assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::Clean));
 }
 
+const MIXED: &str = "  k: {run: [/bin/true], role: qa}\n  p: {adapter: human}\n  q: {adapter: human}\ntasks:\n  - {title: a, \
+                     assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [j, p, k, q]}]}\n";
+
+fn seats_asked(simulation: &Simulation) -> usize {
+    let events = simulation.journal.iter().flatten();
+    events
+        .filter(|event| matches!(event, Event::SeatRequested { .. }))
+        .count()
+}
+
+#[test]
+fn people_have_the_last_word_about_what_a_panel_lets_pass() {
+    let mut simulation = run(MIXED, good);
+    let seen = |simulation: &Simulation| {
+        let task = &simulation.state.tasks[0];
+        let waiting = task.waiting.as_ref();
+        assert_eq!(waiting.and_then(|waiting| waiting.cause), Some(Cause::Person));
+        assert_eq!(task.points, Some(crate::domain::Points::whole(90)));
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
+        assert_eq!(seats_asked(simulation), 2);
+    };
+    seen(&simulation);
+    let said = |event: &Event| match event {
+        Event::ApprovalRequested { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    let message = simulation.journal.iter().flatten().find_map(said);
+    assert_eq!(
+        message.as_deref(),
+        Some("j and k gave 90, bar 60; to be accepted by p or q")
+    );
+    // It still waits in the next session, and no judge is asked again.
+    simulation.resume();
+    simulation.run(good);
+    seen(&simulation);
+    assert!(simulation.say(&says(approve(1))));
+    let task = &simulation.state.tasks[0];
+    assert_eq!((task.status, task.flag), (Status::Done, Some(QualityFlag::Clean)));
+    assert_eq!(task.points, Some(crate::domain::Points::whole(90)));
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    consistent(&simulation.state);
+}
+
+#[test]
+fn people_are_not_asked_about_what_a_panel_sends_back() {
+    let poor = |_: &State, effect: &Effect| match effect {
+        Effect::CallSeat { .. } => Answer::Score(40),
+        _ => Answer::Finished,
+    };
+    let simulation = run(MIXED, poor);
+    assert_eq!(simulation.state.tasks[0].asked, 0);
+    assert_eq!(simulation.state.tasks[0].status, Status::Failed);
+    assert_eq!(seats_asked(&simulation), 24);
+
+    // Judges that cannot be asked are a fault, not a question for the people who were named.
+    let mut simulation = run(MIXED, no_judge);
+    let cause = |simulation: &Simulation| simulation.state.tasks[0].waiting.as_ref().unwrap().cause;
+    assert_eq!(cause(&simulation), Some(Cause::GateError));
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(cause(&simulation), Some(Cause::Person));
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
+}
+
+#[test]
+fn what_a_person_sends_back_is_judged_anew_and_loses_the_panels_score() {
+    let mut simulation = run(MIXED, good);
+    assert!(simulation.say(&says(reject(1))));
+    let task = &simulation.state.tasks[0];
+    assert_eq!((task.points, task.panel.is_none()), (None, true));
+    let told = task.feedback.last().unwrap();
+    assert_eq!(told.cause, Some(Cause::Rejected));
+    assert_eq!(&*told.findings[0].description, "wrong");
+    simulation.resume();
+    simulation.run(good);
+    let task = &simulation.state.tasks[0];
+    assert_eq!((task.attempt, task.kind), (2, AttemptKind::Fix));
+    assert_eq!(task.waiting.as_ref().unwrap().number, 2);
+    assert_eq!(seats_asked(&simulation), 4);
+}
+
 #[test]
 fn a_queued_command_is_taken_once() {
     let mut simulation = run(PARKED, no_judge);
@@ -363,8 +445,17 @@ proptest! {
             simulation.todo.clear();
             simulation.resume();
             let mut steps = 0;
-            while !simulation.todo.is_empty() {
-                if random.chance(5) {
+            let mut patience = 3;
+            loop {
+                let waits = simulation.todo.is_empty();
+                if waits && patience == 0 {
+                    simulation.nobody_answers();
+                }
+                if waits && simulation.state.waits_until.is_none() {
+                    break;
+                }
+                patience -= u32::from(waits);
+                if waits || random.chance(5) {
                     let input = anything(&mut random, &simulation.state);
                     simulation.feed(&input);
                 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use crate::domain::{FailureClass, OutcomeClass, QualityFlag, Status};
+use crate::domain::{FailureClass, Millis, OutcomeClass, QualityFlag, Status};
 use crate::engine::{
     Effect, Event, GateState, Input, RunPhase, State, StopCause, decide, outcome, worst_case,
 };
@@ -45,7 +45,9 @@ fn random_mission(random: &mut Random) -> String {
         "  w2: {run: [/bin/true], input: none}\n",
         "  w2: {run: [/bin/true], maxConcurrent: 1}\n",
     ]));
-    for judge in 0..random.below(4) {
+    yaml.push_str("  h: {adapter: human}\n");
+    let judges = random.below(4);
+    for judge in 0..judges {
         let _ = writeln!(yaml, "  j{judge}: {{run: [/bin/true], role: reviewer}}");
     }
     let _ = writeln!(
@@ -92,6 +94,16 @@ fn random_mission(random: &mut Random) -> String {
             ", expectations: [{type: test, command: x}, {type: script, command: y}]",
             ", expectations: [{type: llm_review, criteria: c}]",
             ", expectations: [{type: test, command: x}, {type: llm_review, criteria: c, reviewers: 2}]",
+            match judges {
+                0 => ", expectations: [{type: llm_review, criteria: c, reviewers: [h]}]",
+                _ => ", expectations: [{type: llm_review, criteria: c, reviewers: [h, j0]}]",
+            },
+        ]));
+        yaml.push_str(random.pick(&[
+            "",
+            "",
+            "",
+            ", acceptance: [c, d], verification: {grader: heuristic}",
         ]));
         yaml.push_str(random.pick(&[
             "",
@@ -148,6 +160,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         strict: random.chance(10),
         fail_fast: random.chance(10),
         jobs: Some(1 + u32::try_from(random.below(4)).unwrap()),
+        wait_approvals: random.chance(30).then_some(Millis(1000)),
         ..options()
     };
     let mut simulation = Simulation::new(&yaml, options.clone());
@@ -157,7 +170,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         usize::MAX
     };
     let mut steps = 0;
-    while !simulation.todo.is_empty() {
+    while !simulation.todo.is_empty() || simulation.nobody_answers() {
         if steps == stop_after {
             simulation.feed(&Input::Stop(StopCause::Interrupted));
         }

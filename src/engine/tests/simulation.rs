@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId};
+use crate::domain::{
+    CriterionGrade, Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId,
+};
 use crate::engine::{
     CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase,
     RunStarted, SeatFailure, SeatResult, State, TurnEnd, Usage, apply, decide, effects, pending_effects,
@@ -232,6 +234,26 @@ impl Simulation {
                     result,
                 }]
             }
+            (Effect::Grade { task, attempt, round }, answer) => {
+                let verification = self.state.plan.task(*task).verification.as_deref();
+                let criteria = verification.map_or(0, |verification| verification.criteria.len());
+                let grade = |points| CriterionGrade {
+                    points,
+                    evidence: "seen".to_owned(),
+                };
+                let result = match answer {
+                    Answer::Unreachable(_) => Err("the disk is gone".to_owned()),
+                    Answer::Unreadable => Ok(vec![grade(None); criteria]),
+                    Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
+                    _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
+                };
+                vec![Input::Graded {
+                    task: *task,
+                    attempt: *attempt,
+                    round: *round,
+                    result,
+                }]
+            }
             (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(class)) => {
                 vec![Input::SeatFailed(Box::new(SeatFailure {
                     task: *task,
@@ -284,10 +306,20 @@ impl Simulation {
         }
     }
 
-    /// Performs everything in order until nothing is left.
+    /// Where the session waits for a person: nobody answers.
+    pub fn nobody_answers(&mut self) -> bool {
+        let until = self.state.waits_until;
+        if let Some(until) = until {
+            self.feed(&Input::WaitOver(until));
+            assert_eq!(self.state.phase, RunPhase::Finished);
+        }
+        until.is_some()
+    }
+
+    /// Performs everything in order until nothing is left; where a person could answer, nobody does.
     pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Answer) {
         let mut steps = 0;
-        while !self.todo.is_empty() {
+        while !self.todo.is_empty() || self.nobody_answers() {
             self.perform(0, &mut script);
             steps += 1;
             assert!(steps < 100_000, "the engine does not come to an end");

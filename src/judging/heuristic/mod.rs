@@ -7,15 +7,17 @@
 //! * *failed*: something that it says was understood and does not hold;
 //! * *unchecked*: the rest. What is not understood, or not known, is never taken for true.
 //!
-//! The same criteria and facts always give the same grades. Nothing is run and nothing is read here.
+//! The same criteria and facts always give the same grades. Nothing is run and nothing is read here. What grades mean
+//! for the work is decided in `verification`, whoever gave them.
 
 mod reading;
 
-use rust_decimal::Decimal;
-
-use crate::domain::{Finding, Points, Severity, Verdict};
+use crate::domain::{CriterionGrade, Points};
 
 use reading::{Clause, Core, Measure, Reading, Said};
+
+/// How much of the end of a command's output is told of, in characters.
+const OUTPUT_SHOWN: usize = 1_000;
 
 /// What the caller saw for itself. What is not in here is unknown, not absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,70 +68,13 @@ pub struct CommandFacts {
     pub output: Text,
 }
 
-/// The grades of all criteria.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Graded {
-    /// Criteria that were shown to hold.
-    pub passed: Vec<Grade>,
-    /// Criteria that were shown not to hold.
-    pub failed: Vec<Grade>,
-    /// Criteria that could not be decided.
-    pub unchecked: Vec<Grade>,
-    /// The share of all criteria that were shown to hold; `None` if not one could be decided. What was not checked
-    /// earns nothing, so that a score says no more than was seen.
-    pub points: Option<Points>,
-}
-
-/// How one criterion fared.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grade {
-    /// The criterion as written.
-    pub criterion: String,
-    /// What was seen, or why nothing could be said.
-    pub why: String,
-}
-
-impl Graded {
-    /// One failed criterion fails; only criteria that were all shown to hold pass; the rest is for a person.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        if !self.failed.is_empty() {
-            Verdict::Fail
-        } else if self.passed.is_empty() || !self.unchecked.is_empty() {
-            Verdict::Refer
-        } else {
-            Verdict::Pass
-        }
-    }
-
-    /// What failed, and what was not checked, as findings.
-    #[must_use]
-    pub fn findings(&self) -> Vec<Finding> {
-        let finding = |severity, what: &str, grade: &Grade| {
-            Finding::new(severity, format!("{what}: {}", grade.criterion)).with_evidence(grade.why.clone())
-        };
-        let failed = self
-            .failed
-            .iter()
-            .map(|grade| finding(Severity::High, "not met", grade));
-        let unchecked = self
-            .unchecked
-            .iter()
-            .map(|grade| finding(Severity::Info, "not checked", grade));
-        failed.chain(unchecked).collect()
-    }
-}
-
 /// The paths that the criteria speak of, each once, in order: what [`Facts`] should be gathered about.
 ///
 /// They are as the criteria write them, so they may point anywhere: look at them beneath the workspace only.
 #[must_use]
 pub fn named_files(criteria: &[String]) -> Vec<String> {
     let mut files = Vec::new();
-    for clause in criteria
-        .iter()
-        .flat_map(|criterion| reading::read(criterion).clauses)
-    {
+    for clause in clauses(criteria) {
         let subjects = clause.about_files().then_some(clause.subjects);
         for path in subjects.into_iter().flatten() {
             if !files.contains(&path) {
@@ -140,27 +85,51 @@ pub fn named_files(criteria: &[String]) -> Vec<String> {
     files
 }
 
-/// Grades criteria by what is known.
+/// The commands that the criteria speak of, each once, in order: whoever wants to grade them must run these.
+///
+/// They are the words of the criteria's author, never of the work.
 #[must_use]
-pub fn grade(criteria: &[String], facts: &Facts) -> Graded {
-    let mut graded = Graded::default();
-    for criterion in criteria {
-        let (finding, why) = grade_one(&reading::read(criterion), facts);
-        let list = match finding {
-            Holds::Yes => &mut graded.passed,
-            Holds::No => &mut graded.failed,
-            Holds::Unknown => &mut graded.unchecked,
-        };
-        list.push(Grade {
-            criterion: criterion.clone(),
-            why,
-        });
+pub fn named_commands(criteria: &[String]) -> Vec<String> {
+    let mut commands = Vec::new();
+    for clause in clauses(criteria) {
+        let subjects = clause.about_commands().then_some(clause.subjects);
+        for command in subjects.into_iter().flatten() {
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
     }
-    if !graded.passed.is_empty() || !graded.failed.is_empty() {
-        let share = Decimal::from(graded.passed.len()) / Decimal::from(criteria.len());
-        graded.points = Points::new((share * Decimal::ONE_HUNDRED).min(Decimal::ONE_HUNDRED));
-    }
-    graded
+    commands
+}
+
+/// Whether any of the criteria speaks of the output of the work.
+#[must_use]
+pub fn speaks_of_output(criteria: &[String]) -> bool {
+    clauses(criteria).any(|clause| matches!(clause.core, Core::OutputContains(_)))
+}
+
+fn clauses(criteria: &[String]) -> impl Iterator<Item = Clause> {
+    criteria
+        .iter()
+        .flat_map(|criterion| reading::read(criterion).clauses)
+}
+
+/// Grades criteria by what is known: one grade for each, in their order. One that holds gets all points, one that does
+/// not gets none, and of one that could not be decided nothing is said.
+#[must_use]
+pub fn grade(criteria: &[String], facts: &Facts) -> Vec<CriterionGrade> {
+    criteria
+        .iter()
+        .map(|criterion| {
+            let (holds, evidence) = grade_one(&reading::read(criterion), facts);
+            let points = match holds {
+                Holds::Yes => Some(Points::whole(100)),
+                Holds::No => Some(Points::ZERO),
+                Holds::Unknown => None,
+            };
+            CriterionGrade { points, evidence }
+        })
+        .collect()
 }
 
 /// Whether something is so.
@@ -233,25 +202,44 @@ fn judge(clause: &Clause, subject: &str, facts: &Facts) -> Vec<(Holds, String)> 
             Some(text) => found("the output", text, said, negated),
         }),
         Core::Prints(said) => each(said, |said| {
-            with_command(subject, facts, |command| {
-                found(
+            with_command(subject, facts, |command| match could_not_run(command) {
+                true => (Holds::Unknown, ended(subject, command)),
+                false => found(
                     &format!("the output of `{subject}`"),
                     &command.output,
                     said,
                     negated,
-                )
+                ),
             })
         }),
         Core::Exits(code) => vec![with_command(subject, facts, |command| {
-            let holds = Holds::when(command.exit == Some(*code)).negated_if(negated);
-            (holds, ended(subject, command))
+            let exited = Holds::when(command.exit == Some(*code));
+            // That it could not do the one thing does not show that it would do the other.
+            let holds = match (exited, negated && did_not_say(command)) {
+                (Holds::No, true) => Holds::Unknown,
+                (exited, _) => exited.negated_if(negated),
+            };
+            (holds, with_end(holds, subject, command))
         })],
         Core::Fails => vec![with_command(subject, facts, |command| {
-            // A command that was killed neither succeeded nor said that it failed.
-            let holds = command.exit.map_or(Holds::Unknown, |code| Holds::when(code != 0));
-            (holds.negated_if(negated), ended(subject, command))
+            let failed = match command.exit {
+                Some(code) if !did_not_say(command) => Holds::when(code != 0),
+                _ => Holds::Unknown,
+            };
+            let holds = failed.negated_if(negated);
+            (holds, with_end(holds, subject, command))
         })],
     }
+}
+
+/// The shell's own exit codes for a command that is not there or cannot be executed.
+fn could_not_run(command: &CommandFacts) -> bool {
+    matches!(command.exit, Some(126 | 127))
+}
+
+/// A command that was killed, or never ran, neither succeeded nor said that it failed.
+fn did_not_say(command: &CommandFacts) -> bool {
+    command.exit.is_none() || could_not_run(command)
 }
 
 fn each(said: &[Said], judge: impl Fn(&Said) -> (Holds, String)) -> Vec<(Holds, String)> {
@@ -293,21 +281,28 @@ fn with_command(
     facts: &Facts,
     judge: impl FnOnce(&CommandFacts) -> (Holds, String),
 ) -> (Holds, String) {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let wanted = words(subject);
-    match facts
-        .commands
-        .iter()
-        .rev()
-        .find(|command| words(&command.command) == wanted)
-    {
+    // To the letter: space within quotes makes another command of it.
+    let mut commands = facts.commands.iter().rev();
+    match commands.find(|command| command.command == subject) {
         None => (Holds::Unknown, format!("`{subject}` was not run")),
         Some(command) => judge(command),
     }
 }
 
+/// How a command ended; of one that should have ended otherwise also the end of what it printed.
+fn with_end(holds: Holds, subject: &str, command: &CommandFacts) -> String {
+    let ended = ended(subject, command);
+    let printed = command.output.text.trim();
+    if holds != Holds::No || printed.is_empty() {
+        return ended;
+    }
+    let start = printed.char_indices().rev().take(OUTPUT_SHOWN).last();
+    format!("{ended}\n{}", &printed[start.map_or(0, |(start, _)| start)..])
+}
+
 fn ended(subject: &str, command: &CommandFacts) -> String {
     match command.exit {
+        Some(code) if could_not_run(command) => format!("`{subject}` exited {code}: it could not be run"),
         Some(code) => format!("`{subject}` exited {code}"),
         None => format!("`{subject}` was killed"),
     }

@@ -35,6 +35,11 @@ pub(super) struct Clause {
 }
 
 impl Clause {
+    /// Whether its subjects are commands.
+    pub fn about_commands(&self) -> bool {
+        matches!(self.core, Core::Exits(_) | Core::Fails | Core::Prints(_))
+    }
+
     /// Whether its subjects are files.
     pub fn about_files(&self) -> bool {
         matches!(

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use super::tables::{CHANNEL_NAMES, TASK_TITLES};
 use super::{Referent, Shape, Table, key, one, one_shape, reference};
-use crate::domain::{Millis, Points};
+use crate::domain::Millis;
 use crate::mission::environment::Template;
 use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};
 
@@ -32,7 +32,6 @@ word_list!(VisionKind: "a kind of vision check",
     "noop" => Noop, "heuristic" => Heuristic, "llm_vision" => LlmVision);
 word_list!(ViolationAction: "what happens when a deadline passes", "notify" => Notify, "fail" => Fail);
 word_list!(OnRefer: "what happens to referred work", "human" => Human, "rework" => Rework, "pass" => Pass);
-word_list!(Grader: "a kind of grader", "llm" => Llm, "heuristic" => Heuristic);
 word_list!(Grade: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
 word_list!(ExpectedVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
 word_list!(ChannelType: "a type of channel",
@@ -306,23 +305,6 @@ pub(super) static PRICE: Table = Table {
         key("output", one::<Positive>(), "Of a million output tokens."),
     ],
 };
-
-pub(super) static VERIFICATION: Table = Table {
-    name: "a verification",
-    keys: &[
-        key("rubric", reference(Referent::Rubric), "The rubric by its name.").required(),
-        key("threshold", one::<Points>(), "What the grade must reach."),
-        key("onRefer", one::<OnRefer>(), "What happens to referred work."),
-        key(
-            "minConfidence",
-            SHARE,
-            "The confidence below which a grade counts as referred.",
-        ),
-        key("grader", one::<Grader>(), "Who grades."),
-    ],
-};
-
-pub(super) const ACCEPTANCE: Shape = Shape::NonEmptyList(&FILLED);
 
 static AGENT_DECOMPOSER: Table = Table {
     name: "a decomposer",

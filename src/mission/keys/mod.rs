@@ -6,6 +6,7 @@
 mod expectations;
 mod later;
 mod tables;
+mod verification;
 
 use super::scalar::{Fault, Form, Scalar};
 

@@ -5,10 +5,11 @@ use std::num::NonZeroU32;
 use semver::VersionReq;
 
 use super::later::{
-    ACCEPTANCE, APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHANNEL, CHECKPOINT,
-    Clarification, DECOMPOSER, DELAY, DependencyFailure, FINISH_GATE, Independence, Isolation, MIDDLEWARE,
-    PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VERIFICATION, VISION,
+    APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHANNEL, CHECKPOINT, Clarification, DELAY,
+    DependencyFailure, FINISH_GATE, Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC,
+    SLA, STAGES, Stakes, VISION,
 };
+use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
@@ -531,9 +532,9 @@ static TASK: Table = Table {
         AUTONOMY,
         STAKES,
         ON_DEPENDENCY_FAILED,
-        key("acceptance", ACCEPTANCE, "Criteria that are checked one by one.").later("verification"),
-        key("verification", Shape::Map(&VERIFICATION), "Grading by a rubric.").later("verification"),
-        key("decomposer", DECOMPOSER, "Who cuts it into criteria.").later("verification"),
+        ACCEPTANCE,
+        VERIFICATION,
+        DECOMPOSES,
         key(
             "verify",
             Shape::Map(&FINISH_GATE),

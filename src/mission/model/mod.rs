@@ -7,12 +7,14 @@ mod agent;
 mod expectation;
 mod mission;
 mod task;
+mod verification;
 mod words;
 
 pub use agent::{Adapter, Agent, CommandLine, Input};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use mission::{Config, Gate, GateFailure, Mission, Settings};
 pub use task::Task;
+pub use verification::{Grader, Verification};
 pub use words::{Consensus, OnExhausted, Review, TaskType};
 
 pub(super) use agent::Url;

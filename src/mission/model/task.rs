@@ -8,7 +8,7 @@ use crate::domain::Millis;
 use crate::mission::read;
 use crate::mission::scalar::{Filled, InnerPath, Name, Positive};
 
-use super::{Expectation, OnExhausted, Review, TaskType};
+use super::{Expectation, OnExhausted, Review, TaskType, Verification};
 
 /// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -50,6 +50,12 @@ pub struct Task {
     /// What it must pass.
     #[serde(deserialize_with = "read::or_empty")]
     pub expectations: Box<[Expectation]>,
+    /// Criteria that it is accepted by.
+    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    pub acceptance: Box<[Box<str>]>,
+    /// How they are graded.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub verification: Option<Box<Verification>>,
     /// Cap on attempts of every kind.
     #[serde(deserialize_with = "read::option")]
     pub max_attempts: Option<NonZeroU32>,

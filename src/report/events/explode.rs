@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, FailureClass, FailureMode, GateId, Phase, Points, QualityFlag, Stage,
-    Status, TaskId, Timestamp, TurnId, Verdict,
+    AgentId, AttemptKind, Cause, CriterionGrade, FailureClass, FailureMode, GateId, Phase, Points,
+    QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::{CheckResult, Event, Exit, GateResult, RunStarted, SeatId, SeatResult, StageReport};
 use crate::mission::Plan;
 use crate::mission::model::{Check, CommandCheck};
 use crate::report::ids::{ApprovalId, task_key};
+use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
 use super::PublicEvent;
@@ -100,6 +101,12 @@ impl<'p> Exploder<'p> {
                 vec![("log", log.with("message", message.as_str()))]
             }
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
+            Event::Waiting { until } => {
+                vec![(
+                    "run:waiting",
+                    Payload::default().with("until", until.to_rfc3339()),
+                )]
+            }
             Event::CommandTaken { id, result, by } => {
                 let taken = Payload::default().with("commandId", id.as_str());
                 let taken = taken.with("result", json!(result)).with("by", by.as_str());
@@ -116,7 +123,9 @@ impl<'p> Exploder<'p> {
             Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
             | Event::CheckRequested { .. }
-            | Event::CheckFinished { .. } => vec![self.check_event(event)],
+            | Event::CheckFinished { .. }
+            | Event::GradingRequested { .. }
+            | Event::GradingFailed { .. } => vec![self.check_event(event)],
             Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
                 vec![self.seat_event(event)]
             }
@@ -201,6 +210,7 @@ impl<'p> Exploder<'p> {
                 number,
                 reason,
                 cause,
+                stage,
                 message,
             } => (
                 "approval:requested",
@@ -209,6 +219,7 @@ impl<'p> Exploder<'p> {
                     .with("missionId", &*self.run_id)
                     .with("reason", reason.as_str())
                     .maybe("cause", cause.map(Cause::as_str))
+                    .maybe("stage", stage.map(Stage::as_str))
                     .with("message", message.as_str()),
             ),
             Event::ApprovalResolved {
@@ -389,6 +400,13 @@ impl<'p> Exploder<'p> {
                     .with("duration", duration.0);
                 ("check:finished", payload)
             }
+            Event::GradingRequested { task, round, .. } => {
+                ("grading:requested", self.task(*task).with("round", *round))
+            }
+            Event::GradingFailed { task, round, message } => {
+                let payload = self.task(*task).with("round", *round);
+                ("grading:failed", payload.with("error", message.as_str()))
+            }
             _ => unreachable!("name() sends only events of checks here"),
         }
     }
@@ -490,6 +508,8 @@ impl<'p> Exploder<'p> {
             .maybe("points", report.points.map(Points::to_f64))
             .maybe("class", report.failure.map(FailureClass::as_str))
             .maybe("reviewer", report.by.as_deref())
+            .maybe("confidence", report.confidence.map(share))
+            .maybe("criteria", self.criteria(report))
             .with("findings", findings_of(&report.findings));
         let mut named = vec![("stage:verdict", verdict)];
         if let Some(passed) = assessed(report, rest) {
@@ -506,6 +526,18 @@ impl<'p> Exploder<'p> {
             named.push(("assessment:complete", complete));
         }
         named
+    }
+
+    /// The criteria of a verification with their grades; `None` for other stages.
+    fn criteria(&self, report: &StageReport) -> Option<Vec<Value>> {
+        let verification = self.plan.task(report.task).verification.as_deref()?;
+        let graded = verification.criteria.iter().zip(&report.grades);
+        let row = |(criterion, grade): (&String, &CriterionGrade)| {
+            let row = Payload::default().with("criterion", criterion.as_str());
+            let row = row.with("result", grade.result());
+            Value::Object(row.with("evidence", grade.evidence.as_str()).0)
+        };
+        (!report.grades.is_empty()).then(|| graded.map(row).collect())
     }
 
     fn gate_event(&self, event: &Event) -> Named {
@@ -546,9 +578,12 @@ fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
         let next = rest.first();
         matches!(next, Some(Event::Transition { task, to: Status::Done, .. }) if *task == report.task)
     };
+    let is_verified_next =
+        || matches!(rest.first(), Some(Event::GradingRequested { task, .. }) if *task == report.task);
     match (report.stage, report.verdict) {
         (Stage::Outcome, _) => None,
         (_, Verdict::Fail) => Some(false),
+        (Stage::Judge, Verdict::Pass) if is_verified_next() => None,
         (Stage::Judge | Stage::Verification, Verdict::Pass) => Some(true),
         (Stage::Checks, Verdict::Pass) => accepted_at_once().then_some(true),
         _ => None,

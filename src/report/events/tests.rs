@@ -4,8 +4,8 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::domain::{
-    AttemptKind, Cause, Digest, DimensionScore, FailureClass, FailureMode, Finding, GateId, Millis,
-    OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId, Verdict,
+    AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, Finding, GateId,
+    Millis, OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId, Verdict,
     WaitingReason,
 };
 use crate::engine::{
@@ -35,6 +35,8 @@ fn variant(event: &Event) -> &'static str {
         Event::FilesScanned { .. } => "FilesScanned",
         Event::CheckRequested { .. } => "CheckRequested",
         Event::CheckFinished { .. } => "CheckFinished",
+        Event::GradingRequested { .. } => "GradingRequested",
+        Event::GradingFailed { .. } => "GradingFailed",
         Event::SeatRequested { .. } => "SeatRequested",
         Event::SeatReplied { .. } => "SeatReplied",
         Event::SeatFailed { .. } => "SeatFailed",
@@ -47,13 +49,14 @@ fn variant(event: &Event) -> &'static str {
         Event::GateEvaluated { .. } => "GateEvaluated",
         Event::GateOverridden { .. } => "GateOverridden",
         Event::Paused { .. } => "Paused",
+        Event::Waiting { .. } => "Waiting",
         Event::CommandTaken { .. } => "CommandTaken",
         Event::ThresholdFailed { .. } => "ThresholdFailed",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 30;
+const VARIANTS: usize = 33;
 
 const TASK: TaskId = TaskId(0);
 
@@ -108,6 +111,7 @@ fn run_samples() -> Vec<Event> {
             },
         },
         Event::Paused { by: "ada".to_owned() },
+        Event::Waiting { until: START },
         Event::CommandTaken {
             id: "c-1".to_owned(),
             result: crate::engine::CommandResult::Applied,
@@ -238,6 +242,24 @@ fn review_samples() -> Vec<Event> {
             ..report(Stage::Judge, Verdict::Pass, None)
         })),
         Event::EvalUnparsed { task: TASK },
+        Event::GradingRequested {
+            task: TASK,
+            round: 1,
+            unreviewed: false,
+        },
+        Event::GradingFailed {
+            task: TASK,
+            round: 1,
+            message: "the work's output is lost".to_owned(),
+        },
+        Event::StageVerdict(Box::new(StageReport {
+            grades: vec![CriterionGrade {
+                points: None,
+                evidence: "no rule reads it".to_owned(),
+            }],
+            confidence: Some(Points::ZERO),
+            ..report(Stage::Verification, Verdict::Refer, Some(Cause::Confidence))
+        })),
         Event::ForceAccepted {
             task: TASK,
             points: Some(Points::whole(55)),
@@ -262,6 +284,7 @@ fn task_samples() -> Vec<Event> {
             number: 1,
             reason: WaitingReason::Refer,
             cause: Some(Cause::NoReviewer),
+            stage: None,
             message: "nobody may review this work".to_owned(),
         },
         Event::ApprovalResolved {
@@ -286,6 +309,7 @@ fn mission() -> Mission {
     Mission::new("m")
         .task("first", &[])
         .check("cargo test")
+        .accepted_by(&["It is good."])
         .task("second", &[0])
         .gate("g", &[0], &[1], None)
 }

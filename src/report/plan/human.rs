@@ -71,7 +71,7 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
     let others: Vec<String> = task
         .eligible
         .iter()
-        .filter(|eligible| !task.seats.contains(&eligible.agent))
+        .filter(|eligible| !task.seats.contains(&eligible.agent) && !task.people.contains(&eligible.agent))
         .map(|eligible| format!("{} ({})", sanitize(eligible.agent), eligible.why))
         .collect();
     if !others.is_empty() {
@@ -88,6 +88,9 @@ fn judged_words(task: &TaskRow<'_>) -> String {
     if task.checks > 0 {
         parts.push(count(task.checks, "check"));
     }
+    if task.criteria > 0 {
+        parts.push(format!("criteria by facts: {}", task.criteria));
+    }
     match task.judged_by {
         "panel" | "evaluation" => {
             let why = |seat: &&str| {
@@ -95,9 +98,14 @@ fn judged_words(task: &TaskRow<'_>) -> String {
                 let why = claim.map_or("", |claim| claim.why);
                 format!("{} ({why})", sanitize(seat))
             };
-            let seats: Vec<String> = task.seats.iter().map(why).collect();
+            let list = |names: &[&str], word: &str| names.iter().map(why).collect::<Vec<_>>().join(word);
             let bar = task.bar.map_or_else(String::new, |bar| format!(", bar {bar}"));
-            parts.push(format!("{} of {}{bar}", task.judged_by, seats.join(", ")));
+            if !task.seats.is_empty() || task.people.is_empty() {
+                parts.push(format!("{} of {}{bar}", task.judged_by, list(&task.seats, ", ")));
+            }
+            if !task.people.is_empty() {
+                parts.push(format!("a person is asked: {}", list(&task.people, " or ")));
+            }
         }
         _ if parts.is_empty() => parts.push("nobody".to_owned()),
         _ => {}

@@ -9,7 +9,7 @@ pub use human::human;
 
 use serde::Serialize;
 
-use crate::domain::{BarOrigin, TaskId};
+use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible};
 use crate::mission::{Reviewers, waves};
@@ -59,6 +59,8 @@ struct TaskRow<'a> {
     exclusive: bool,
     target_files: &'a [Box<str>],
     checks: usize,
+    /// Criteria that plain facts grade after all other judging.
+    criteria: usize,
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
     note: Option<&'static str>,
@@ -66,6 +68,8 @@ struct TaskRow<'a> {
     bar_origin: Option<BarOrigin>,
     /// Who is asked, one a seat; agents may repeat.
     seats: Vec<&'a str>,
+    /// Who is asked last, by an approval, about work that the seats let pass; one answer decides.
+    people: Vec<&'a str>,
     /// Everybody who may judge it, in the order in which they are asked.
     eligible: Vec<EligibleRow<'a>>,
     worst_case: WorstCaseRow,
@@ -203,16 +207,20 @@ impl<'a> TaskRow<'a> {
         let judged_by = engine::judged_by(state, id);
         let eligible = eligible(state, id);
         let (kind, seats) = match &judged_by {
-            JudgedBy::Panel(agents) => ("panel", agents.as_slice()),
+            JudgedBy::Panel(panel) => ("panel", panel.seats.as_slice()),
             JudgedBy::Evaluation(agents) => ("evaluation", agents.as_slice()),
             JudgedBy::ChecksOnly => ("checks", &[][..]),
             JudgedBy::Nobody => ("nobody", &[][..]),
         };
+        let people = match &judged_by {
+            JudgedBy::Panel(panel) => panel.people.as_slice(),
+            JudgedBy::Evaluation(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => &[],
+        };
         let note = match &judged_by {
-            JudgedBy::Panel(agents) | JudgedBy::Evaluation(agents) if agents.is_empty() => {
+            JudgedBy::Panel(_) | JudgedBy::Evaluation(_) if seats.is_empty() && people.is_empty() => {
                 Some("nobody may review it: a person will be asked")
             }
-            JudgedBy::Panel(agents) if eligible.len() < agents.len() => {
+            JudgedBy::Panel(_) if eligible.len() < seats.len() + people.len() => {
                 Some("fewer eligible reviewers than seats: they repeat, each time in a fresh context")
             }
             JudgedBy::Nobody if !plan.rules.evaluate => Some("reviews are switched off"),
@@ -220,6 +228,7 @@ impl<'a> TaskRow<'a> {
             JudgedBy::Nobody => Some("no agent other than its author is able to judge"),
             _ => None,
         };
+        let names = |agents: &[AgentId]| agents.iter().map(|id| &*plan.agent(*id).name).collect();
         let bar = engine::bar(state, id);
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
@@ -232,11 +241,13 @@ impl<'a> TaskRow<'a> {
             exclusive: task.exclusive,
             target_files: &task.target_files,
             checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
+            criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
             judged_by: kind,
             note,
             bar: bar.map(|bar| bar.points.to_f64()),
             bar_origin: bar.map(|bar| bar.origin),
-            seats: seats.iter().map(|agent| &*plan.agent(*agent).name).collect(),
+            seats: names(seats),
+            people: names(people),
             eligible: eligible
                 .iter()
                 .map(|eligible| EligibleRow {

@@ -11,7 +11,7 @@ use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State};
 use crate::report::events::stop_cause;
 use crate::report::ids::ApprovalId;
 use crate::report::style::{Role, Screen, Symbols};
-use crate::report::text::{against_bar, count, sanitize, seconds, width};
+use crate::report::text::{against_bar, count, criteria_words, sanitize, seconds, width};
 
 use super::live::Live;
 
@@ -138,6 +138,7 @@ impl Lines {
             | Event::RunResumed { .. }
             | Event::Stopping { .. }
             | Event::Paused { .. }
+            | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
@@ -162,6 +163,12 @@ impl Lines {
                 let trouble = review_trouble(event)?;
                 Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
             }
+            Event::GradingFailed { task, message, .. } => Some(Line::new(
+                "VERIFY",
+                Role::Warn,
+                title(state, *task),
+                message.as_str(),
+            )),
             Event::ApprovalRequested { task, .. } | Event::ApprovalResolved { task, .. } => {
                 self.of_approval(state, *task, event)
             }
@@ -173,6 +180,7 @@ impl Lines {
             | Event::FilesScanned { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
+            | Event::GradingRequested { .. }
             | Event::SeatRequested { .. }
             | Event::ForceAccepted { .. }
             | Event::CommandTaken { .. }
@@ -206,6 +214,11 @@ impl Lines {
             Event::Paused { by } => {
                 let detail = format!("by {by}: what has started may finish, nothing new starts");
                 Line::new("PAUSE", Role::Warn, mission, detail)
+            }
+            Event::Waiting { until } => {
+                let waiting = count(state.counts.awaiting as usize, "answer");
+                let detail = format!("for {waiting} of a person, until {}", until.to_rfc3339());
+                Line::new("WAIT", Role::Warn, mission, detail)
             }
             Event::ThresholdFailed { points, threshold } => {
                 let detail = format!("mission score {points} < {threshold}");
@@ -332,6 +345,9 @@ impl Lines {
                 Some(Line::new("CHECK", role, title, detail))
             }
             // `task.eval.unparsed` has said it.
+            (Stage::Verification, _) if !report.grades.is_empty() => {
+                Some(Line::new("VERIFY", role, title, criteria_words(&report.grades)))
+            }
             (Stage::Judge | Stage::Verification, _) if report.cause == Some(Cause::Unparsed) => None,
             (Stage::Judge | Stage::Verification, Verdict::Pass | Verdict::Fail) => {
                 let (scored, seats) = running.map_or((0, 0), |running| (running.scored, running.seats));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{Millis, Status, TaskId, Timestamp};
-use crate::engine::{Event, Seat, SeatResult, SeatState, State};
+use crate::engine::{Event, Seat, SeatResult, SeatState, State, TaskState};
 
 /// What runs, and since when the session does. Holds at most one row per slot.
 #[derive(Debug, Default)]
@@ -147,6 +147,7 @@ pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
         Status::Assigned => "starting".to_owned(),
         Status::InProgress if task.attempt > 1 => format!("attempt {}", task.attempt),
         Status::InProgress => "working".to_owned(),
+        _ if is_verified(task) => "verifying".to_owned(),
         _ if running.seats > 0 => format!("judges {}/{}", running.scored, running.seats),
         _ => {
             let expectations = state.plan.task(id).expectations.as_deref();
@@ -154,4 +155,11 @@ pub(super) fn activity(state: &State, id: TaskId, running: &Running) -> String {
             format!("checks {}/{checks}", running.checks)
         }
     }
+}
+
+/// Whether the stage of its criteria has come.
+fn is_verified(task: &TaskState) -> bool {
+    task.judging
+        .as_deref()
+        .is_some_and(|judging| judging.grading.is_some())
 }

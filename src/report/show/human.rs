@@ -157,6 +157,14 @@ fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
         stage.verdict,
         score_words(stage.points, None)
     );
+    for row in &stage.criteria {
+        let (criterion, evidence) = (sanitize(row.criterion), sanitize(row.evidence));
+        let _ = writeln!(text, "    {} {criterion}: {evidence}", row.result);
+    }
+    if !stage.criteria.is_empty() {
+        // They say what the findings say, and more.
+        return;
+    }
     score_lines(text, &stage.dimensions);
     finding_lines(text, stage.findings);
 }

@@ -15,6 +15,7 @@ use crate::store::SpoolName;
 
 use super::history::{Answer, AttemptHistory, CallHistory, TaskHistory, TurnHistory, TurnStanding};
 use super::json::{TaskRow, task_row};
+use super::reviews::{CriterionRow, criterion_rows, share};
 use super::view::RunView;
 
 /// The name and version of the document.
@@ -135,6 +136,12 @@ struct StageRow<'a> {
     points: Option<f64>,
     dimensions: Vec<ScoreRow<'a>>,
     findings: &'a [Finding],
+    /// How sure a verification was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
+    /// What a verification said of each criterion.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    criteria: Vec<CriterionRow<'a>>,
 }
 
 impl<'a> TaskDocument<'a> {
@@ -216,6 +223,8 @@ fn attempt_row<'a>(
                 points: report.points.map(Points::to_f64),
                 dimensions: report.dimensions.iter().map(score_row).collect(),
                 findings: &report.findings,
+                confidence: report.confidence.map(share),
+                criteria: criterion_rows(state, history.task, report),
             })
             .collect(),
     }

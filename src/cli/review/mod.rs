@@ -3,6 +3,8 @@
 //! Both are one-task missions through the same engine path as a run, in a state folder of their own that goes away: the
 //! "worker" prints the work that is there already, so that nothing is done again and nothing of a run changes.
 
+mod report;
+
 use std::cell::RefCell;
 use std::fs;
 use std::io::Read;
@@ -12,22 +14,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use clap::{ArgMatches, Args};
+use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::domain::{Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId};
+use crate::domain::{Bar, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId};
 use crate::engine::{Event, State, outcome};
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
 use crate::runtime::{Observer, read_output};
-use crate::store::StateFolder;
+use crate::store::{StateFolder, read_regular};
 
-use super::args::SessionFlags;
-use super::failure::Failure;
-use super::project::{current_dir, find_run, open_run, state_folder};
-use super::run::{Launch, load, lock, new_run_id};
-use super::screen::{LiveView, Screen};
-use super::session::{fork_keeper, lay_over, options_with_config, resolve_programs};
+use crate::cli::args::SessionFlags;
+use crate::cli::failure::Failure;
+use crate::cli::project::{current_dir, find_run, open_run, state_folder};
+use crate::cli::run::{Launch, load, lock, new_run_id};
+use crate::cli::screen::{LiveView, Screen};
+use crate::cli::session::{fork_keeper, lay_over, options_with_config, resolve_programs};
 
 /// The author of work that came without one. No agent of a mission can be called so.
 const STRANGER: &str = "(the submitted work)";
@@ -48,6 +50,15 @@ pub struct Review {
     /// The bar: 1-5, 20-100, "3.5/5" or "10/100" [default: 60]
     #[arg(long, value_name = "N", requires = "criteria")]
     pub threshold: Option<Points>,
+    /// Who grades: reviewers, or plain facts about files, commands and output, offline. Commands in backticks are run
+    #[arg(
+        long,
+        value_enum,
+        value_name = "GRADER",
+        default_value = "llm",
+        requires_if("heuristic", "criteria")
+    )]
+    pub grader: GraderChoice,
     /// Who judges (repeatable) [default: three seats, filled by the rules of a mission]
     #[arg(long = "reviewer", value_name = "AGENT", requires = "criteria")]
     pub reviewers: Vec<String>,
@@ -59,6 +70,24 @@ pub struct Review {
     pub run: Option<RunId>,
     #[command(flatten)]
     pub session: SessionFlags,
+}
+
+/// Who grades work that came without a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GraderChoice {
+    /// Reviewers
+    Llm,
+    /// Plain facts: no agent, no network, no key
+    Heuristic,
+}
+
+impl GraderChoice {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Llm => "llm",
+            Self::Heuristic => "heuristic",
+        }
+    }
 }
 
 /// A one-task mission, and what it is made of.
@@ -82,7 +111,8 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let mut options = options_with_config()?;
     lay_over(&mut options, &arguments.session, matches)?;
     options.max_attempts = Some(1);
-    if options.no_eval {
+    let offline = arguments.grader == GraderChoice::Heuristic;
+    if options.no_eval && !offline {
         return Err(
             Failure::usage(anyhow!("a review with reviews switched off judges nothing"))
                 .help("leave out --no-eval, and EVAL=off in the environment"),
@@ -91,7 +121,9 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     if !arguments.session.reports.is_empty() {
         return Err(Failure::usage(anyhow!("a review has no run to report on")).help("use --json"));
     }
-    let subject = if arguments.criteria.is_empty() {
+    let subject = if offline {
+        submitted_facts(arguments)?
+    } else if arguments.criteria.is_empty() {
         recorded_task(arguments, &mut options, screen)?
     } else {
         submitted_work(arguments, &options)?
@@ -129,10 +161,15 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let view = watchers.view.take().into_view(&ending.state);
     let document = serde_json::to_value(run_document(&ending.state, &view, Standing::Ended))
         .map_err(Failure::internal)?;
-    let class = outcome(&ending.state).class;
-    report(
+    let class = match outcome(&ending.state).class {
+        // The folder goes away, so there is nothing that a person could still approve: nobody can say.
+        OutcomeClass::Awaiting => OutcomeClass::Indeterminate,
+        class => class,
+    };
+    report::print(
         screen,
         &subject,
+        arguments.grader,
         class,
         &document["tasks"][0],
         &document["warnings"],
@@ -141,14 +178,14 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     Ok(class.exit_code())
 }
 
-/// Any work: files, a diff, what stands on standard input.
-fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, Failure> {
-    let here = current_dir()?;
+/// What was handed in: what it is in a few words, the work itself, and the files, if it is files.
+fn handed_in(arguments: &Review, here: &Path) -> Result<(String, Vec<u8>, Vec<String>), Failure> {
     let from_pipe = arguments.subjects.iter().any(|subject| subject == "-");
-    let paths: Vec<&String> = arguments
+    let paths: Vec<String> = arguments
         .subjects
         .iter()
         .filter(|subject| *subject != "-")
+        .cloned()
         .collect();
     for path in &paths {
         if !here.join(path).is_file() {
@@ -157,7 +194,7 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
         }
     }
     let (title, work) = match (&arguments.diff, from_pipe) {
-        (Some(revision), false) => (format!("git diff {revision}"), git_diff(&here, revision)?),
+        (Some(revision), false) => (format!("git diff {revision}"), git_diff(here, revision)?),
         (None, true) => ("standard input".to_owned(), from_stdin()?),
         (None, false) if !paths.is_empty() => (format!("{} file(s)", paths.len()), file_list(&paths)),
         (None, false) => {
@@ -171,6 +208,13 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
             "{title} is empty: there is nothing to judge"
         )));
     }
+    Ok((title, work, paths))
+}
+
+/// Any work: files, a diff, what stands on standard input.
+fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, Failure> {
+    let here = current_dir()?;
+    let (title, work, paths) = handed_in(arguments, &here)?;
     let (agents, mission_folder) = defined_agents(arguments.mission.as_deref(), options, &here)?;
     let threshold = arguments
         .threshold
@@ -200,6 +244,53 @@ fn submitted_work(arguments: &Review, options: &RunOptions) -> Result<Subject, F
         mission_folder,
         workspace: here,
     })
+}
+
+/// The same work, for a grader that needs no agent. What the work says is then the text of the files themselves.
+fn submitted_facts(arguments: &Review) -> Result<Subject, Failure> {
+    if !arguments.reviewers.is_empty() || arguments.mission.is_some() {
+        return Err(Failure::usage(anyhow!("the heuristic grader asks no agent"))
+            .help("leave out --reviewer and --mission"));
+    }
+    let here = current_dir()?;
+    let (title, mut work, paths) = handed_in(arguments, &here)?;
+    if !paths.is_empty() && arguments.diff.is_none() {
+        work = text_of(&here, &paths)?;
+    }
+    let bar = arguments.threshold.unwrap_or(Bar::default_bar().points);
+    let task = json!({
+        "description": format!("The work to judge is {title}."),
+        "review": "none",
+        "acceptance": arguments.criteria,
+        // No other judge and no person stands behind this one, so what was not checked is not passed over.
+        "verification": {"grader": "heuristic", "threshold": format!("{}/100", bar.value()), "minConfidence": 1},
+    });
+    Ok(Subject {
+        title,
+        agents: json!({}),
+        author: STRANGER.to_owned(),
+        task,
+        settings: json!({}),
+        work,
+        mission_folder: here.clone(),
+        workspace: here,
+    })
+}
+
+/// The texts of files, one behind the other.
+fn text_of(here: &Path, paths: &[String]) -> Result<Vec<u8>, Failure> {
+    let mut text = Vec::new();
+    for path in paths {
+        let read = fs::File::open(here.join(path))
+            .and_then(|file| file.take(LARGEST_WORK + 1).read_to_end(&mut text));
+        read.map_err(|error| Failure::usage(anyhow!("cannot read {path}: {error}")))?;
+        if text.len() as u64 > LARGEST_WORK {
+            return Err(Failure::usage(anyhow!(
+                "the files have more than {LARGEST_WORK} bytes"
+            )));
+        }
+    }
+    Ok(text)
 }
 
 /// A task of a run, with what its last turn said.
@@ -243,7 +334,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
                 .help("judge a part of it with `quorum review --criteria TEXT -`"),
         );
     }
-    let bytes = fs::read(run.mission()).map_err(Failure::internal)?;
+    let bytes = read_regular(&run.mission()).map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut document = json!({
         "description": plan.description.as_deref().unwrap_or_default(),
@@ -407,7 +498,7 @@ fn from_stdin() -> Result<Vec<u8>, Failure> {
     Ok(work)
 }
 
-fn file_list(paths: &[&String]) -> Vec<u8> {
+fn file_list(paths: &[String]) -> Vec<u8> {
     let list: String = paths.iter().map(|path| format!("- {path}\n")).collect();
     format!("The work is in these files:\n{list}").into_bytes()
 }
@@ -443,7 +534,7 @@ impl Observer for FindingsObserver {
     fn on_events(&mut self, _: &State, _: u64, _: Timestamp, events: &[Event]) {
         for event in events {
             if let Event::StageVerdict(report) = event
-                && report.stage == Stage::Judge
+                && matches!(report.stage, Stage::Judge | Stage::Verification)
             {
                 self.0.borrow_mut().clone_from(&report.findings);
             }
@@ -451,61 +542,4 @@ impl Observer for FindingsObserver {
     }
     fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
     fn on_end(&mut self, _: &State) {}
-}
-
-fn report(
-    screen: &Screen,
-    subject: &Subject,
-    class: OutcomeClass,
-    task: &Value,
-    warnings: &Value,
-    findings: &[Finding],
-) {
-    let verdict = match class {
-        OutcomeClass::Ok => "pass",
-        OutcomeClass::BelowThreshold => "fail",
-        _ => "indeterminate",
-    };
-    if screen.is_json() {
-        return screen.document(&json!({
-            "schema": "quorum.review/v1",
-            "subject": subject.title,
-            "verdict": verdict,
-            "outcome": class.as_str(),
-            "exitCode": class.exit_code(),
-            "points": task["points"],
-            "score": task["score"],
-            "bar": task["bar"],
-            "dimensions": task["dimensions"],
-            "reviews": task["reviews"],
-            "findings": findings,
-            "warnings": warnings,
-        }));
-    }
-    let mut text = format!("{}: {verdict}", subject.title);
-    if !task["points"].is_null() {
-        text.push_str(&format!(
-            ", {} of 100 points against a bar of {}",
-            task["points"], task["bar"]
-        ));
-    }
-    text.push('\n');
-    for dimension in task["dimensions"].as_array().into_iter().flatten() {
-        let (name, why) = (dimension["dimension"].as_str(), dimension["reasoning"].as_str());
-        let line = format!(
-            "  {} {}: {}",
-            dimension["score"],
-            name.unwrap_or_default(),
-            why.unwrap_or_default()
-        );
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    for finding in findings {
-        let line = format!("  [{}] {}", finding.severity.as_str(), finding.description);
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    text.push_str(&format!("exit {} ({})\n", class.exit_code(), class.as_str()));
-    screen.result(&text);
 }

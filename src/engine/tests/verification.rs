@@ -1,0 +1,246 @@
+//! The verification stage: when it comes, what its grades lead to, and what a person decides instead.
+
+use crate::domain::{Cause, FailureClass, OutcomeClass, Points, QualityFlag, Stage, Status, TaskId, Verdict};
+use crate::engine::{Command, Effect, Event, Input, OperatorInput, StageReport, State, outcome};
+
+use super::simulation::{Answer, Simulation, good, options, statuses};
+
+const AGENTS: &str = "name: m\nagents:\n  w: {run: [/bin/true]}\n  j: {run: [/bin/true], role: reviewer}\n";
+
+/// One task with two criteria and these other keys.
+fn mission(keys: &str) -> String {
+    let criteria = "acceptance: [c, d], verification: {grader: heuristic}";
+    format!("{AGENTS}tasks:\n  - {{title: t, assignTo: w, {criteria}{keys}}}\n")
+}
+
+fn run(keys: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+    let mut simulation = Simulation::new(&mission(keys), options());
+    simulation.run(script);
+    simulation
+}
+
+/// Graders answer like this, everybody else is content.
+fn graded(answer: Answer) -> impl FnMut(&State, &Effect) -> Answer {
+    move |state, effect| match effect {
+        Effect::Grade { .. } => answer.clone(),
+        _ => good(state, effect),
+    }
+}
+
+fn verdicts(simulation: &Simulation) -> Vec<(Stage, Verdict, Option<Cause>)> {
+    let reports = simulation
+        .journal
+        .iter()
+        .flatten()
+        .filter_map(|event| match event {
+            Event::StageVerdict(report) => Some((report.stage, report.verdict, report.cause)),
+            _ => None,
+        });
+    reports.collect()
+}
+
+fn verified(simulation: &Simulation) -> StageReport {
+    let mut reports = simulation
+        .journal
+        .iter()
+        .flatten()
+        .filter_map(|event| match event {
+            Event::StageVerdict(report) if report.stage == Stage::Verification => Some((**report).clone()),
+            _ => None,
+        });
+    reports.next().expect("it was verified")
+}
+
+fn count(simulation: &Simulation, wanted: impl Fn(&Event) -> bool) -> usize {
+    simulation
+        .journal
+        .iter()
+        .flatten()
+        .filter(|event| wanted(event))
+        .count()
+}
+
+fn answer(simulation: &mut Simulation, command: Command) {
+    simulation.feed(&Input::Operator(Box::new(OperatorInput {
+        id: None,
+        command,
+        by: "ada".to_owned(),
+    })));
+}
+
+const T: TaskId = TaskId(0);
+
+#[test]
+fn criteria_alone_that_are_met_are_clean_work() {
+    let simulation = run(", review: none", good);
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.flag, task.points),
+        (Some(QualityFlag::Clean), Some(Points::whole(100)))
+    );
+    assert_eq!(
+        verdicts(&simulation),
+        [(Stage::Verification, Verdict::Pass, None)]
+    );
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    let report = verified(&simulation);
+    assert_eq!(
+        (report.grades.len(), report.confidence),
+        (2, Some(Points::whole(100)))
+    );
+}
+
+#[test]
+fn it_comes_after_the_judges_and_leaves_their_score() {
+    for keys in ["", ", expectations: [{type: llm_review, criteria: c}]"] {
+        let simulation = run(keys, good);
+        let stages: Vec<Stage> = verdicts(&simulation)
+            .into_iter()
+            .map(|(stage, ..)| stage)
+            .collect();
+        assert_eq!(stages, [Stage::Judge, Stage::Verification], "{keys}");
+        assert_eq!(simulation.state.task(T).points, Some(Points::whole(90)), "{keys}");
+    }
+    // Failed checks spare it.
+    let failing = |state: &State, effect: &Effect| match effect {
+        Effect::RunCheck { .. } => Answer::Check(false),
+        _ => good(state, effect),
+    };
+    let simulation = run(
+        ", maxAttempts: 1, expectations: [{type: test, command: x}]",
+        failing,
+    );
+    assert_eq!(
+        count(&simulation, |event| matches!(
+            event,
+            Event::GradingRequested { .. }
+        )),
+        0
+    );
+}
+
+#[test]
+fn failed_criteria_send_work_back_until_attempts_are_used_up() {
+    let simulation = run(", review: none, maxAttempts: 3", graded(Answer::Score(20)));
+    let task = simulation.state.task(T);
+    assert_eq!((task.status, task.tries), (Status::Failed, 3));
+    assert_eq!(task.feedback.len(), 3);
+    assert_eq!(task.feedback[0].findings.len(), 2);
+    assert!(
+        verdicts(&simulation).iter().all(|verdict| {
+            *verdict == (Stage::Verification, Verdict::Fail, Some(Cause::RequiredCriterion))
+        })
+    );
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
+    let accepted = run(
+        ", review: none, maxAttempts: 1, onExhausted: accept",
+        graded(Answer::Score(20)),
+    );
+    assert_eq!(accepted.state.task(T).flag, Some(QualityFlag::BelowThreshold));
+    assert_eq!(outcome(&accepted.state).class, OutcomeClass::BelowThreshold);
+}
+
+#[test]
+fn what_cannot_be_checked_waits_for_a_person() {
+    let mut simulation = run(", review: none", graded(Answer::Unreadable));
+    assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
+    answer(&mut simulation, Command::Approve { task: T, number: 1 });
+    let last = verdicts(&simulation).pop();
+    assert_eq!(last, Some((Stage::Verification, Verdict::Pass, None)));
+    assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+    // The person stands for the grader: it is not asked again.
+    assert_eq!(
+        count(&simulation, |event| matches!(
+            event,
+            Event::GradingRequested { .. }
+        )),
+        1
+    );
+}
+
+#[test]
+fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
+    let mut simulation = run(
+        ", review: none",
+        graded(Answer::Unreachable(FailureClass::Unknown)),
+    );
+    assert_eq!(
+        count(&simulation, |event| matches!(event, Event::GradingFailed { .. })),
+        2
+    );
+    assert_eq!(
+        verdicts(&simulation),
+        [(Stage::Verification, Verdict::Refer, Some(Cause::GateError))]
+    );
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+    assert_eq!(simulation.state.task(T).tries, 1, "it costs the worker nothing");
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+}
+
+#[test]
+fn one_failure_of_the_grader_is_made_good() {
+    let mut rounds = 0;
+    let simulation = run(", review: none", |state, effect| match effect {
+        Effect::Grade { round: 1, .. } => {
+            rounds += 1;
+            Answer::Unreachable(FailureClass::Unknown)
+        }
+        _ => good(state, effect),
+    });
+    assert_eq!(
+        (rounds, simulation.state.task(T).flag),
+        (1, Some(QualityFlag::Clean))
+    );
+}
+
+#[test]
+fn a_persons_word_about_the_work_does_not_skip_its_criteria() {
+    let people = format!("{AGENTS}  ada: {{adapter: human}}\n");
+    let yaml = mission(", maxAttempts: 1, expectations: [{type: llm_review, criteria: c, reviewers: [ada]}]")
+        .replace(AGENTS, &people);
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
+    answer(&mut simulation, Command::Approve { task: T, number: 1 });
+    assert_eq!(statuses(&simulation.state), [Status::Review]);
+    simulation.resume();
+    simulation.run(graded(Answer::Score(20)));
+    assert_eq!(statuses(&simulation.state), [Status::Failed]);
+}
+
+#[test]
+fn without_reviews_criteria_still_hold_and_nobody_is_said_to_have_reviewed() {
+    let off = crate::mission::RunOptions {
+        no_eval: true,
+        ..options()
+    };
+    for (keys, flag) in [
+        (", review: none", QualityFlag::Clean),
+        ("", QualityFlag::Unreviewed),
+    ] {
+        let mut simulation = Simulation::new(&mission(keys), off.clone());
+        simulation.run(good);
+        assert_eq!(simulation.state.task(T).flag, Some(flag), "{keys}");
+    }
+    let mut simulation = Simulation::new(&mission(", maxAttempts: 1"), off);
+    simulation.run(graded(Answer::Score(20)));
+    assert_eq!(statuses(&simulation.state), [Status::Failed]);
+}
+
+#[test]
+fn grades_that_come_too_late_mean_nothing() {
+    let simulation = run(", review: none", good);
+    let late = Input::Graded {
+        task: T,
+        attempt: 1,
+        round: 1,
+        result: Err("late".to_owned()),
+    };
+    assert_eq!(
+        crate::engine::decide(&simulation.state, &late, crate::domain::Timestamp(1)),
+        []
+    );
+}
