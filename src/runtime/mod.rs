@@ -13,6 +13,7 @@ mod children;
 mod control;
 mod echo;
 mod grading;
+mod missions;
 mod observer;
 mod operator;
 mod recover;
@@ -26,6 +27,7 @@ mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use control::{Answer, ask};
+pub use missions::Missions;
 pub use observer::Observer;
 pub use operator::{TellError, drain, end_keeper, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
