@@ -8,12 +8,14 @@ use std::path::Path;
 use std::rc::Rc;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::domain::Timestamp;
 use crate::engine::{Event, State, outcome};
 use crate::mission;
 use crate::report::json::{Standing, write_run};
 use crate::report::progress::{self, Details};
+use crate::report::status::StatusPage;
 use crate::report::style::{self, ColorChoice, Style};
 use crate::report::summary;
 use crate::report::view::RunView;
@@ -107,6 +109,10 @@ impl Observer for ViewObserver {
     }
     fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
     fn on_end(&mut self, _: &State) {}
+    fn page(&self, state: &State) -> Option<Value> {
+        let view = self.0.borrow();
+        serde_json::to_value(StatusPage::of(state, view.0.as_ref()?)).ok()
+    }
 }
 
 /// Who watches a session, and the view that comes out of it.

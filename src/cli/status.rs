@@ -3,10 +3,12 @@
 use std::io;
 use std::time::Duration;
 
+use serde_json::from_value;
+
 use crate::engine::outcome;
 use crate::report::json::{Standing, write_run};
-use crate::report::status as table;
-use crate::runtime::Recovered;
+use crate::report::status::{self as table, StatusPage};
+use crate::runtime::{Recovered, stored_page};
 use crate::store::{Lock, RunFolder, StateFolder};
 
 use super::args::Status;
@@ -20,6 +22,13 @@ const LOOK: Duration = Duration::from_millis(500);
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
+    let wants_more = screen.is_json() || arguments.watch || arguments.exit_code;
+    if !wants_more && let Some(page) = stored_page(&run).and_then(|page| from_value::<StatusPage>(page).ok())
+    {
+        let standing = page.standing(has_writer(&folder, &run));
+        screen.result(&page.render(standing, &screen.out()));
+        return Ok(0);
+    }
     let mut recovered = show(&folder, &run, screen, false)?;
     if arguments.watch {
         recovered = watch(&folder, &run, screen, recovered)?;

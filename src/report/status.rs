@@ -135,7 +135,11 @@ impl StatusPage {
         }
         // Not cut: it is what scripts and people look for.
         let nothing = screen.style.symbols().nothing;
-        let _ = writeln!(page.text, "outcome: {}", self.outcome.as_deref().unwrap_or(nothing));
+        let _ = writeln!(
+            page.text,
+            "outcome: {}",
+            self.outcome.as_deref().unwrap_or(nothing)
+        );
         page.text
     }
 }
@@ -267,7 +271,10 @@ impl Page<'_> {
             let _ = writeln!(self.text, "{}", line.trim_end());
         }
         if told.hidden > 0 {
-            self.line(Some(Role::Dim), &format!("and {} more, all in --json", told.hidden));
+            self.line(
+                Some(Role::Dim),
+                &format!("and {} more, all in --json", told.hidden),
+            );
         }
         if !self.is_wide() {
             self.notes();

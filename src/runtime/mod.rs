@@ -32,5 +32,6 @@ pub use observer::Observer;
 pub use operator::{TellError, drain, end_keeper, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
+pub use snapshots::stored_page;
 pub use spool::{Sealed, preview, read_output};
 pub use world::{EnvironmentProblem, Programs, locate};

@@ -58,9 +58,6 @@ impl Record {
         input: &str,
         events: &[Event],
     ) -> serde_json::Result<()> {
-        let start = out.len();
-        out.extend_from_slice(PREFIX);
-        out.extend_from_slice(b"00000000\",");
         let body = Body {
             batch: starts_batch.then_some(1),
             seq,
@@ -68,27 +65,42 @@ impl Record {
             input,
             events,
         };
-        let body_at = out.len();
-        serde_json::to_writer(&mut *out, &body)?;
-        // The body's own opening brace goes: the line's first member is the checksum.
-        out.remove(body_at);
-        let crc = crc32fast::hash(&out[body_at..]);
-        out[start + PREFIX.len()..start + PREFIX.len() + 8].copy_from_slice(format!("{crc:08x}").as_bytes());
+        write_checked(out, &body)?;
         out.push(b'\n');
         Ok(())
     }
 
     /// Reads a line without its line feed; the error says what is wrong with it.
     pub(super) fn decode(line: &[u8]) -> Result<Self, String> {
-        if line.len() < BODY_AT || !line.starts_with(PREFIX) || &line[BODY_AT - 2..BODY_AT] != b"\"," {
-            return Err("not a record".to_owned());
-        }
-        let stated = std::str::from_utf8(&line[PREFIX.len()..PREFIX.len() + 8])
-            .ok()
-            .and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        if stated != Some(crc32fast::hash(&line[BODY_AT..])) {
-            return Err("its checksum does not match".to_owned());
+        match is_intact(line) {
+            None => return Err("not a record".to_owned()),
+            Some(false) => return Err("its checksum does not match".to_owned()),
+            Some(true) => {}
         }
         serde_json::from_slice(line).map_err(|error| format!("its checksum matches, but {error}"))
     }
+}
+/// Appends an object whose first member is the checksum of all the others.
+pub(super) fn write_checked(out: &mut Vec<u8>, object: &impl Serialize) -> serde_json::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(PREFIX);
+    out.extend_from_slice(b"00000000\",");
+    let body_at = out.len();
+    serde_json::to_writer(&mut *out, object)?;
+    // The object's own opening brace goes: its first member is the checksum.
+    out.remove(body_at);
+    let crc = crc32fast::hash(&out[body_at..]);
+    out[start + PREFIX.len()..start + PREFIX.len() + 8].copy_from_slice(format!("{crc:08x}").as_bytes());
+    Ok(())
+}
+
+/// Whether an object has the checksum that it begins with; `None` if it begins with none.
+pub(super) fn is_intact(object: &[u8]) -> Option<bool> {
+    if object.len() < BODY_AT || !object.starts_with(PREFIX) || &object[BODY_AT - 2..BODY_AT] != b"\"," {
+        return None;
+    }
+    let stated = std::str::from_utf8(&object[PREFIX.len()..PREFIX.len() + 8])
+        .ok()
+        .and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    Some(stated == Some(crc32fast::hash(&object[BODY_AT..])))
 }

@@ -1,18 +1,21 @@
 //! The snapshot `state.json`: for readers only, never for recovery.
 //!
 //! It says how far it goes (`seq`, `offset`) and what it is a snapshot of (`checksum` over the journal's first
-//! `offset` bytes). A reader who finds that it does not fit the journal ignores it and folds the journal.
+//! `offset` bytes). A reader who finds that it does not fit the journal, or not its own checksum, ignores it and folds
+//! the journal.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status};
 use crate::engine::{Counts, State};
 
 use super::file_util::{open_regular, read_regular, replace_file};
 use super::layout::RunFolder;
+use super::record::{is_intact, write_checked};
 
 const SCHEMA: &str = "quorum.state/v1";
 
@@ -54,6 +57,9 @@ pub struct Snapshot {
     pub unfinished: bool,
     /// Sums over all tasks.
     pub counts: Counts,
+    /// What readers show first, in their own words: a large run need not be folded for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<Value>,
     /// One for each task that the run takes.
     pub rows: Vec<Row>,
 }
@@ -64,7 +70,13 @@ pub type Row = (String, Status, Option<QualityFlag>, Option<Points>, u32);
 impl Snapshot {
     /// The snapshot of a state.
     #[must_use]
-    pub fn of(run: &RunId, state: &State, end: JournalEnd, outcome: Option<OutcomeClass>) -> Self {
+    pub fn of(
+        run: &RunId,
+        state: &State,
+        end: JournalEnd,
+        outcome: Option<OutcomeClass>,
+        page: Option<Value>,
+    ) -> Self {
         let selected = state.plan.selected_ids();
         let rows = selected.map(|id| (state.plan.task(id), state.task(id)));
         Self {
@@ -75,6 +87,7 @@ impl Snapshot {
             outcome,
             unfinished: state.is_unfinished(),
             counts: state.counts,
+            page,
             rows: rows
                 .map(|(plan, task)| {
                     (
@@ -94,7 +107,8 @@ impl Snapshot {
     /// # Errors
     /// Whatever the file system says; the old snapshot is then still there.
     pub fn write(&self, run: &RunFolder) -> io::Result<u64> {
-        let bytes = serde_json::to_vec(self)?;
+        let mut bytes = Vec::new();
+        write_checked(&mut bytes, self)?;
         replace_file(&run.snapshot(), &bytes)?;
         Ok(bytes.len() as u64)
     }
@@ -102,13 +116,45 @@ impl Snapshot {
     /// The snapshot of a run, if there is one and it is of exactly the journal as it is now.
     #[must_use]
     pub fn read(run: &RunFolder) -> Option<Self> {
-        let text = read_regular(&run.snapshot()).ok()?;
+        let text = intact(run)?;
         let snapshot: Self = serde_json::from_slice(&text).ok()?;
-        let fits = snapshot.schema == SCHEMA
-            && std::fs::metadata(run.journal()).is_ok_and(|journal| journal.len() == snapshot.end.offset)
-            && checksum_of(&run.journal()).is_ok_and(|found| found == snapshot.end.checksum);
-        fits.then_some(snapshot)
+        fits(run, &snapshot.schema, &snapshot.end).then_some(snapshot)
     }
+
+    /// The page of such a snapshot. The rows are passed over.
+    #[must_use]
+    pub fn read_page(run: &RunFolder) -> Option<Value> {
+        let text = intact(run)?;
+        let front: Front = serde_json::from_slice(&text).ok()?;
+        let end = JournalEnd {
+            seq: front.seq,
+            offset: front.offset,
+            checksum: front.checksum,
+        };
+        front.page.filter(|_| fits(run, &front.schema, &end))
+    }
+}
+
+/// What stands before the rows.
+#[derive(Deserialize)]
+struct Front {
+    schema: String,
+    seq: u64,
+    offset: u64,
+    checksum: u32,
+    page: Option<Value>,
+}
+
+/// The snapshot's bytes, if they are as they were written.
+fn intact(run: &RunFolder) -> Option<Vec<u8>> {
+    let text = read_regular(&run.snapshot()).ok()?;
+    (is_intact(&text) == Some(true)).then_some(text)
+}
+
+fn fits(run: &RunFolder, schema: &str, end: &JournalEnd) -> bool {
+    schema == SCHEMA
+        && std::fs::metadata(run.journal()).is_ok_and(|journal| journal.len() == end.offset)
+        && checksum_of(&run.journal()).is_ok_and(|found| found == end.checksum)
 }
 
 fn checksum_of(path: &Path) -> io::Result<u32> {
