@@ -3,6 +3,7 @@
 //! The journal is the truth and everything else is derived. A record is durable before anything it decided happens;
 //! a failed sync is never tried again.
 
+pub mod checked_line;
 mod file_util;
 mod inbox;
 mod journal;

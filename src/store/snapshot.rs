@@ -1,7 +1,8 @@
 //! The snapshot `state.json`: for readers only, never for recovery.
 //!
-//! It says how far it goes (`seq`, `offset`) and what it is a snapshot of (`checksum` over the journal's first
-//! `offset` bytes). A reader who finds that it does not fit the journal ignores it and folds the journal.
+//! It carries a checksum of its own, says how far it goes (`seq`, `offset`) and what it is a snapshot of (`checksum`
+//! over the journal's first `offset` bytes). A reader who finds that it does not fit the journal, or itself, ignores it
+//! and folds the journal.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status};
 use crate::engine::{Counts, State};
 
+use super::checked_line;
 use super::file_util::{open_regular, read_regular, replace_file};
 use super::layout::RunFolder;
 
@@ -93,7 +95,8 @@ impl Snapshot {
     /// # Errors
     /// Whatever the file system says; the old snapshot is then still there.
     pub fn write(&self, run: &RunFolder) -> io::Result<u64> {
-        let bytes = serde_json::to_vec(self)?;
+        let mut bytes = Vec::new();
+        checked_line::encode(&mut bytes, self)?;
         replace_file(&run.snapshot(), &bytes)?;
         Ok(bytes.len() as u64)
     }
@@ -101,18 +104,46 @@ impl Snapshot {
     /// The snapshot of a run, if there is one and it is of exactly the journal as it is now.
     #[must_use]
     pub fn read(run: &RunFolder) -> Option<Self> {
-        let text = read_regular(&run.snapshot()).ok()?;
-        let snapshot: Self = serde_json::from_slice(&text).ok()?;
-        let fits = snapshot.schema == SCHEMA
-            && std::fs::metadata(run.journal()).is_ok_and(|journal| journal.len() == snapshot.end.offset)
-            && checksum_of(&run.journal()).is_ok_and(|found| found == snapshot.end.checksum);
-        fits.then_some(snapshot)
+        Self::compare(run).ok().flatten()
+    }
+
+    /// The same, with what is wrong with a snapshot that cannot be used. `Ok(None)` if there is none, or the journal has
+    /// gone on since.
+    ///
+    /// # Errors
+    /// In words, what is wrong with it.
+    pub fn compare(run: &RunFolder) -> Result<Option<Self>, String> {
+        let text = match read_regular(&run.snapshot()) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        checked_line::verify(&text)?;
+        let snapshot: Self = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        if snapshot.schema != SCHEMA {
+            return Err(format!("it is a {}", snapshot.schema));
+        }
+        let end = snapshot.end;
+        let journal = std::fs::metadata(run.journal()).map_err(|error| error.to_string())?;
+        if journal.len() < end.offset {
+            return Err(format!(
+                "the journal has {} bytes, and had {} when it was written: records are missing at its end",
+                journal.len(),
+                end.offset
+            ));
+        }
+        let found = checksum_of(&run.journal(), end.offset).map_err(|error| error.to_string())?;
+        if found != end.checksum {
+            return Err("it is not of this journal".to_owned());
+        }
+        Ok((journal.len() == end.offset).then_some(snapshot))
     }
 }
 
-fn checksum_of(path: &Path) -> io::Result<u32> {
+/// The checksum of the first `len` bytes.
+fn checksum_of(path: &Path, len: u64) -> io::Result<u32> {
     let mut hasher = crc32fast::Hasher::new();
-    let mut input = BufReader::with_capacity(256 * 1024, open_regular(path)?);
+    let mut input = BufReader::with_capacity(256 * 1024, open_regular(path)?).take(len);
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = input.read(&mut buffer)?;
