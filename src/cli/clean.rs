@@ -1,7 +1,5 @@
 //! `quorum clean`: removes runs that nobody needs any more. Nothing unfinished goes by accident.
 
-use std::io::{self, BufRead, IsTerminal};
-
 use anyhow::anyhow;
 use clap::Args;
 use serde_json::{Value, json};
@@ -95,21 +93,15 @@ fn confirm(arguments: &Clean, going: &[Listed], screen: &Screen) -> Result<(), F
     for listed in going {
         screen.error(&format!("would remove {}\n", line(listed)));
     }
-    let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-    if in_ci || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::usage(anyhow!(
+    match screen.ask(&format!("remove {} run(s)?", going.len())) {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::usage(anyhow!("nothing was removed")).help(arguments.command())),
+        None => Err(Failure::usage(anyhow!(
             "{} run(s) would be removed, and nobody can be asked",
             going.len()
         ))
-        .help(arguments.command()));
+        .help(arguments.command())),
     }
-    screen.error(&format!("remove {} run(s)? [y/N] ", going.len()));
-    let mut answer = String::new();
-    let read = io::stdin().lock().read_line(&mut answer);
-    if read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-        return Ok(());
-    }
-    Err(Failure::usage(anyhow!("nothing was removed")).help(arguments.command()))
 }
 
 /// `20261121-215900-001 (ended, ok)`

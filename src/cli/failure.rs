@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::anyhow;
+use serde_json::Value;
 
 use crate::domain::OutcomeClass;
 use crate::mission::Report;
@@ -16,6 +17,7 @@ pub struct Failure {
     error: anyhow::Error,
     help: Option<String>,
     report: Option<Report>,
+    run: Option<Value>,
 }
 
 impl Failure {
@@ -49,12 +51,25 @@ impl Failure {
         self
     }
 
+    /// The same with the document of the run as far as it was durable.
+    #[must_use]
+    pub fn with_run(mut self, document: Value) -> Self {
+        self.run = Some(document);
+        self
+    }
+
+    /// Whether it is our bug or a state I/O error.
+    pub fn is_internal(&self) -> bool {
+        self.class == OutcomeClass::Internal
+    }
+
     fn new(class: OutcomeClass, error: impl Into<anyhow::Error>) -> Self {
         Self {
             class,
             error: error.into(),
             help: None,
             report: None,
+            run: None,
         }
     }
 
@@ -89,6 +104,9 @@ impl Failure {
             });
             if let Some(report) = &self.report {
                 document["diagnostics"] = report.to_json()["diagnostics"].clone();
+            }
+            if let Some(run) = self.run {
+                document["run"] = run;
             }
             screen.document(&document);
         }

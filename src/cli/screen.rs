@@ -1,13 +1,13 @@
 //! What is printed where: results on stdout, progress and diagnostics on stderr.
 
-use std::cell::RefCell;
-use std::io::{self, IsTerminal, Write};
+use std::cell::{Cell, RefCell};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::rc::Rc;
 
 use serde::Serialize;
 
 use crate::domain::{RunId, Timestamp};
-use crate::engine::{Event, State, outcome};
+use crate::engine::{Event, Outcome, State, outcome};
 use crate::mission;
 use crate::report::json::{Standing, write_run};
 use crate::report::progress;
@@ -23,6 +23,7 @@ use super::reports::{Reports, exit_code};
 /// The two streams of this process and how to write to them.
 pub struct Screen {
     output: Output,
+    lost: Cell<bool>,
 }
 
 /// A view that is kept up to date by a session, and read when it is over.
@@ -70,6 +71,7 @@ impl Screen {
     pub fn new(output: &Output) -> Self {
         Self {
             output: output.clone(),
+            lost: Cell::new(false),
         }
     }
 
@@ -106,20 +108,51 @@ impl Screen {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
+    /// Asks a person yes or no. `None` where there is nobody to ask: no terminal, or CI.
+    pub fn ask(&self, question: &str) -> Option<bool> {
+        let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+        if in_ci || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return None;
+        }
+        self.error(&format!("{question} [y/N] "));
+        let mut answer = String::new();
+        let read = io::stdin().lock().read_line(&mut answer);
+        Some(read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Writes to stdout. Whoever read it may be gone: that is silent.
     pub fn result(&self, text: &str) {
+        self.print(|out| out.write_all(text.as_bytes()));
+    }
+
+    /// Writes the document of a run to stdout.
+    pub fn run(&self, state: &State, view: &RunView, standing: Standing) {
+        self.print(|out| write_run(out, state, view, standing));
+    }
+
+    /// Writes to stdout, all of it, at once. A disk that took only a part of it is told, and remembered.
+    pub fn print(&self, write: impl FnOnce(&mut io::StdoutLock<'_>) -> io::Result<()>) {
         let mut out = io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let written = write(&mut out).and_then(|()| out.flush());
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+            && !self.lost.replace(true)
+        {
+            self.error(&format!("error: the output cannot be written: {error}\n"));
+        }
+    }
+
+    /// The exit code of the process: never 0 if what it had to say was lost.
+    pub fn exit_code(&self, code: u8) -> u8 {
+        exit_code(code, !self.lost.get())
     }
 
     /// Writes one document to stdout.
     pub fn document(&self, document: &impl Serialize) {
-        let mut out = io::stdout().lock();
-        let written = serde_json::to_writer_pretty(&mut out, document);
-        let _ = written
-            .map_err(io::Error::from)
-            .and_then(|()| out.write_all(b"\n"))
-            .and_then(|()| out.flush());
+        self.print(|out| {
+            serde_json::to_writer_pretty(&mut *out, document)?;
+            out.write_all(b"\n")
+        });
     }
 
     /// The terminal behind stdout, for text that people read.
@@ -182,11 +215,14 @@ impl Screen {
     /// Prints what a run is now: the final block, or the document.
     pub fn report(&self, state: &State, view: &RunView) {
         if self.is_json() {
-            let standing = Standing::of(state, false);
-            // Whoever read us may be gone: that is silent.
-            let _ = write_run(io::stdout().lock(), state, view, standing);
+            self.run(state, view, Standing::of(state, false));
         } else {
             self.result(&summary::summary(state, view, &outcome(state), &self.out()));
         }
+    }
+
+    /// Prints the final block of a session that broke off: what was durable.
+    pub fn broke_off(&self, state: &State, view: &RunView, outcome: &Outcome) {
+        self.result(&summary::summary(state, view, outcome, &self.out()));
     }
 }

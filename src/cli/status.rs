@@ -1,10 +1,9 @@
 //! `quorum status`: a run as its journal tells it, whether somebody works on it or not.
 
-use std::io;
 use std::time::Duration;
 
 use crate::engine::outcome;
-use crate::report::json::{Standing, write_run};
+use crate::report::json::Standing;
 use crate::report::status as table;
 use crate::runtime::Recovered;
 use crate::store::{Lock, RunFolder, StateFolder};
@@ -69,8 +68,7 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, before: &str) ->
     let view = view.into_view(&recovered.state);
     let standing = Standing::of(&recovered.state, has_writer(folder, run));
     if screen.is_json() {
-        // Whoever read us may be gone: that is silent.
-        let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
+        screen.run(&recovered.state, &view, standing);
     } else {
         let table = table::status(&recovered.state, &view, standing, &screen.out());
         screen.result(&format!("{before}{table}"));

@@ -13,6 +13,7 @@ mod children;
 mod control;
 mod echo;
 mod grading;
+mod inspect;
 mod observer;
 mod operator;
 mod recover;
@@ -26,6 +27,7 @@ mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use control::{Answer, ask};
+pub use inspect::{Inspection, SalvageError, inspect, salvage};
 pub use observer::Observer;
 pub use operator::{TellError, drain, end_keeper, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};

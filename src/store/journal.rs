@@ -178,6 +178,25 @@ pub enum DamagedJournal {
     },
 }
 
+impl DamagedJournal {
+    /// The journal.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Damaged { path, .. } | Self::Io { path, .. } => path,
+        }
+    }
+
+    /// Line and byte of the damage; `None` where the file system is to blame.
+    #[must_use]
+    pub fn place(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Damaged { line, byte, .. } => Some((*line, *byte)),
+            Self::Io { .. } => None,
+        }
+    }
+}
+
 /// Reads a journal record by record, up to the last complete one.
 pub struct Reader<R = BufReader<File>> {
     input: R,

@@ -39,6 +39,18 @@ pub struct Holder {
     pub run: Option<RunId>,
 }
 
+impl Holder {
+    /// Whether it is a process of this machine.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.host == host()
+    }
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Why the lock could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
@@ -155,7 +167,7 @@ fn read_holder(file: &mut File) -> Option<Holder> {
 fn write_holder(file: &mut File, command: &str, run: Option<&RunId>) -> io::Result<()> {
     let holder = Holder {
         pid: std::process::id(),
-        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        host: host(),
         started_at: Timestamp::now().to_rfc3339(),
         command: command.to_owned(),
         run: run.cloned(),

@@ -12,6 +12,7 @@ mod lock;
 mod log_file;
 mod operator_key;
 mod record;
+mod salvage;
 mod snapshot;
 
 #[cfg(test)]
@@ -27,4 +28,5 @@ pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
 pub use record::Record;
+pub use salvage::{Salvaged, keep_prefix};
 pub use snapshot::{JournalEnd, Row, Snapshot};
