@@ -43,6 +43,13 @@ pub fn status(state: &State, view: &RunView, standing: Standing, screen: &Screen
         let line = format!("the session waits for a person until {}", until.to_rfc3339());
         page.line(Some(Role::Warn), &line);
     }
+    for warning in view.warnings.iter().take(ROWS) {
+        page.line(Some(Role::Warn), &format!("warning: {}", sanitize(warning)));
+    }
+    let more = view.warnings.len().saturating_sub(ROWS);
+    if more > 0 {
+        page.line(Some(Role::Warn), &format!("and {more} more warnings"));
+    }
     // Not cut: it is what scripts and people look for.
     let outcome = view.outcome.as_ref().map(outcome_words);
     let nothing = screen.style.symbols().nothing;

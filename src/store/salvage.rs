@@ -60,6 +60,8 @@ pub fn keep_prefix(
     };
     Record::encode(&mut kept, true, end.seq, now, "salvage", &[event])?;
     replace_file(&run.journal(), &kept)?;
+    // It is of the journal as it was; readers who find it would not believe it anyway.
+    let _ = fs::remove_file(run.snapshot());
     Ok(salvaged)
 }
 

@@ -130,7 +130,11 @@ fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<Check> {
             Verdict::Warn,
             "the run never started; `quorum clean --all --unfinished --yes` removes it",
         )),
-        Some(Err(error)) => checks.push(Check::new(name("run"), Verdict::Fail, error.to_string())),
+        Some(Err(error)) => checks.push(Check::new(
+            format!("run {}", run.id()),
+            Verdict::Fail,
+            error.to_string(),
+        )),
     }
     for (path, why) in &found.lost {
         let check = Check::new(name("evidence"), Verdict::Fail, why.clone());
