@@ -17,7 +17,7 @@ pub struct Failure {
     error: anyhow::Error,
     help: Option<String>,
     report: Option<Report>,
-    run: Option<Value>,
+    run: Option<Box<Value>>,
 }
 
 impl Failure {
@@ -54,7 +54,7 @@ impl Failure {
     /// The same with the document of the run as far as it was durable.
     #[must_use]
     pub fn with_run(mut self, document: Value) -> Self {
-        self.run = Some(document);
+        self.run = Some(Box::new(document));
         self
     }
 
@@ -106,7 +106,7 @@ impl Failure {
                 document["diagnostics"] = report.to_json()["diagnostics"].clone();
             }
             if let Some(run) = self.run {
-                document["run"] = run;
+                document["run"] = *run;
             }
             screen.document(&document);
         }

@@ -134,7 +134,8 @@ pub fn refuse(error: RecoverError) -> Failure {
             let run = run.to_string_lossy().into_owned();
             Failure::internal(error).help(format!(
                 "`quorum doctor state {run}` looks at the whole run; `quorum doctor state --keep-good-prefix {run}` keeps \
-                 what stands before the damage and moves the rest aside"
+                 what stands before the damage and moves the rest aside. A run that is moved out of the state folder is in \
+                 nobody's way"
             ))
         }
         RecoverError::Newer { .. } | RecoverError::MissionRefused { .. } => Failure::environment(error),

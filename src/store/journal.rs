@@ -168,6 +168,17 @@ pub enum DamagedJournal {
         /// Readable records behind it.
         after: u64,
     },
+    /// All of it is gone.
+    #[error(
+        "{path} is damaged at line 1, byte 0: it holds no record, though {trace} shows that the run has worked. Nothing \
+         was changed. Restore the file from a backup, or start a new run"
+    )]
+    Emptied {
+        /// The journal.
+        path: PathBuf,
+        /// What shows it.
+        trace: PathBuf,
+    },
     /// The file system said no.
     #[error("cannot read {path}: {source}")]
     Io {
@@ -183,7 +194,7 @@ impl DamagedJournal {
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
-            Self::Damaged { path, .. } | Self::Io { path, .. } => path,
+            Self::Damaged { path, .. } | Self::Emptied { path, .. } | Self::Io { path, .. } => path,
         }
     }
 
@@ -192,6 +203,7 @@ impl DamagedJournal {
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
             Self::Damaged { line, byte, .. } => Some((*line, *byte)),
+            Self::Emptied { .. } => Some((1, 0)),
             Self::Io { .. } => None,
         }
     }

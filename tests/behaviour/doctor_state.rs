@@ -123,6 +123,19 @@ fn the_place_of_the_damage_and_the_way_out_are_named() {
 }
 
 #[test]
+fn a_folder_of_a_newer_version_is_not_judged() {
+    let workspace = interrupted();
+    workspace.write(".polpo/VERSION", "2\n");
+    let document = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
+    assert!(
+        named(&document, "state folder")["message"]
+            .to_string()
+            .contains("newer")
+    );
+    assert_eq!(document["checks"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
 fn without_a_person_and_without_yes_nothing_is_cut() {
     let workspace = interrupted();
     let keep = ["doctor", "state", "--keep-good-prefix", "r1"];

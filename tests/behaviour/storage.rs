@@ -237,7 +237,7 @@ tasks: [{{title: work}}]
         workspace
             .quorum(&["run", "mission.yaml", "--run-id", "r1"])
             .exits(1)
-            .says(&["error: cannot", file]);
+            .says(&["error: cannot", file, "what was durable cannot be shown"]);
     }
 }
 
@@ -254,6 +254,37 @@ fn a_run_that_never_started_is_not_in_the_way() {
             .says(&[run, "never started"]);
     }
     workspace.run_json(0, &["--run-id", "r3"]);
+}
+
+#[test]
+fn a_journal_that_lost_everything_is_not_a_run_that_never_started() {
+    let workspace = interrupted();
+    let journal = fs::read(workspace.journal()).unwrap();
+    for left in [&b""[..], &journal[..20], b"\0\0\0\0\0\0\0\0"] {
+        fs::write(workspace.journal(), left).unwrap();
+        for command in [
+            &["status"][..],
+            &["resume"],
+            &["run", "mission.yaml"],
+            &["doctor", "state"],
+        ] {
+            let finished = workspace.quorum(command).exits(1);
+            let said = format!("{}{}", finished.stdout, finished.stderr);
+            assert!(said.contains("damaged at line 1, byte 0"), "{command:?}: {said}");
+        }
+        workspace
+            .quorum(&["doctor", "state", "--keep-good-prefix", "r1", "--yes"])
+            .exits(1)
+            .says(&["nothing stands before it", "move "]);
+        workspace
+            .quorum(&["clean", "--all", "--unfinished", "--yes"])
+            .exits(0);
+        assert!(
+            workspace.journal().exists(),
+            "it was taken for a run that never started"
+        );
+    }
+    assert_eq!(workspace.lines("log"), ["quick 1 1"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::domain::{OutcomeClass, RunId};
 use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
-use crate::store::{Found, OperatorKey, RunFolder, Salvaged, StateFolder, waiting};
+use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, Salvaged, StateFolder, waiting};
 
 use super::super::failure::Failure;
 use super::super::operate::{Speaker, refuse_agents, told};
@@ -259,15 +259,15 @@ fn keep_good_prefix(id: &RunId, arguments: &State, screen: &Screen) -> Result<u8
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(id))?;
     let _lock = lock(&folder, "quorum doctor state", run.id())?;
-    match inspect(&run).journal {
-        Ok(_) => return Ok(said(screen, &run, None)),
-        Err(damage) => confirm(arguments, &damage.to_string(), screen)?,
+    let found = inspect(&run);
+    match (found.journal, found.fold) {
+        (Err(damage), _) => confirm(arguments, &damage.to_string(), screen)?,
+        (Ok(_), Some(Err(RecoverError::Journal(damage)))) => return Err(nothing_good(&run, damage)),
+        (Ok(_), _) => return Ok(said(screen, &run, None)),
     }
     let salvaged = salvage(&run, &arguments.speaker.name()).map_err(|error| match error {
         SalvageError::Tell(error) => told(error),
-        error @ SalvageError::NothingGood(_) => {
-            Failure::internal(error).help("start a new run with `quorum run`")
-        }
+        SalvageError::NothingGood(damage) => nothing_good(&run, damage),
         error @ SalvageError::Io { .. } => Failure::internal(error),
     })?;
     // A changed mission, say, is another matter; it is said now, not at the next command.
@@ -275,6 +275,13 @@ fn keep_good_prefix(id: &RunId, arguments: &State, screen: &Screen) -> Result<u8
         return Err(refuse(error));
     }
     Ok(said(screen, &run, salvaged.as_ref()))
+}
+
+fn nothing_good(run: &RunFolder, damage: DamagedJournal) -> Failure {
+    Failure::internal(SalvageError::NothingGood(damage)).help(format!(
+        "to start anew, move {} out of the state folder; until then it might be in the way",
+        run.path().display()
+    ))
 }
 
 /// Says what would be lost, and goes on only if somebody wants that.
