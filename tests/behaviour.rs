@@ -6,6 +6,8 @@
 mod again;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/changed_mission.rs"]
+mod changed_mission;
 #[path = "behaviour/command_agents.rs"]
 mod command_agents;
 #[path = "behaviour/concurrent.rs"]
@@ -38,6 +40,8 @@ mod hostile_agents;
 mod hostile_files;
 #[path = "behaviour/housekeeping.rs"]
 mod housekeeping;
+#[path = "behaviour/html_report.rs"]
+mod html_report;
 #[path = "behaviour/http_models.rs"]
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]
@@ -52,6 +56,8 @@ mod json;
 mod judging;
 #[path = "behaviour/look_into.rs"]
 mod look_into;
+#[path = "behaviour/only.rs"]
+mod only;
 #[path = "behaviour/operator.rs"]
 mod operator;
 #[path = "behaviour/people.rs"]
@@ -75,6 +81,8 @@ mod storage;
 #[path = "behaviour/storage_faults.rs"]
 mod storage_faults;
 mod support;
+#[path = "behaviour/terminal.rs"]
+mod terminal;
 #[path = "behaviour/torture.rs"]
 mod torture;
 #[path = "behaviour/verification.rs"]

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::domain::OutcomeClass;
 use crate::mission::Report;
+use crate::report::failure as human;
 
 use super::screen::Screen;
 
@@ -16,6 +17,7 @@ pub struct Failure {
     class: OutcomeClass,
     error: anyhow::Error,
     help: Option<String>,
+    details: Option<String>,
     report: Option<Report>,
     run: Option<Box<Value>>,
 }
@@ -63,11 +65,19 @@ impl Failure {
         self.class == OutcomeClass::Internal
     }
 
+    /// The same with lines that show what it is about. They come before everything else.
+    #[must_use]
+    pub fn details(mut self, details: impl Into<String>) -> Self {
+        self.details = Some(details.into());
+        self
+    }
+
     fn new(class: OutcomeClass, error: impl Into<anyhow::Error>) -> Self {
         Self {
             class,
             error: error.into(),
             help: None,
+            details: None,
             report: None,
             run: None,
         }
@@ -86,12 +96,19 @@ impl Failure {
 
     /// Says it on stderr, and as a document on stdout where one was asked for. Returns the exit code.
     pub fn report(self, screen: &Screen) -> u8 {
-        let mut text = match &self.report {
-            Some(report) => report.render(screen.diagnostics()),
-            None => format!("error: {}\n", self.message()),
-        };
-        if let Some(help) = &self.help {
-            text.push_str(&format!("help: {help}\n"));
+        let mut text = self.details.clone().unwrap_or_default();
+        match &self.report {
+            Some(report) => {
+                text.push_str(&report.render(screen.diagnostics()));
+                if let Some(help) = &self.help {
+                    text.push_str(&human::help(help, &screen.err()));
+                }
+            }
+            None => text.push_str(&human::human(
+                &self.message(),
+                self.help.as_deref(),
+                &screen.err(),
+            )),
         }
         screen.error(&text);
         if screen.is_json() {
@@ -102,6 +119,9 @@ impl Failure {
                 "message": self.message(),
                 "help": self.help,
             });
+            if let Some(details) = &self.details {
+                document["details"] = details.as_str().into();
+            }
             if let Some(report) = &self.report {
                 document["diagnostics"] = report.to_json()["diagnostics"].clone();
             }

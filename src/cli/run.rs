@@ -16,6 +16,7 @@ use crate::store::{
 };
 
 use super::args::{Run, RunFlags};
+use super::confirm::think_again;
 use super::failure::Failure;
 use super::operate::{OPERATOR, told};
 use super::plan::plan;
@@ -44,7 +45,11 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
-    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+    let state = State::new(Arc::new(selected_plan(
+        loaded,
+        &mut options,
+        &arguments.flags.only,
+    )?));
     let programs = resolve_programs(&state, &options)?;
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
 
@@ -59,9 +64,11 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     clear_the_way(&folder, &state.plan, &arguments.flags, screen)?;
     make_workspace(&state.plan.rules.workspace)?;
 
-    let watchers = screen.watch(&id, &arguments.flags.session, LiveView::default());
+    let run = folder.run(&id);
+    let places = programs.places(&state);
+    let watchers = screen.watch(&run, &arguments.flags.session, places, LiveView::default());
     let launch = Launch {
-        run: folder.run(&id),
+        run,
         mission: &source.bytes,
         mission_path: absolute(&arguments.mission),
         options,
@@ -73,7 +80,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let ending = launch
         .go()
         .map_err(|failure| reports.after_failure(&folder.run(&id), failure, screen))?;
-    Ok(screen.finish(ending, watchers.view, &reports))
+    Ok(screen.finish(&folder.run(&id), ending, watchers.view, &reports))
 }
 
 /// A run that is ready to begin, in a state folder that is locked and clear.
@@ -102,7 +109,7 @@ impl Launch<'_> {
             }
         })?;
         let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
-        replace_file(&run.mission(), self.mission).map_err(io)?;
+        replace_file(&run.mission(1), self.mission).map_err(io)?;
         let file = FsLog::open(&run.journal(), 0).map_err(io)?;
         crate::store::sync_parent(&run.journal()).map_err(io)?;
         let journal = Journal::new(file, &run.journal(), JournalEnd::START);
@@ -143,6 +150,23 @@ pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Lo
         screen.error(&loaded.notes.render(screen.diagnostics()));
     }
     Ok(loaded)
+}
+
+/// The plan of what `--only` selects, with its titles in the options; of all tasks without it.
+pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) -> Result<Plan, Failure> {
+    if only.is_empty() {
+        return Ok(mission::compile(loaded.mission, options));
+    }
+    let whole = mission::compile(loaded.mission.clone(), options);
+    options.only = mission::named_tasks(&whole, only).map_err(|unknown| {
+        // `--only` takes all words up to the next flag.
+        let help = match Path::new(&unknown.title).is_file() {
+            true => "write the mission before the flag: `quorum run MISSION --only TASK`".to_owned(),
+            false => unknown.help.clone(),
+        };
+        Failure::usage(unknown).help(help)
+    })?;
+    Ok(mission::compile(loaded.mission, options))
 }
 
 /// Where a mission's relative paths begin: beside its file; the current folder for standard input.
@@ -236,6 +260,16 @@ fn clear_the_way(
 ) -> Result<(), Failure> {
     let in_the_way = unfinished_runs(folder, plan).map_err(refuse)?;
     if flags.fresh {
+        if let Some(unfinished) = in_the_way.first() {
+            let more = match in_the_way.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            think_again(
+                screen,
+                &format!("cancel the unfinished run {}{more}?", unfinished.id()),
+            )?;
+        }
         for unfinished in in_the_way {
             cancel(&unfinished.run)?;
             screen.error(&format!(

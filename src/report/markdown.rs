@@ -7,7 +7,7 @@ use crate::engine::{self, Outcome, State};
 
 use super::json::gate_state;
 use super::rank::{Rank, reason, worst_first};
-use super::summary::{NOT_REVIEWED, outcome_words, task_counts};
+use super::summary::{NOT_REVIEWED, left_out, outcome_words, task_counts};
 use super::text::{clock, sanitize};
 use super::view::RunView;
 
@@ -99,6 +99,9 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
     if !state.plan.rules.evaluate {
         let _ = writeln!(text, "> **{NOT_REVIEWED}**\n");
     }
+    if let Some(words) = left_out(state) {
+        let _ = writeln!(text, "> **{words}**\n");
+    }
     let counts = &state.counts;
     let _ = writeln!(text, "- tasks: {}", task_counts(state));
     let below = counts.below_threshold + counts.degraded + counts.unverified;
@@ -121,12 +124,12 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
 }
 
 fn gate_rows(state: &State) -> Vec<String> {
-    let row = |(index, gate): (usize, &engine::GateState)| {
-        let result = gate.result.as_ref();
+    let row = |id: GateId| {
+        let result = state.gate(id).result.as_ref();
         format!(
             "| {} | {} | {} | {} |\n",
-            escape(&state.plan.gate(GateId::from_index(index)).name),
-            gate_state(gate),
+            escape(&state.plan.gate(id).name),
+            gate_state(state, id),
             number(result.and_then(|result| result.avg)),
             escape(
                 result
@@ -135,7 +138,7 @@ fn gate_rows(state: &State) -> Vec<String> {
             ),
         )
     };
-    state.gates.iter().enumerate().map(row).collect()
+    state.plan.gate_ids().map(row).collect()
 }
 
 fn number(points: Option<Points>) -> String {
@@ -144,9 +147,10 @@ fn number(points: Option<Points>) -> String {
 
 fn task_row(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
     format!(
-        "| {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} {} | {} | {} | {} | {} |\n",
         escape(&state.plan.task(id).title),
-        result(rank),
+        sign(rank),
+        rank.words(),
         number(state.task(id).points),
         number(engine::bar(state, id).map(|bar| bar.points)),
         view.task(id).attempts.len(),
@@ -154,18 +158,16 @@ fn task_row(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
     )
 }
 
-/// A word for a rank, and a sign that colour-blind people see too.
-fn result(rank: Rank) -> &'static str {
+/// A sign for a rank, so that the words are found at a glance.
+fn sign(rank: Rank) -> &'static str {
     match rank {
-        Rank::Failed => "❌ failed",
-        Rank::Cascaded => "❌ skipped: a dependency failed",
-        Rank::Indeterminate => "❓ no trustworthy verdict",
-        Rank::BelowBar => "⚠️ below the bar",
-        Rank::Waiting => "⏸ waiting",
-        Rank::Open => "⏹ not finished",
-        Rank::Unreviewed => "➖ done, unreviewed",
-        Rank::Reworked => "✅ done after rework",
-        Rank::Done => "✅ done",
+        Rank::Failed | Rank::Cascaded => "❌",
+        Rank::Indeterminate => "❓",
+        Rank::BelowBar => "⚠️",
+        Rank::Waiting => "⏸",
+        Rank::Open => "⏹",
+        Rank::Unreviewed | Rank::NotSelected => "➖",
+        Rank::Reworked | Rank::Done => "✅",
     }
 }
 

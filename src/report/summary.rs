@@ -9,7 +9,7 @@ use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, Ta
 use crate::engine::{self, Outcome, State};
 
 use super::ids::ApprovalId;
-use super::json::gate_state;
+use super::json::{NOT_TAKEN, gate_state};
 use super::style::{Role, Screen};
 use super::text::{against_bar, clock, count, sanitize, width};
 use super::view::{FailureView, RunView, UsageView};
@@ -43,7 +43,7 @@ pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen
     usage(&mut page, &view.usage);
     exit(&mut page, outcome);
     if let Some(run) = &view.run_id {
-        next_commands(&mut page, state, run);
+        next(&mut page, &next_commands(state, view, Some(outcome), run));
     }
     page.text
 }
@@ -81,17 +81,24 @@ impl Page<'_> {
 }
 
 fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
-    let mut text = match &view.run_id {
-        Some(run) => format!("run {run}: {}", sanitize(&state.plan.name)),
-        None => sanitize(&state.plan.name).into_owned(),
+    let run = view.run_id.as_ref();
+    let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
+    let name = sanitize(&state.plan.name);
+    let text = match (view.session_started_at, view.finished_at) {
+        (Some(began), Some(ended)) => {
+            let took = clock(ended.since(began));
+            let (name, took) = page.screen.fit_both(&name, ", ", &took, width(&run));
+            format!("{run}{name}, {took}")
+        }
+        _ => format!("{run}{name}"),
     };
-    if let (Some(began), Some(ended)) = (view.session_started_at, view.finished_at) {
-        let _ = write!(text, ", {}", clock(ended.since(began)));
-    }
     page.text.push('\n');
     page.line(Some(Role::Strong), &text);
     if !state.plan.rules.evaluate {
         page.line(Some(Role::Warn), NOT_REVIEWED);
+    }
+    if let Some(words) = left_out(state) {
+        page.line(Some(Role::Warn), &words);
     }
 }
 
@@ -120,18 +127,28 @@ fn tallies(page: &mut Page<'_>, state: &State) {
     }
 }
 
+/// What a run with `--only` says beside its result: it is not the whole mission's.
+pub(super) fn left_out(state: &State) -> Option<String> {
+    let left_out = state.counts.not_taken;
+    (left_out > 0).then(|| {
+        let all = count((left_out + state.counts.selected) as usize, "task");
+        format!("ONLY A PART: {left_out} of {all} left out (--only)")
+    })
+}
+
 /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
 pub(super) fn task_counts(state: &State) -> String {
     let counts = &state.counts;
     let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
-    let pending = state.tasks.len().saturating_sub(elsewhere as usize);
-    let mut text = format!("{} of {} done", counts.done, state.tasks.len());
+    let pending = counts.selected.saturating_sub(elsewhere) as usize;
+    let mut text = format!("{} of {} done", counts.done, counts.selected);
     for (number, what) in [
         (counts.failed as usize, "failed"),
         (counts.running as usize, "under way"),
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
+        (counts.not_taken as usize, "not selected"),
     ] {
         if number > 0 {
             let _ = write!(text, ", {number} {what}");
@@ -152,22 +169,20 @@ fn gates(page: &mut Page<'_>, state: &State) {
         let role = state.threshold_failed.map(|_| Role::Bad);
         page.line(role, &format!("mission score: {score}"));
     }
-    if state.gates.is_empty() {
+    let states: Vec<(GateId, &str)> = state
+        .plan
+        .gate_ids()
+        .map(|id| (id, gate_state(state, id)))
+        .collect();
+    if states.is_empty() {
         return;
     }
-    let states: Vec<_> = state.gates.iter().map(gate_state).collect();
-    let sums = ["passed", "failed", "overridden", "waiting"].map(|wanted| {
-        let number = states.iter().filter(|state| **state == wanted).count();
-        (number > 0).then(|| format!("{number} {wanted}"))
-    });
-    let sums: Vec<_> = sums.into_iter().flatten().collect();
-    page.line(None, &format!("gates: {}", sums.join(", ")));
-    let failed: Vec<_> = (0..states.len())
-        .filter(|index| states[*index] == "failed")
-        .collect();
-    let row = |index: &usize| {
-        let name = sanitize(&state.plan.gate(GateId::from_index(*index)).name).into_owned();
-        let result = state.gates[*index].result.as_ref();
+    page.line(None, &format!("gates: {}", gate_sums(state)));
+    let failed = states.iter().filter(|(_, state)| *state == "failed");
+    let failed: Vec<GateId> = failed.map(|(id, _)| *id).collect();
+    let row = |id: &GateId| {
+        let name = sanitize(&state.plan.gate(*id).name).into_owned();
+        let result = state.gate(*id).result.as_ref();
         let reason = result
             .and_then(|result| result.reason.as_deref())
             .unwrap_or_default();
@@ -175,6 +190,24 @@ fn gates(page: &mut Page<'_>, state: &State) {
     };
     let rows = failed.iter().take(ROWS).map(row).collect();
     page.list("failed gates:", Role::Bad, rows, failed.len());
+}
+
+/// `2 passed, 1 failed`; empty where there are no gates.
+pub(super) fn gate_sums(state: &State) -> String {
+    let states: Vec<&str> = state.plan.gate_ids().map(|id| gate_state(state, id)).collect();
+    let kinds = [
+        ("passed", "passed"),
+        ("failed", "failed"),
+        ("overridden", "overridden"),
+        ("waiting", "waiting"),
+        (NOT_TAKEN, "not selected"),
+    ];
+    let sums = kinds.map(|(wanted, words)| {
+        let number = states.iter().filter(|state| **state == wanted).count();
+        (number > 0).then(|| format!("{number} {words}"))
+    });
+    let sums: Vec<_> = sums.into_iter().flatten().collect();
+    sums.join(", ")
 }
 
 /// Only where scores are: the worst come first.
@@ -314,9 +347,36 @@ pub(super) fn failure_words(failure: &FailureView) -> String {
     format!("{}: {}", failure.mode.as_str(), sanitize(&failure.message))
 }
 
-/// What can be typed now. A gate that failed stays failed until a person overrides it, so that comes first.
-fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
+/// What can be typed now, in the order in which a person would: look at what failed, decide what waits, open what is
+/// shut, go on.
+pub(super) fn next_commands(
+    state: &State,
+    view: &RunView,
+    outcome: Option<&Outcome>,
+    run: &RunId,
+) -> Vec<String> {
     let mut commands = Vec::new();
+    let has_failed = |id: &TaskId| {
+        let task = state.task(*id);
+        let by_itself = !matches!(task.mode, Some(FailureMode::Cascade | FailureMode::Cancelled));
+        task.status == Status::Failed && by_itself
+    };
+    let broken = state.plan.task_ids().find(has_failed);
+    if let Some(task) = broken {
+        let title = shell_word(&state.plan.task(task).title);
+        commands.push(format!("quorum show {title} --run {run}"));
+    }
+    // Where judges were missing they are asked again before a person is.
+    let waits = |again: bool| {
+        let number = |task: TaskId| Some((task, view.task(task).waiting.as_deref()?.number));
+        let mut tasks = state.plan.task_ids();
+        let (task, number) =
+            tasks.find_map(|task| number(task).filter(|_| state.task(task).indeterminate == again))?;
+        Some(format!("quorum approve {}", ApprovalId { run, task, number }))
+    };
+    let asked = waits(false);
+    let judges_first = asked.is_none();
+    commands.extend(asked);
     let failed = state.gates.iter().position(engine::GateState::has_failed);
     if let Some(gate) = failed {
         let name = &state.plan.gate(GateId::from_index(gate)).name;
@@ -325,10 +385,19 @@ fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
             shell_word(name)
         ));
     }
-    if state.is_unfinished() {
+    let stops = [OutcomeClass::Interrupted, OutcomeClass::Limit];
+    let was_stopped = outcome.is_some_and(|outcome| stops.contains(&outcome.class));
+    if broken.is_some() && !was_stopped {
+        commands.push(format!("quorum resume {run} --retry-failed"));
+    } else if state.is_unfinished() {
         commands.push(format!("quorum resume {run}"));
     }
+    commands.extend(waits(true).filter(|_| judges_first));
     commands.push(format!("quorum status {run}"));
+    commands
+}
+
+fn next(page: &mut Page<'_>, commands: &[String]) {
     for (index, command) in commands.iter().enumerate() {
         let label = if index == 0 { "next:" } else { "" };
         // Not cut: a command that is cut is a wrong command.

@@ -10,9 +10,9 @@ mod state;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value, json};
 
 use crate::domain::OutcomeClass;
+use crate::report::doctor::{Check, Verdict, document, human};
 
 use super::config::mission_file;
 use super::failure::Failure;
@@ -29,7 +29,7 @@ pub struct Doctor {
     #[command(subcommand)]
     pub part: Option<Part>,
     /// The mission whose agents are looked for [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "QUORUM_MISSION")]
     pub mission: Option<PathBuf>,
 }
 
@@ -37,51 +37,6 @@ pub struct Doctor {
 #[derive(Debug, Subcommand)]
 pub enum Part {
     State(state::State),
-}
-
-/// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Ok,
-    Warn,
-    Fail,
-    Skipped,
-}
-
-impl Verdict {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-            Self::Skipped => "skipped",
-        }
-    }
-}
-
-/// One thing that was looked at.
-struct Check {
-    name: String,
-    verdict: Verdict,
-    message: String,
-    /// What scripts need beside it.
-    details: Map<String, Value>,
-}
-
-impl Check {
-    fn new(name: impl Into<String>, verdict: Verdict, message: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            verdict,
-            message: message.into(),
-            details: Map::new(),
-        }
-    }
-
-    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(key.to_owned(), value.into());
-        self
-    }
 }
 
 /// Looks at everything and says what it found.
@@ -103,41 +58,8 @@ fn show(checks: &[Check], screen: &Screen, failed: OutcomeClass) -> u8 {
     if screen.is_json() {
         screen.document(&document(checks, is_fit));
     } else {
-        screen.result(&text(checks));
+        screen.result(&human(checks, &screen.out()));
     }
     let class = if is_fit { OutcomeClass::Ok } else { failed };
     class.exit_code()
-}
-
-fn document(checks: &[Check], is_fit: bool) -> Value {
-    let checks: Vec<Value> = checks
-        .iter()
-        .map(|check| {
-            let mut row =
-                json!({"name": check.name, "status": check.verdict.as_str(), "message": check.message});
-            for (key, value) in &check.details {
-                row[key] = value.clone();
-            }
-            row
-        })
-        .collect();
-    json!({"schema": "quorum.doctor/v1", "ok": is_fit, "checks": checks})
-}
-
-fn text(checks: &[Check]) -> String {
-    let width = checks.iter().map(|check| check.name.chars().count()).max();
-    let width = width.unwrap_or(0);
-    let line = |check: &Check| {
-        let verdict = check.verdict.as_str();
-        format!("{verdict:7}  {:width$}  {}\n", check.name, check.message)
-    };
-    let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
-    let lines: String = checks.iter().map(line).collect();
-    format!(
-        "{lines}\n{} ok, {} to be looked at, {} failed, {} skipped\n",
-        count(Verdict::Ok),
-        count(Verdict::Warn),
-        count(Verdict::Fail),
-        count(Verdict::Skipped),
-    )
 }

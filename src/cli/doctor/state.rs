@@ -10,16 +10,18 @@ use clap::Args;
 use serde_json::json;
 
 use crate::domain::{OutcomeClass, RunId};
+use crate::report::doctor::{Check, Verdict};
 use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
 use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, Salvaged, StateFolder, waiting};
 
+use super::super::confirm::{Answer, ask};
 use super::super::failure::Failure;
 use super::super::operate::{Speaker, refuse_agents, told};
 use super::super::project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder};
 use super::super::run::lock;
 use super::super::screen::Screen;
 use super::super::status::has_writer;
-use super::{Check, Verdict, machine, show};
+use super::{machine, show};
 
 /// Check every run (or one) of the state folder, byte by byte: exit 0, or 1 if something is damaged
 #[derive(Debug, Args)]
@@ -31,11 +33,13 @@ pub struct State {
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
     /// Keep the records of a damaged journal that stand before the damage; the rest is moved aside, on record
-    #[arg(long, value_name = "RUN", conflicts_with = "run")]
+    #[arg(
+        long,
+        value_name = "RUN",
+        conflicts_with = "run",
+        env = "QUORUM_KEEP_GOOD_PREFIX"
+    )]
     pub keep_good_prefix: Option<RunId>,
-    /// Do not ask
-    #[arg(short, long, env = "QUORUM_YES")]
-    pub yes: bool,
     #[command(flatten)]
     pub speaker: Speaker,
 }
@@ -261,7 +265,7 @@ fn keep_good_prefix(id: &RunId, arguments: &State, screen: &Screen) -> Result<u8
     let _lock = lock(&folder, "quorum doctor state", run.id())?;
     let found = inspect(&run);
     match (found.journal, found.fold) {
-        (Err(damage), _) => confirm(arguments, &damage.to_string(), screen)?,
+        (Err(damage), _) => confirm(&damage.to_string(), screen)?,
         (Ok(_), Some(Err(RecoverError::Journal(damage)))) => return Err(nothing_good(&run, damage)),
         (Ok(_), _) => return Ok(said(screen, &run, None)),
     }
@@ -285,15 +289,15 @@ fn nothing_good(run: &RunFolder, damage: DamagedJournal) -> Failure {
 }
 
 /// Says what would be lost, and goes on only if somebody wants that.
-fn confirm(arguments: &State, damage: &str, screen: &Screen) -> Result<(), Failure> {
-    if arguments.yes {
-        return Ok(());
+fn confirm(damage: &str, screen: &Screen) -> Result<(), Failure> {
+    if !screen.output().yes {
+        screen.error(&format!("{damage}\n"));
     }
-    screen.error(&format!("{damage}\n"));
-    match screen.ask("keep what stands before it, and count the rest as unknown?") {
-        Some(true) => Ok(()),
-        Some(false) => Err(Failure::usage(anyhow!("nothing was changed"))),
-        None => Err(Failure::usage(anyhow!(
+    let question = "keep what stands before it, and count the rest as unknown?";
+    match ask(screen, question, Answer::No) {
+        Answer::Yes => Ok(()),
+        Answer::No => Err(Failure::usage(anyhow!("nothing was changed"))),
+        Answer::NobodyToAsk => Err(Failure::usage(anyhow!(
             "what is recorded behind the damage would count as unknown, and nobody can be asked"
         ))
         .help("add --yes")),

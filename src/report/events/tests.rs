@@ -53,6 +53,7 @@ fn variant(event: &Event) -> &'static str {
         Event::CommandTaken { .. } => "CommandTaken",
         Event::ThresholdFailed { .. } => "ThresholdFailed",
         Event::Salvaged { .. } => "Salvaged",
+        Event::MissionChanged(_) => "MissionChanged",
         Event::Warning { .. } => "Warning",
     }
 }

@@ -14,6 +14,7 @@ use crate::report::style::{Role, Screen, Symbols};
 use crate::report::text::{against_bar, count, criteria_words, sanitize, seconds, width};
 
 use super::live::Live;
+use super::verbose::Details;
 
 /// Columns of the verb, as in cargo.
 const VERB_WIDTH: usize = 12;
@@ -35,7 +36,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    fn new(verb: &'static str, role: Role, subject: &str, detail: impl Into<String>) -> Self {
+    pub(super) fn new(verb: &'static str, role: Role, subject: &str, detail: impl Into<String>) -> Self {
         Self {
             verb,
             role,
@@ -69,6 +70,8 @@ impl Line {
 pub(super) struct Lines {
     /// What runs.
     pub live: Live,
+    /// What `-v` adds.
+    pub details: Option<Details>,
     run: RunId,
     symbols: &'static Symbols,
 }
@@ -78,6 +81,7 @@ impl Lines {
     pub fn new(run: RunId, screen: &Screen) -> Self {
         Self {
             live: Live::default(),
+            details: None,
             run,
             symbols: screen.style.symbols(),
         }
@@ -88,9 +92,13 @@ impl Lines {
         let mut lines = Vec::new();
         for event in events {
             self.live.observe(state, at, event);
-            if let Some(mut line) = self.of_event(state, event) {
+            let from = lines.len();
+            lines.extend(self.of_event(state, event));
+            if let Some(details) = &self.details {
+                lines.extend(details.of_event(state, event));
+            }
+            for line in &mut lines[from..] {
                 line.elapsed = self.live.elapsed();
-                lines.push(line);
             }
             self.live.forget(event);
         }
@@ -136,6 +144,7 @@ impl Lines {
         match event {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
+            | Event::MissionChanged(_)
             | Event::Stopping { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
@@ -191,7 +200,7 @@ impl Lines {
 
     fn of_run(&self, state: &State, event: &Event) -> Option<Line> {
         let mission = &*state.plan.name;
-        let tasks = || count(state.tasks.len(), "task");
+        let tasks = || count(state.counts.selected as usize, "task");
         Some(match event {
             Event::RunStarted(started) => {
                 let review = if state.plan.rules.evaluate {
@@ -200,13 +209,27 @@ impl Lines {
                     ", nothing is reviewed"
                 };
                 let slots = state.plan.rules.concurrency;
-                let detail = format!("{}, {slots} at a time{review}  {}", tasks(), started.run_id);
+                let left_out = match state.counts.not_taken {
+                    0 => String::new(),
+                    left_out => format!(", {left_out} left out"),
+                };
+                let run = &started.run_id;
+                let detail = format!("{}{left_out}, {slots} at a time{review}  {run}", tasks());
                 Line::new("RUN", Role::Active, mission, detail)
             }
             Event::RunResumed { .. } => {
                 let finished = state.counts.done + state.counts.failed;
                 let detail = format!("{finished} of {} finished before", tasks());
                 Line::new("RESUME", Role::Active, mission, detail)
+            }
+            Event::MissionChanged(change) => {
+                let parts = [
+                    (change.added.len(), "added"),
+                    (change.removed.len(), "removed"),
+                    (change.changed.len(), "changed"),
+                ];
+                let parts = parts.map(|(number, what)| format!("{number} {what}"));
+                Line::new("MISSION", Role::Warn, mission, parts.join(", "))
             }
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
@@ -371,7 +394,7 @@ impl Lines {
     }
 }
 
-fn title(state: &State, task: TaskId) -> &str {
+pub(super) fn title(state: &State, task: TaskId) -> &str {
     &state.plan.task(task).title
 }
 
