@@ -33,12 +33,7 @@ pub struct State {
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
     /// Keep the records of a damaged journal that stand before the damage; the rest is moved aside, on record
-    #[arg(
-        long,
-        value_name = "RUN",
-        conflicts_with = "run",
-        env = "QUORUM_KEEP_GOOD_PREFIX"
-    )]
+    #[arg(long, value_name = "RUN", conflicts_with = "run")]
     pub keep_good_prefix: Option<RunId>,
     #[command(flatten)]
     pub speaker: Speaker,
