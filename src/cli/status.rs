@@ -1,12 +1,11 @@
 //! `quorum status`: a run as its journal tells it, whether somebody works on it or not.
 
-use std::io;
 use std::time::Duration;
 
 use serde_json::from_value;
 
 use crate::engine::outcome;
-use crate::report::json::{Standing, write_run};
+use crate::report::json::Standing;
 use crate::report::status::{self as table, StatusPage};
 use crate::runtime::{Recovered, stored_page};
 use crate::store::{Lock, RunFolder, StateFolder};
@@ -71,8 +70,7 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
     let view = view.into_view(&recovered.state);
     let standing = Standing::of(&recovered.state, has_writer(folder, run));
     if screen.is_json() {
-        // Whoever read us may be gone: that is silent.
-        let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
+        screen.run(&recovered.state, &view, standing);
     } else {
         let mut text = table::status(&recovered.state, &view, standing, &screen.out());
         if again {

@@ -60,6 +60,8 @@ pub struct StatusPage {
     gates: Vec<GateRow>,
     waiting: Vec<String>,
     waits_until: Option<Timestamp>,
+    warnings: Vec<String>,
+    more_warnings: usize,
     outcome: Option<String>,
 }
 
@@ -102,6 +104,8 @@ impl StatusPage {
             gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
             waiting: approvals(state, view, ROWS),
             waits_until: state.waits_until,
+            warnings: view.warnings.iter().take(ROWS).cloned().collect(),
+            more_warnings: view.warnings.len().saturating_sub(ROWS),
             outcome: view.outcome.as_ref().map(outcome_words),
         }
     }
@@ -132,6 +136,15 @@ impl StatusPage {
         if let Some(until) = self.waits_until.filter(|_| standing == Standing::Running) {
             let line = format!("the session waits for a person until {}", until.to_rfc3339());
             page.line(Some(Role::Warn), &line);
+        }
+        for warning in &self.warnings {
+            page.line(Some(Role::Warn), &format!("warning: {}", sanitize(warning)));
+        }
+        if self.more_warnings > 0 {
+            page.line(
+                Some(Role::Warn),
+                &format!("and {} more warnings", self.more_warnings),
+            );
         }
         // Not cut: it is what scripts and people look for.
         let nothing = screen.style.symbols().nothing;

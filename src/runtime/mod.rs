@@ -13,6 +13,7 @@ mod children;
 mod control;
 mod echo;
 mod grading;
+mod inspect;
 mod missions;
 mod observer;
 mod operator;
@@ -27,6 +28,7 @@ mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use control::{Answer, ask};
+pub use inspect::{Inspection, SalvageError, inspect, salvage};
 pub use missions::Missions;
 pub use observer::Observer;
 pub use operator::{TellError, drain, end_keeper, tell};

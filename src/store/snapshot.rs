@@ -1,8 +1,8 @@
 //! The snapshot `state.json`: for readers only, never for recovery.
 //!
-//! It says how far it goes (`seq`, `offset`) and what it is a snapshot of (`checksum` over the journal's first
-//! `offset` bytes). A reader who finds that it does not fit the journal, or not its own checksum, ignores it and folds
-//! the journal.
+//! It carries a checksum of its own, says how far it goes (`seq`, `offset`) and what it is a snapshot of (`checksum`
+//! over the journal's first `offset` bytes). A reader who finds that it does not fit the journal, or itself, ignores it
+//! and folds the journal.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -13,9 +13,9 @@ use serde_json::Value;
 use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status};
 use crate::engine::{Counts, State};
 
+use super::checked_line;
 use super::file_util::{open_regular, read_regular, replace_file};
 use super::layout::RunFolder;
-use super::record::{is_intact, write_checked};
 
 const SCHEMA: &str = "quorum.state/v1";
 
@@ -108,7 +108,7 @@ impl Snapshot {
     /// Whatever the file system says; the old snapshot is then still there.
     pub fn write(&self, run: &RunFolder) -> io::Result<u64> {
         let mut bytes = Vec::new();
-        write_checked(&mut bytes, self)?;
+        checked_line::encode(&mut bytes, self)?;
         replace_file(&run.snapshot(), &bytes)?;
         Ok(bytes.len() as u64)
     }
@@ -116,50 +116,69 @@ impl Snapshot {
     /// The snapshot of a run, if there is one and it is of exactly the journal as it is now.
     #[must_use]
     pub fn read(run: &RunFolder) -> Option<Self> {
-        let text = intact(run)?;
-        let snapshot: Self = serde_json::from_slice(&text).ok()?;
-        fits(run, &snapshot.schema, &snapshot.end).then_some(snapshot)
+        Self::compare(run).ok().flatten()
+    }
+
+    /// The same, with what is wrong with a snapshot that cannot be used. `Ok(None)` if there is none, or the journal has
+    /// gone on since.
+    ///
+    /// # Errors
+    /// In words, what is wrong with it.
+    pub fn compare(run: &RunFolder) -> Result<Option<Self>, String> {
+        let text = whole(run)?;
+        text.map(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()))
+            .transpose()
     }
 
     /// The page of such a snapshot. The rows are passed over.
     #[must_use]
     pub fn read_page(run: &RunFolder) -> Option<Value> {
-        let text = intact(run)?;
-        let front: Front = serde_json::from_slice(&text).ok()?;
-        let end = JournalEnd {
-            seq: front.seq,
-            offset: front.offset,
-            checksum: front.checksum,
-        };
-        front.page.filter(|_| fits(run, &front.schema, &end))
+        #[derive(Deserialize)]
+        struct Front {
+            page: Option<Value>,
+        }
+        let text = whole(run).ok()??;
+        serde_json::from_slice::<Front>(&text).ok()?.page
     }
 }
 
-/// What stands before the rows.
-#[derive(Deserialize)]
-struct Front {
-    schema: String,
-    seq: u64,
-    offset: u64,
-    checksum: u32,
-    page: Option<Value>,
+/// The bytes of a snapshot that is as it was written, and of exactly the journal as it is now.
+fn whole(run: &RunFolder) -> Result<Option<Vec<u8>>, String> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+        offset: u64,
+        checksum: u32,
+    }
+    let text = match read_regular(&run.snapshot()) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    checked_line::verify(&text)?;
+    let head: Head = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    if head.schema != SCHEMA {
+        return Err(format!("it is a {}", head.schema));
+    }
+    let journal = std::fs::metadata(run.journal()).map_err(|error| error.to_string())?;
+    if journal.len() < head.offset {
+        return Err(format!(
+            "the journal has {} bytes, and had {} when it was written: records are missing at its end",
+            journal.len(),
+            head.offset
+        ));
+    }
+    let found = checksum_of(&run.journal(), head.offset).map_err(|error| error.to_string())?;
+    if found != head.checksum {
+        return Err("it is not of this journal".to_owned());
+    }
+    Ok((journal.len() == head.offset).then_some(text))
 }
 
-/// The snapshot's bytes, if they are as they were written.
-fn intact(run: &RunFolder) -> Option<Vec<u8>> {
-    let text = read_regular(&run.snapshot()).ok()?;
-    (is_intact(&text) == Some(true)).then_some(text)
-}
-
-fn fits(run: &RunFolder, schema: &str, end: &JournalEnd) -> bool {
-    schema == SCHEMA
-        && std::fs::metadata(run.journal()).is_ok_and(|journal| journal.len() == end.offset)
-        && checksum_of(&run.journal()).is_ok_and(|found| found == end.checksum)
-}
-
-fn checksum_of(path: &Path) -> io::Result<u32> {
+/// The checksum of the first `len` bytes.
+fn checksum_of(path: &Path, len: u64) -> io::Result<u32> {
     let mut hasher = crc32fast::Hasher::new();
-    let mut input = BufReader::with_capacity(256 * 1024, open_regular(path)?);
+    let mut input = BufReader::with_capacity(256 * 1024, open_regular(path)?).take(len);
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = input.read(&mut buffer)?;
