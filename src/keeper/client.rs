@@ -142,7 +142,7 @@ impl Client {
 
     /// Waits until everything sent is on its way. Cancel safe.
     pub async fn flush(&mut self) -> io::Result<()> {
-        while let Some(room) = &self.room {
+        while let Some(room) = self.watch_for_room()? {
             room.writable().await?.clear_ready();
             self.write()?;
         }
@@ -159,6 +159,7 @@ impl Client {
             if let Some(event) = self.incoming.next()? {
                 return Ok(event);
             }
+            self.watch_for_room()?;
             let has_room = async {
                 match &self.room {
                     Some(room) => room.writable().await.map(|mut room| room.clear_ready()),
@@ -221,11 +222,17 @@ impl Client {
         self.outgoing.write_with(|bytes| socket.write(bytes))?;
         if self.outgoing.is_empty() {
             self.room = None;
-        } else if self.room.is_none() {
+        }
+        Ok(())
+    }
+
+    /// Begins to watch for room, if something waits for it. Not when it is sent: that may be outside of the loop.
+    fn watch_for_room(&mut self) -> io::Result<Option<&AsyncFd<UnixStream>>> {
+        if !self.outgoing.is_empty() && self.room.is_none() {
             let again = self.socket.get_ref().try_clone()?;
             self.room = Some(watch(again, Interest::WRITABLE)?);
         }
-        Ok(())
+        Ok(self.room.as_ref())
     }
 }
 
