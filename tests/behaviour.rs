@@ -10,12 +10,16 @@ mod bad_input;
 mod changed_mission;
 #[path = "behaviour/command_agents.rs"]
 mod command_agents;
+#[path = "behaviour/concurrent.rs"]
+mod concurrent;
 #[path = "behaviour/config.rs"]
 mod config;
 #[path = "behaviour/control.rs"]
 mod control;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
+#[path = "behaviour/doctor_state.rs"]
+mod doctor_state;
 #[path = "behaviour/echo.rs"]
 mod echo;
 #[path = "behaviour/events.rs"]
@@ -26,6 +30,8 @@ mod expectations;
 mod false_greens;
 #[path = "behaviour/gates.rs"]
 mod gates;
+#[path = "behaviour/golden_journals.rs"]
+mod golden_journals;
 #[path = "behaviour/help.rs"]
 mod help;
 #[path = "behaviour/hostile_agents.rs"]
@@ -72,6 +78,8 @@ mod self_approval;
 mod settings;
 #[path = "behaviour/storage.rs"]
 mod storage;
+#[path = "behaviour/storage_faults.rs"]
+mod storage_faults;
 mod support;
 #[path = "behaviour/terminal.rs"]
 mod terminal;

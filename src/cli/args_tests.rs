@@ -6,7 +6,7 @@ use super::*;
 
 /// Flags without a variable. They say what *this* command is about, or what a person decides here and now: a variable
 /// that outlives the command would say it of the next one too.
-const WITHOUT_VARIABLE: [(&str, &[&str]); 8] = [
+const WITHOUT_VARIABLE: [(&str, &[&str]); 9] = [
     (
         "quorum resume",
         &["retry-failed", "redo", "accept-changed-mission"],
@@ -20,6 +20,7 @@ const WITHOUT_VARIABLE: [(&str, &[&str]); 8] = [
     ("quorum show", &["attempt"]),
     ("quorum logs", &["attempt"]),
     ("quorum clean", &["all", "unfinished"]),
+    ("quorum doctor state", &["keep-good-prefix"]),
     ("quorum gate", &["override", "reason"]),
     ("quorum reject", &["reason"]),
 ];

@@ -14,7 +14,7 @@ use super::confirm::{Answer, ask};
 use super::failure::Failure;
 use super::operate::told;
 use super::project::{all_runs, state_folder};
-use super::run::held;
+use super::run::{WRITABLE, held};
 use super::runs::{Listed, list};
 use super::screen::Screen;
 
@@ -66,7 +66,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     // Held to the end: no run can begin, go on or be resumed while it is looked at and removed.
     let _lock = Lock::take(&folder.lock_path(), "quorum clean", None).map_err(|error| match error {
         LockError::Held { .. } => held(error),
-        LockError::Io { .. } => Failure::environment(error),
+        LockError::Io { .. } => Failure::environment(error).help(WRITABLE),
     })?;
     folder
         .sweep()

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use anyhow::anyhow;
+
 use crate::report::events::{Exploder, PublicEvent, human_line};
 use crate::runtime::Missions;
 use crate::store::Reader;
@@ -31,9 +33,8 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
             silent = false;
             missions.complete(&mut record).map_err(refuse)?;
             for event in exploder.explode(record.seq, record.at, &record.events) {
-                if print(&event, screen).is_err() {
-                    // Whoever read us is gone.
-                    return Ok(0);
+                if let Err(error) = print(&event, screen) {
+                    return not_printed(error);
                 }
             }
         }
@@ -44,6 +45,16 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
         // A reader that met the end has seen what may be half a line: begin again behind the last whole one.
         let end = reader.end();
         reader = Reader::open_at(&run.journal(), end).map_err(Failure::internal)?;
+    }
+}
+
+/// Whoever read us is gone, which is silent; or what was said is lost, which is not.
+pub fn not_printed(error: io::Error) -> Result<u8, Failure> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(0),
+        _ => Err(Failure::internal(anyhow!(
+            "the output cannot be written: {error}"
+        ))),
     }
 }
 

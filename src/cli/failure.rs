@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::anyhow;
+use serde_json::Value;
 
 use crate::domain::OutcomeClass;
 use crate::mission::Report;
@@ -18,6 +19,7 @@ pub struct Failure {
     help: Option<String>,
     details: Option<String>,
     report: Option<Report>,
+    run: Option<Box<Value>>,
 }
 
 impl Failure {
@@ -51,6 +53,18 @@ impl Failure {
         self
     }
 
+    /// The same with the document of the run as far as it was durable.
+    #[must_use]
+    pub fn with_run(mut self, document: Value) -> Self {
+        self.run = Some(Box::new(document));
+        self
+    }
+
+    /// Whether it is our bug or a state I/O error.
+    pub fn is_internal(&self) -> bool {
+        self.class == OutcomeClass::Internal
+    }
+
     /// The same with lines that show what it is about. They come before everything else.
     #[must_use]
     pub fn details(mut self, details: impl Into<String>) -> Self {
@@ -65,6 +79,7 @@ impl Failure {
             help: None,
             details: None,
             report: None,
+            run: None,
         }
     }
 
@@ -109,6 +124,9 @@ impl Failure {
             }
             if let Some(report) = &self.report {
                 document["diagnostics"] = report.to_json()["diagnostics"].clone();
+            }
+            if let Some(run) = self.run {
+                document["run"] = *run;
             }
             screen.document(&document);
         }

@@ -15,6 +15,7 @@ use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
 use crate::store::{JournalEnd, Reader, RunFolder, SpoolName, open_regular, read_regular};
 
+use super::events::not_printed;
 use super::failure::Failure;
 use super::project::{find_run, state_folder};
 use super::screen::Screen;
@@ -78,9 +79,8 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
     }
     let mut printer = Printer::new(arguments, &run, screen);
     loop {
-        if printer.pump(&told.history, &told.keeper).is_err() {
-            // Whoever read us is gone.
-            return Ok(0);
+        if let Err(error) = printer.pump(&told.history, &told.keeper) {
+            return not_printed(error);
         }
         if !arguments.follow || told.history.status.is_terminal() || !live {
             return Ok(0);

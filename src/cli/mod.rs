@@ -55,6 +55,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
+    // It is refused for signals that do not exist only.
+    let _ = crate::keeper::survive_file_size_limit();
     let screen = screen::Screen::new(&arguments.output);
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
     if screen.is_drawing() && !arguments.is_plan() {
@@ -91,5 +93,6 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Init(arguments)) => init::init(&arguments, &screen),
         Some(Subcommand::Completions(arguments)) => completions::completions(&arguments, &screen),
     };
-    ExitCode::from(result.unwrap_or_else(|failure| failure.report(&screen)))
+    let code = result.unwrap_or_else(|failure| failure.report(&screen));
+    ExitCode::from(screen.exit_code(code))
 }

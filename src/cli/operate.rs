@@ -17,6 +17,7 @@ use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder,
 
 use super::failure::Failure;
 use super::project::{open_run, refuse};
+use super::run::WRITABLE;
 use super::screen::Screen;
 
 /// How long a live writer may take to answer.
@@ -104,7 +105,7 @@ pub fn give(
                     None => decide_here(run, queued.command, speaker),
                 };
             }
-            Err(error @ LockError::Io { .. }) => return Err(Failure::environment(error)),
+            Err(error @ LockError::Io { .. }) => return Err(Failure::environment(error).help(WRITABLE)),
             Err(LockError::Held { .. }) => {}
         }
         match &waiting {

@@ -125,6 +125,19 @@ pub fn refuse(error: RecoverError) -> Failure {
         RecoverError::MissionChanged { .. } | RecoverError::NeverStarted { .. } => {
             Failure::usage(error).help("restore the file, or start a new run with `quorum run`")
         }
+        RecoverError::Journal(ref damage) if damage.place().is_some() => {
+            let run = damage
+                .path()
+                .parent()
+                .and_then(Path::file_name)
+                .unwrap_or_default();
+            let run = run.to_string_lossy().into_owned();
+            Failure::internal(error).help(format!(
+                "`quorum doctor state {run}` looks at the whole run; `quorum doctor state --keep-good-prefix {run}` keeps \
+                 what stands before the damage and moves the rest aside. A run that is moved out of the state folder is in \
+                 nobody's way"
+            ))
+        }
         RecoverError::Newer { .. } | RecoverError::MissionRefused { .. } => Failure::environment(error),
         RecoverError::Journal(_)
         | RecoverError::Foreign { .. }

@@ -19,7 +19,7 @@ use crate::report::json::{Standing, write_run};
 use crate::report::junit::junit;
 use crate::report::markdown::markdown;
 use crate::report::view::RunView;
-use crate::runtime::recover;
+use crate::runtime::{RecoverError, recover};
 use crate::store::{RunFolder, SpoolName, replace_file};
 
 use super::failure::Failure;
@@ -178,19 +178,42 @@ impl Reports {
         all
     }
 
-    /// Writes what can be told after a session that broke off: the state that was durable, and that it broke off.
-    pub fn after_failure(&self, run: &RunFolder, screen: &Screen) {
-        let mut view = LiveView::default();
-        // What cannot be read cannot be reported; the failure itself is said anyway.
-        if let Ok(recovered) = recover(run, |state, record| view.take(state, record)) {
-            let outcome = Outcome {
-                class: OutcomeClass::Internal,
-                conditions: vec![OutcomeClass::Internal],
-                allowed: Vec::new(),
-            };
-            let view = view.into_view(&recovered.state);
-            self.write(run, &recovered.state, &view, Some(&outcome), screen);
+    /// Tells what can be told after a session that broke off: the state that was durable, and that it broke off. Returns
+    /// the failure, which holds it too where one document is asked for.
+    pub fn after_failure(&self, run: &RunFolder, failure: Failure, screen: &Screen) -> Failure {
+        if !failure.is_internal() {
+            return failure;
         }
+        let mut view = LiveView::default();
+        let recovered = match recover(run, |state, record| view.take(state, record)) {
+            Ok(recovered) => recovered,
+            // Nothing had begun, and the failure says why.
+            Err(RecoverError::NeverStarted { .. }) => return failure,
+            Err(error) => {
+                screen.error(&format!("what was durable cannot be shown: {error}\n"));
+                return failure;
+            }
+        };
+        let outcome = Outcome {
+            class: OutcomeClass::Internal,
+            conditions: vec![OutcomeClass::Internal],
+            allowed: Vec::new(),
+        };
+        let state = &recovered.state;
+        let view = view.into_view(state);
+        let failure = if screen.is_json() {
+            let mut document = Vec::new();
+            let written = write_run(&mut document, state, &view, Standing::of(state, false));
+            match written.and_then(|()| Ok(serde_json::from_slice(&document)?)) {
+                Ok(document) => failure.with_run(document),
+                Err(_) => failure,
+            }
+        } else {
+            screen.broke_off(state, &view, &outcome);
+            failure
+        };
+        self.write(run, state, &view, Some(&outcome), screen);
+        failure
     }
 }
 

@@ -83,7 +83,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     };
     let watchers = screen.watch(&run, &arguments.flags, programs.places(&state), view);
     let ending = drive(&run, state, journal, keeper, programs, watchers.observers, input)
-        .inspect_err(|_| reports.after_failure(&run, screen))?;
+        .map_err(|failure| reports.after_failure(&run, failure, screen))?;
     Ok(screen.finish(&run, ending, watchers.view, &reports))
 }
 

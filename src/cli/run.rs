@@ -11,7 +11,9 @@ use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source, later_keys};
 use crate::runtime::{Ending, Observer, Programs, layers_of, tell, unfinished_runs};
-use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
+use crate::store::{
+    FolderError, FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file,
+};
 
 use super::args::{Run, RunFlags};
 use super::confirm::think_again;
@@ -24,6 +26,9 @@ use super::screen::{LiveView, Screen};
 use super::session::{
     drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, resolve_programs,
 };
+
+/// What to do about a state folder that cannot be written.
+pub const WRITABLE: &str = "make the folder writable, or name another one with --state-dir";
 
 /// How long a session waits for an operator's command to be done.
 const OPERATOR_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
@@ -49,7 +54,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
 
     let folder = state_folder(screen.output())?;
-    folder.create().map_err(Failure::environment)?;
+    folder.create().map_err(unusable)?;
     let id = arguments
         .flags
         .run_id
@@ -74,7 +79,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     };
     let ending = launch
         .go()
-        .inspect_err(|_| reports.after_failure(&folder.run(&id), screen))?;
+        .map_err(|failure| reports.after_failure(&folder.run(&id), failure, screen))?;
     Ok(screen.finish(&folder.run(&id), ending, watchers.view, &reports))
 }
 
@@ -96,8 +101,13 @@ impl Launch<'_> {
     /// Makes the run's folder, freezes the mission, opens the journal and runs the first session.
     pub fn go(self) -> Result<Ending, Failure> {
         let run = self.run;
-        run.create()
-            .map_err(|error| Failure::environment(anyhow!("cannot make the run: {error}")))?;
+        run.create().map_err(|error| {
+            let failure = Failure::environment(anyhow!("cannot make the run: {error}"));
+            match error.kind() {
+                std::io::ErrorKind::AlreadyExists => failure,
+                _ => failure.help(WRITABLE),
+            }
+        })?;
         let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
         replace_file(&run.mission(1), self.mission).map_err(io)?;
         let file = FsLog::open(&run.journal(), 0).map_err(io)?;
@@ -196,6 +206,14 @@ pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
         })
 }
 
+/// A state folder that cannot be made or written.
+fn unusable(error: FolderError) -> Failure {
+    match error {
+        FolderError::Io { .. } => Failure::environment(error).help(WRITABLE),
+        error => Failure::environment(error),
+    }
+}
+
 /// Takes the lock of the state folder, or says who has it.
 pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Failure> {
     let begin = std::time::Instant::now();
@@ -212,13 +230,25 @@ pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Fa
     };
     taken.map_err(|error| match error {
         LockError::Held { .. } => held(error),
-        LockError::Io { .. } => Failure::environment(error),
+        LockError::Io { .. } => Failure::environment(error).help(WRITABLE),
     })
 }
 
 /// Somebody else writes.
 pub fn held(error: LockError) -> Failure {
-    Failure::environment(error).help("wait until it ends, or use a state folder of its own with --state-dir")
+    let elsewhere = match &error {
+        LockError::Held { holder, .. } => holder.as_ref().filter(|holder| !holder.is_here()),
+        LockError::Io { .. } => None,
+    };
+    let help = match elsewhere {
+        Some(holder) => format!(
+            "it works on another machine, {}, in the same folder: wait until it ends or end it there, or use a state \
+             folder of its own with --state-dir",
+            holder.host
+        ),
+        None => "wait until it ends, or use a state folder of its own with --state-dir".to_owned(),
+    };
+    Failure::environment(error).help(help)
 }
 
 /// A title may be active in one unfinished run only; `--fresh` cancels the runs in the way.

@@ -1,6 +1,6 @@
 //! What is printed where: results on stdout, progress and diagnostics on stderr.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -8,12 +8,14 @@ use std::path::Path;
 use std::rc::Rc;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::domain::Timestamp;
-use crate::engine::{Event, State, outcome};
+use crate::engine::{Event, Outcome, State, outcome};
 use crate::mission;
 use crate::report::json::{Standing, write_run};
 use crate::report::progress::{self, Details};
+use crate::report::status::StatusPage;
 use crate::report::style::{self, ColorChoice, Style};
 use crate::report::summary;
 use crate::report::view::RunView;
@@ -26,6 +28,7 @@ use super::reports::{Reports, exit_code};
 /// The two streams of this process and how to write to them.
 pub struct Screen {
     output: Output,
+    lost: Cell<bool>,
 }
 
 /// A view that is kept up to date by a session, and read when it is over.
@@ -107,6 +110,10 @@ impl Observer for ViewObserver {
     }
     fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
     fn on_end(&mut self, _: &State) {}
+    fn page(&self, state: &State) -> Option<Value> {
+        let view = self.0.borrow();
+        serde_json::to_value(StatusPage::of(state, view.0.as_ref()?)).ok()
+    }
 }
 
 /// Who watches a session, and the view that comes out of it.
@@ -119,6 +126,7 @@ impl Screen {
     pub fn new(output: &Output) -> Self {
         Self {
             output: output.clone(),
+            lost: Cell::new(false),
         }
     }
 
@@ -158,18 +166,37 @@ impl Screen {
 
     /// Writes to stdout. Whoever read it may be gone: that is silent.
     pub fn result(&self, text: &str) {
+        self.print(|out| out.write_all(text.as_bytes()));
+    }
+
+    /// Writes the document of a run to stdout.
+    pub fn run(&self, state: &State, view: &RunView, standing: Standing) {
+        self.print(|out| write_run(out, state, view, standing));
+    }
+
+    /// Writes to stdout, all of it, at once. A disk that took only a part of it is told, and remembered.
+    pub fn print(&self, write: impl FnOnce(&mut io::StdoutLock<'_>) -> io::Result<()>) {
         let mut out = io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let written = write(&mut out).and_then(|()| out.flush());
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+            && !self.lost.replace(true)
+        {
+            self.error(&format!("error: the output cannot be written: {error}\n"));
+        }
+    }
+
+    /// The exit code of the process: never 0 if what it had to say was lost.
+    pub fn exit_code(&self, code: u8) -> u8 {
+        exit_code(code, !self.lost.get())
     }
 
     /// Writes one document to stdout.
     pub fn document(&self, document: &impl Serialize) {
-        let mut out = io::stdout().lock();
-        let written = serde_json::to_writer_pretty(&mut out, document);
-        let _ = written
-            .map_err(io::Error::from)
-            .and_then(|()| out.write_all(b"\n"))
-            .and_then(|()| out.flush());
+        self.print(|out| {
+            serde_json::to_writer_pretty(&mut *out, document)?;
+            out.write_all(b"\n")
+        });
     }
 
     /// The terminal behind stdout, for text that people read.
@@ -259,12 +286,15 @@ impl Screen {
     /// Prints what a run is now: the final block, or the document.
     pub fn report(&self, state: &State, view: &RunView) {
         if self.is_json() {
-            let standing = Standing::of(state, false);
-            // Whoever read us may be gone: that is silent.
-            let _ = write_run(io::stdout().lock(), state, view, standing);
+            self.run(state, view, Standing::of(state, false));
         } else {
             self.result(&summary::summary(state, view, &outcome(state), &self.out()));
         }
+    }
+
+    /// Prints the final block of a session that broke off: what was durable.
+    pub fn broke_off(&self, state: &State, view: &RunView, outcome: &Outcome) {
+        self.result(&summary::summary(state, view, outcome, &self.out()));
     }
 }
 

@@ -1,12 +1,13 @@
 //! `quorum status`: a run as its journal tells it, whether somebody works on it or not.
 
-use std::io;
 use std::time::Duration;
 
+use serde_json::from_value;
+
 use crate::engine::outcome;
-use crate::report::json::{Standing, write_run};
-use crate::report::status as table;
-use crate::runtime::Recovered;
+use crate::report::json::Standing;
+use crate::report::status::{self as table, StatusPage};
+use crate::runtime::{Recovered, stored_page};
 use crate::store::{Lock, RunFolder, StateFolder};
 
 use super::args::Status;
@@ -20,6 +21,13 @@ const LOOK: Duration = Duration::from_millis(500);
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
+    let wants_more = screen.is_json() || arguments.watch || arguments.exit_code;
+    if !wants_more && let Some(page) = stored_page(&run).and_then(|page| from_value::<StatusPage>(page).ok())
+    {
+        let standing = page.standing(has_writer(&folder, &run));
+        screen.result(&page.render(standing, &screen.out()));
+        return Ok(0);
+    }
     let mut recovered = show(&folder, &run, screen, false)?;
     if arguments.watch {
         recovered = watch(&folder, &run, screen, recovered)?;
@@ -62,8 +70,7 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
     let view = view.into_view(&recovered.state);
     let standing = Standing::of(&recovered.state, has_writer(folder, run));
     if screen.is_json() {
-        // Whoever read us may be gone: that is silent.
-        let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
+        screen.run(&recovered.state, &view, standing);
     } else {
         let mut text = table::status(&recovered.state, &view, standing, &screen.out());
         if again {

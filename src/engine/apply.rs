@@ -74,6 +74,11 @@ pub fn apply(state: &mut State, event: &Event) {
         Event::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
         // The transition beside it takes the task out of the queue.
         Event::DependencyFailed { .. } => {}
+        // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
+        Event::Salvaged { .. } => {
+            state.phase = RunPhase::Running;
+            state.waits_until = None;
+        }
         Event::Warning { .. } => {}
         Event::Transition { task, .. } => transition(state, *task, event),
         Event::AttemptPlanned { task, .. }
@@ -366,6 +371,7 @@ impl TaskState {
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
+            | Event::Salvaged { .. }
             | Event::Warning { .. } => {}
         }
     }

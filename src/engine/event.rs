@@ -409,6 +409,25 @@ pub enum Event {
         #[serde(rename = "b")]
         threshold: Points,
     },
+    /// `run:salvaged`: a person kept the good beginning of a damaged journal. What was recorded behind it is unknown.
+    #[serde(rename = "sa")]
+    Salvaged {
+        /// By whom, as recorded.
+        #[serde(rename = "b")]
+        by: String,
+        /// The line at which the damage began.
+        #[serde(rename = "l")]
+        line: u64,
+        /// The bytes that were moved aside.
+        #[serde(rename = "n")]
+        bytes: u64,
+        /// The lines among them, readable or not.
+        #[serde(rename = "r")]
+        records: u64,
+        /// The name of the file, beside the journal, that holds them now.
+        #[serde(rename = "f")]
+        file: String,
+    },
     /// `mission:changed`: from here on the run goes by another mission.
     #[serde(rename = "mc")]
     MissionChanged(Box<MissionChange>),

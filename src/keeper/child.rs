@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::identity::number;
 use super::orphans::TURN_KEY_VARIABLE;
-use super::outputs::{Output, Outputs, open_regular};
+use super::outputs::{Checked, Output, Outputs, open_regular};
 use super::platform;
 use super::posix::Usage;
 use super::protocol::{Event, Exit, Spawn};
@@ -25,7 +25,8 @@ pub(super) struct Child {
     pub(super) key: u64,
     pub(super) label: String,
     pub(super) pid: Pid,
-    pub(super) start_time: u64,
+    /// 0 as long as nobody asked.
+    start_time: u64,
     started: Instant,
     started_ms: u64,
     streams: Streams,
@@ -106,8 +107,7 @@ impl Child {
             key: spawn.key,
             label: spawn.label,
             pid,
-            // A zombie can still be asked, so this fails only where the system does not tell.
-            start_time: platform::start_time(pid).unwrap_or(0),
+            start_time: 0,
             started,
             started_ms,
             streams,
@@ -121,7 +121,10 @@ impl Child {
         })
     }
 
-    pub(super) fn spawned(&self) -> Event {
+    /// The news of its start.
+    pub(super) fn spawned(&mut self) -> Event {
+        // A zombie can still be asked, so this fails only where the system does not tell.
+        self.start_time = platform::start_time(self.pid).unwrap_or(0);
         Event::Spawned {
             key: self.key,
             pid: number(self.pid),
@@ -228,8 +231,9 @@ impl Ended {
 impl Streams {
     /// Opens the files that `spawn` asks for. What was opened before an error is in `self` all the same.
     fn open(&mut self, spawn: &Spawn, outputs: &mut Outputs) -> Result<[Stdio; 2], SpawnError> {
+        let mut checked = Checked::default();
         let mut open = |path: &Path| {
-            let opened = outputs.open(path);
+            let opened = outputs.open(path, &mut checked);
             opened.map_err(|error| SpawnError::system("cannot write the output", path, &error))
         };
         let mut stdio = [nowhere(), nowhere()];

@@ -1,10 +1,11 @@
 //! The runner's end: forking the keeper, and talking to it without ever waiting for it.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use rustix::process::Pid;
-use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{Interest, Ready};
 
 use super::identity::ProcessIdentity;
 use super::platform;
@@ -94,7 +95,8 @@ impl Handle {
     pub fn into_async(self) -> io::Result<Client> {
         self.socket.set_nonblocking(true)?;
         Ok(Client {
-            socket: tokio::net::UnixStream::from_std(self.socket)?,
+            socket: watch(self.socket, Interest::READABLE)?,
+            room: None,
             pid: self.pid,
             identity: self.identity,
             incoming: Frames::default(),
@@ -107,7 +109,10 @@ impl Handle {
 /// The runner's connection to the keeper. Dropping it makes the keeper kill all children and end.
 #[derive(Debug)]
 pub struct Client {
-    socket: tokio::net::UnixStream,
+    /// Watched for events only: a watch for room as well would wake the runner whenever the keeper takes a command.
+    socket: AsyncFd<UnixStream>,
+    /// Watched for room, while the socket has none.
+    room: Option<AsyncFd<UnixStream>>,
     pid: Pid,
     identity: ProcessIdentity,
     incoming: Frames,
@@ -137,8 +142,8 @@ impl Client {
 
     /// Waits until everything sent is on its way. Cancel safe.
     pub async fn flush(&mut self) -> io::Result<()> {
-        while !self.outgoing.is_empty() {
-            self.socket.writable().await?;
+        while let Some(room) = self.watch_for_room()? {
+            room.writable().await?.clear_ready();
             self.write()?;
         }
         Ok(())
@@ -154,21 +159,42 @@ impl Client {
             if let Some(event) = self.incoming.next()? {
                 return Ok(event);
             }
-            let interest = match self.outgoing.is_empty() {
-                true => Interest::READABLE,
-                false => Interest::READABLE | Interest::WRITABLE,
+            self.watch_for_room()?;
+            let has_room = async {
+                match &self.room {
+                    Some(room) => room.writable().await.map(|mut room| room.clear_ready()),
+                    None => std::future::pending().await,
+                }
             };
-            let ready = self.socket.ready(interest).await?;
-            if ready.is_writable() && self.write().is_err() {
-                // The keeper is gone, but what it said before can still be read.
-                self.outgoing.clear();
-            }
-            match self.socket.try_read(&mut self.read_buffer) {
-                Ok(0) => return Err(ended()),
-                Ok(length) => self.incoming.extend(&self.read_buffer[..length]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(ended()),
-                Err(error) => return Err(error),
+            tokio::select! {
+                biased;
+                readable = self.socket.readable() => {
+                    let mut readable = readable?;
+                    match readable.get_inner().read(&mut self.read_buffer) {
+                        Ok(0) => return Err(ended()),
+                        Ok(length) => {
+                            // A read that did not fill the buffer has emptied the socket; the next message wakes us.
+                            if length < self.read_buffer.len() {
+                                readable.clear_ready_matching(Ready::READABLE);
+                            }
+                            self.incoming.extend(&self.read_buffer[..length]);
+                        }
+                        Err(error) => match error.kind() {
+                            io::ErrorKind::WouldBlock => readable.clear_ready_matching(Ready::READABLE),
+                            io::ErrorKind::Interrupted => {}
+                            io::ErrorKind::ConnectionReset => return Err(ended()),
+                            _ => return Err(error),
+                        },
+                    }
+                }
+                ready = has_room => {
+                    ready?;
+                    if self.write().is_err() {
+                        // The keeper is gone, but what it said before can still be read.
+                        self.outgoing.clear();
+                        self.room = None;
+                    }
+                }
             }
         }
     }
@@ -192,14 +218,36 @@ impl Client {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        self.outgoing.write_with(|bytes| self.socket.try_write(bytes))
+        let mut socket = self.socket.get_ref();
+        self.outgoing.write_with(|bytes| socket.write(bytes))?;
+        if self.outgoing.is_empty() {
+            self.room = None;
+        }
+        Ok(())
     }
+
+    /// Begins to watch for room, if something waits for it. Not when it is sent: that may be outside of the loop.
+    fn watch_for_room(&mut self) -> io::Result<Option<&AsyncFd<UnixStream>>> {
+        if !self.outgoing.is_empty() && self.room.is_none() {
+            let again = self.socket.get_ref().try_clone()?;
+            self.room = Some(watch(again, Interest::WRITABLE)?);
+        }
+        Ok(self.room.as_ref())
+    }
+}
+
+/// Has the event loop watch a socket for one thing only.
+fn watch(socket: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStream>> {
+    // SAFETY: the standard library's socket owns its descriptor and gives the same one out until it is dropped, and the
+    // `AsyncFd`, which is never taken apart, drops it after it has stopped to watch.
+    let watched = unsafe { AsyncFd::register_with_interest(socket, interest) };
+    Ok(watched?)
 }
 
 #[cfg(test)]
 impl Client {
-    /// A connection whose keeper has ended.
-    pub(crate) async fn left_alone() -> Self {
+    /// A connection whose keeper has ended. Needs a tokio runtime, as every connection does.
+    pub(crate) fn left_alone() -> Self {
         let (runner, keeper) = UnixStream::pair().expect("sockets can be made");
         drop(keeper);
         let handle = Handle {
@@ -211,9 +259,6 @@ impl Client {
                 boot_id: String::new(),
             },
         };
-        let client = handle.into_async().expect("a socket can be made asynchronous");
-        // Before the first look at it nothing is known about a socket, and all that is sent waits.
-        client.socket.writable().await.expect("it can be looked at");
-        client
+        handle.into_async().expect("a socket can be made asynchronous")
     }
 }

@@ -1,7 +1,8 @@
 //! `exits.log`: the keeper's own record of how every child ended, one JSON object a line.
 //!
 //! It is what a resumed run believes about turns whose end the runner did not live to see. Plain writes, no sync: they
-//! survive the death of both processes, and a power loss ends the children anyway. A torn line counts as no line.
+//! survive the death of both processes, and a power loss ends the children anyway. Each line carries its checksum; a
+//! torn or damaged one counts as no line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,7 +13,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::protocol::Exit;
-use crate::store;
+use crate::store::{self, checked_line};
 
 /// One line of `exits.log`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +54,10 @@ pub fn read(path: &Path) -> io::Result<ExitsLog> {
         .split_inclusive(|&byte| byte == b'\n')
         .filter(|line| *line != b"\n")
     {
-        match line.strip_suffix(b"\n").map(serde_json::from_slice) {
+        let whole = line
+            .strip_suffix(b"\n")
+            .filter(|line| checked_line::verify(line).is_ok());
+        match whole.map(serde_json::from_slice) {
             Some(Ok(record)) => log.records.push(record),
             _ => log.damaged += 1,
         }
@@ -97,7 +101,7 @@ impl Writer {
         if self.torn {
             self.line.push(b'\n');
         }
-        serde_json::to_writer(&mut self.line, record)?;
+        checked_line::encode(&mut self.line, record)?;
         self.line.push(b'\n');
         let written = self.file.write_all(&self.line);
         self.torn = written.is_err();

@@ -41,5 +41,6 @@ pub use client::{Client, Handle, fork};
 pub use exits::{ExitRecord, ExitsLog, read as read_exits};
 pub use identity::{ProcessIdentity, alive, end, is_an_agents, is_of_an_agent, open_output, short_path};
 pub use orphans::TURN_KEY_VARIABLE;
+pub use posix::survive_file_size_limit;
 pub use protocol::{Command, Event, Exit, Spawn};
 pub use resolve::resolve;

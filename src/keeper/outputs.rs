@@ -41,6 +41,23 @@ pub(super) struct Folder {
     inode: u64,
 }
 
+/// The folder that was last found to be there and fit to be written to, while the outputs of one child are opened: both
+/// are in the same one.
+#[derive(Debug, Default)]
+pub(super) struct Checked(Option<(PathBuf, Folder)>);
+
+impl Checked {
+    fn folder(&mut self, path: &Path) -> Option<Folder> {
+        if let Some((_, folder)) = self.0.as_ref().filter(|(checked, _)| checked == path) {
+            return Some(*folder);
+        }
+        access(path, Access::WRITE_OK | Access::EXEC_OK).ok()?;
+        let folder = Folder::at(path).ok()?;
+        self.0 = Some((path.to_owned(), folder));
+        Some(folder)
+    }
+}
+
 /// The pool of files without a name.
 #[derive(Debug)]
 pub(super) struct Outputs {
@@ -70,8 +87,8 @@ impl Outputs {
     /// a link, a folder or anything but a regular file is refused, and so is a folder that cannot be written to.
     ///
     /// All writing appends, so that several processes of one child do not overwrite each other.
-    pub(super) fn open(&mut self, path: &Path) -> io::Result<(Output, File)> {
-        if let Some((folder, file)) = self.unnamed(path) {
+    pub(super) fn open(&mut self, path: &Path, checked: &mut Checked) -> io::Result<(Output, File)> {
+        if let Some((folder, file)) = self.unnamed(path, checked) {
             if let Ok(writer) = file.writer() {
                 let path = path.to_owned();
                 return Ok((Output::Unnamed { file, folder, path }, writer));
@@ -86,7 +103,7 @@ impl Outputs {
 
     /// An empty file that can be given the name `path` later. None whenever anything about that is not plain: then the
     /// file is opened under its name, which either works or says what is wrong.
-    fn unnamed(&mut self, path: &Path) -> Option<(Folder, Unnamed)> {
+    fn unnamed(&mut self, path: &Path, checked: &mut Checked) -> Option<(Folder, Unnamed)> {
         let free =
             matches!(fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound);
         // A name that ends in a slash means a folder.
@@ -94,8 +111,7 @@ impl Outputs {
             return None;
         }
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
-        access(parent, Access::WRITE_OK | Access::EXEC_OK).ok()?;
-        let folder = Folder::at(parent).ok()?;
+        let folder = checked.folder(parent)?;
         if let Some(at) = self.idle.iter().rposition(|(of, _)| *of == folder) {
             return Some(self.idle.swap_remove(at));
         }
@@ -194,7 +210,9 @@ mod tests {
         }
         let mut outputs = Outputs::new();
         // Nothing can be created there under any name, so the second attempt fails as well.
-        let error = outputs.open(Path::new("/proc/out")).unwrap_err();
+        let error = outputs
+            .open(Path::new("/proc/out"), &mut Checked::default())
+            .unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         let device = fs::metadata("/proc").unwrap().dev();
         assert_eq!(outputs.unable, HashSet::from([device]));
@@ -209,7 +227,7 @@ mod tests {
         for (text, length) in [("", 0), ("text", 4)] {
             let path = place.path().join("out");
             fs::write(&path, "stale").unwrap();
-            let (output, mut file) = outputs.open(&path).unwrap();
+            let (output, mut file) = outputs.open(&path, &mut Checked::default()).unwrap();
             assert!(matches!(output, Output::Named(_)));
             assert_eq!(fs::read(&path).unwrap(), b"");
             file.write_all(text.as_bytes()).unwrap();
@@ -227,13 +245,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("out");
         let mut outputs = Outputs::new();
-        let (output, held) = outputs.open(&path).unwrap();
+        let (output, held) = outputs.open(&path, &mut Checked::default()).unwrap();
         assert_eq!(outputs.settle(output), Ok(0));
         assert!(outputs.idle.is_empty());
         assert_eq!(outputs.open, 0);
         drop(held);
         for _ in 0..2 {
-            let (output, file) = outputs.open(&path).unwrap();
+            let (output, file) = outputs.open(&path, &mut Checked::default()).unwrap();
             drop(file);
             assert_eq!(outputs.settle(output), Ok(0));
         }

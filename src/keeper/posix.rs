@@ -87,6 +87,18 @@ extern "C" fn on_signal(signal: libc::c_int) {
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}
 
+/// Makes a write beyond the limit of a file's size an error of that write, where it would end the process without a
+/// word. Caught, not ignored: what a child starts with stays as it was.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    handle(
+        libc::SIGXFSZ,
+        do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,
+    )
+}
+
 /// Turns SIGCHLD and SIGTERM into something that can be polled.
 pub(super) struct Signals {
     pipe: PipeReader,
@@ -106,7 +118,13 @@ impl Signals {
             let _ = handle(signal, libc::SIG_DFL);
         }
         // SIGIO comes when somebody opens a file in the moment in which `sole_owner` asks for it.
-        for signal in [libc::SIGINT, libc::SIGHUP, libc::SIGPIPE, libc::SIGIO] {
+        for signal in [
+            libc::SIGINT,
+            libc::SIGHUP,
+            libc::SIGPIPE,
+            libc::SIGIO,
+            libc::SIGXFSZ,
+        ] {
             handle(
                 signal,
                 do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,

@@ -25,6 +25,9 @@ const TREE_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the keeper's own end waits for children to die and for the runner to take the last events.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
 const READ_SIZE: usize = 64 << 10;
+/// How long a start is not yet news. A child that ends sooner is told of once, with its start and its end, and its start
+/// time is never asked for: it costs more than anything else but the start itself.
+const START_WAITS: Duration = Duration::from_millis(5);
 
 /// What the keeper says first, so that the runner knows that signals no longer end it by accident.
 pub(super) type Greeting = Result<ProcessIdentity, String>;
@@ -76,6 +79,10 @@ struct Keeper {
     /// Running children, by key.
     children: HashMap<u64, Child>,
     by_pid: HashMap<Pid, u64>,
+    /// Children whose start was not told yet.
+    starting: Vec<u64>,
+    /// When to tell.
+    tell_starts: Option<Instant>,
     /// Reaped but not reported.
     ended: Vec<Ended>,
     orphans: Orphans,
@@ -118,6 +125,8 @@ impl Keeper {
             exits: ExitsFile::Awaited,
             children: HashMap::new(),
             by_pid: HashMap::new(),
+            starting: Vec::new(),
+            tell_starts: None,
             ended: Vec::new(),
             orphans: Orphans::new(marker),
             outputs: Outputs::new(),
@@ -150,6 +159,7 @@ impl Keeper {
                 child.enforce(now);
             }
             self.report_ended(now);
+            self.tell_starts(now);
             self.write();
         }
     }
@@ -198,7 +208,8 @@ impl Keeper {
     fn time_left(&self) -> Option<Duration> {
         let children = self.children.values().filter_map(Child::deadline);
         let ended = self.ended.iter().map(|ended| ended.give_up);
-        let next = children.chain(ended).chain(self.hunt).chain(self.stop).min()?;
+        let own = self.hunt.into_iter().chain(self.stop).chain(self.tell_starts);
+        let next = children.chain(ended).chain(own).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -288,11 +299,28 @@ impl Keeper {
         match spawned {
             Ok(child) => {
                 self.alone = false;
-                self.say(&child.spawned());
+                self.starting.push(key);
+                self.tell_starts
+                    .get_or_insert_with(|| Instant::now() + START_WAITS);
                 self.by_pid.insert(child.pid, key);
                 self.children.insert(key, child);
             }
             Err(error) => self.say(&error.event(key)),
+        }
+    }
+
+    /// Tells of children that have lived long enough to be news.
+    fn tell_starts(&mut self, now: Instant) {
+        if self.tell_starts.is_none_or(|due| now < due) {
+            return;
+        }
+        self.tell_starts = None;
+        for key in std::mem::take(&mut self.starting) {
+            match self.children.get_mut(&key).map(Child::spawned) {
+                Some(event) => self.say(&event),
+                // It has exited; both is told when its tree is gone.
+                None => self.starting.push(key),
+            }
         }
     }
 
@@ -366,6 +394,14 @@ impl Keeper {
     }
 
     fn report(&mut self, mut ended: Ended) {
+        if let Some(at) = self.starting.iter().position(|key| *key == ended.key()) {
+            self.starting.swap_remove(at);
+            self.say(&Event::Spawned {
+                key: ended.key(),
+                pid: number(ended.pid),
+                start_time: ended.start_time,
+            });
+        }
         let exit = ended.report(&mut self.outputs).clone();
         if let Some(lost) = &exit.output_lost {
             self.warn(format!("output of {}: {lost}", ended.label));

@@ -70,13 +70,14 @@ pub struct Spawn {
 /// What the keeper tells the runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// The child runs its program.
+    /// The child runs its program, or did: of one that ends at once this is told together with its end.
     Spawned {
         /// The child's [`Spawn::key`].
         key: u64,
         /// Process id, also the id of its process group.
         pid: u32,
-        /// When it started, in clock ticks since boot; 0 where the system does not tell.
+        /// When it started, in clock ticks since boot; 0 where the system does not tell, and for a child that ended
+        /// before anybody could have needed it.
         start_time: u64,
     },
     /// There never was a process, so trying again cannot repeat anything.

@@ -1,6 +1,6 @@
 //! `quorum.doctor/v1`: whether this machine can run a mission.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::style::{Role, Screen};
 use super::text::{sanitize, width};
@@ -47,6 +47,8 @@ pub struct Check {
     pub verdict: Verdict,
     /// What was seen.
     pub message: String,
+    /// What scripts need beside it.
+    pub details: Map<String, Value>,
 }
 
 impl Check {
@@ -56,7 +58,15 @@ impl Check {
             name: name.into(),
             verdict,
             message: message.into(),
+            details: Map::new(),
         }
+    }
+
+    /// The same with something that scripts need.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
     }
 }
 
@@ -65,7 +75,14 @@ impl Check {
 pub fn document(checks: &[Check], is_fit: bool) -> Value {
     let checks: Vec<Value> = checks
         .iter()
-        .map(|check| json!({"name": check.name, "status": check.verdict.as_str(), "message": check.message}))
+        .map(|check| {
+            let mut row =
+                json!({"name": check.name, "status": check.verdict.as_str(), "message": check.message});
+            for (key, value) in &check.details {
+                row[key] = value.clone();
+            }
+            row
+        })
         .collect();
     json!({"schema": "quorum.doctor/v1", "ok": is_fit, "checks": checks})
 }

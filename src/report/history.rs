@@ -313,6 +313,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::Paused { .. }
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }
+        | Event::Salvaged { .. }
         | Event::Warning { .. } => None,
     }
 }

@@ -6,7 +6,7 @@
 use std::io;
 
 use rust_decimal::prelude::ToPrimitive;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::domain::{
     BarOrigin, Cause, DimensionScore, FailureClass, GateId, OutcomeClass, Phase, Points, QualityFlag, RunId,
@@ -26,7 +26,7 @@ pub const SCHEMA: &str = "quorum.run/v1";
 pub(super) const NOT_TAKEN: &str = "notTaken";
 
 /// Where a run stands as seen from outside: `state` of the document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Standing {
     /// A live process writes to it.

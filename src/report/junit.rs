@@ -55,6 +55,9 @@ pub fn junit(state: &State, view: &RunView, outcome: Option<&Outcome>) -> Result
     if !plan.rules.evaluate {
         tasks.add_property(("evaluate", "off"));
     }
+    for warning in &view.warnings {
+        tasks.add_property(("warning", clean(warning).as_str()));
+    }
     for id in plan.task_ids() {
         tasks.add_test_case(test_case(state, view, id));
     }

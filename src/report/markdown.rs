@@ -25,6 +25,11 @@ pub fn markdown(state: &State, view: &RunView, outcome: Option<&Outcome>, most: 
         most: most.saturating_sub(RESERVE),
     };
     page.push(&head(state, view, outcome));
+    if !view.warnings.is_empty() {
+        page.push("\n");
+        let line = |warning: &String| format!("- warning: {}\n", escape(warning));
+        page.rows(view.warnings.iter().map(line), "warning");
+    }
     let gates = gate_rows(state);
     if !gates.is_empty() {
         page.push("\n| gate | state | mean | why |\n|---|---|---|---|\n");

@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use comfy_table::presets::{ASCII_BORDERS_ONLY_CONDENSED, NOTHING, UTF8_BORDERS_ONLY};
 use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table};
 
-use crate::domain::{Phase, Points, QualityFlag, Status, TaskId};
-use crate::engine::{self, SeatState, State, TaskState};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
+use crate::engine::{self, SeatState, State};
 use crate::mission::Part;
 
 use super::json::{NOT_TAKEN, Standing, blocked_by, gate_state};
@@ -28,27 +30,7 @@ const ROW_HEIGHT: usize = 3;
 /// The page, with a line feed at its end.
 #[must_use]
 pub fn status(state: &State, view: &RunView, standing: Standing, screen: &Screen) -> String {
-    let mut page = Page {
-        state,
-        view,
-        screen,
-        text: String::new(),
-    };
-    page.head(standing);
-    page.tasks();
-    page.gates();
-    for line in approvals(state, view, ROWS) {
-        page.line(Some(Role::Warn), &format!("waiting {line}"));
-    }
-    if let Some(until) = state.waits_until.filter(|_| standing == Standing::Running) {
-        let line = format!("the session waits for a person until {}", until.to_rfc3339());
-        page.line(Some(Role::Warn), &line);
-    }
-    // Not cut: it is what scripts and people look for.
-    let outcome = view.outcome.as_ref().map(outcome_words);
-    let nothing = screen.style.symbols().nothing;
-    let _ = writeln!(page.text, "outcome: {}", outcome.as_deref().unwrap_or(nothing));
-    page.text
+    StatusPage::of(state, view).render(standing, screen)
 }
 
 /// A terminal with this page and nothing else: one frame of `--watch`.
@@ -62,9 +44,196 @@ pub fn frame(page: &str, screen: &Screen) -> String {
     format!("{clear}{page}")
 }
 
+/// What the page says, apart from how: at most [`ROWS`] tasks, whatever the size of the mission. A snapshot holds one, so
+/// that a reader of a large run need not fold it to see its first page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatusPage {
+    run: Option<RunId>,
+    mission: String,
+    /// Where it stands if nobody writes to it.
+    unattended: Standing,
+    evaluated: bool,
+    left_out: Option<String>,
+    counts: String,
+    rows: Vec<TaskRow>,
+    hidden: usize,
+    gates: Vec<GateRow>,
+    waiting: Vec<String>,
+    waits_until: Option<Timestamp>,
+    warnings: Vec<String>,
+    more_warnings: usize,
+    outcome: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct TaskRow {
+    title: String,
+    agent: String,
+    selected: bool,
+    status: Status,
+    phase: Option<Phase>,
+    flag: Option<QualityFlag>,
+    points: Option<Points>,
+    bar: Option<Bar>,
+    tries: usize,
+    note: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct GateRow {
+    name: String,
+    stands: String,
+    avg: Option<Points>,
+    reason: Option<String>,
+}
+
+impl StatusPage {
+    /// What there is to say of a run.
+    #[must_use]
+    pub fn of(state: &State, view: &RunView) -> Self {
+        let shown = shown(state);
+        Self {
+            run: view.run_id.clone(),
+            mission: state.plan.name.clone(),
+            unattended: Standing::of(state, false),
+            evaluated: state.plan.rules.evaluate,
+            left_out: left_out(state),
+            counts: task_counts(state),
+            hidden: tasks_of_mission(state).saturating_sub(shown.len()),
+            rows: shown.into_iter().map(|id| TaskRow::of(state, view, id)).collect(),
+            gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
+            waiting: approvals(state, view, ROWS),
+            waits_until: state.waits_until,
+            warnings: view.warnings.iter().take(ROWS).cloned().collect(),
+            more_warnings: view.warnings.len().saturating_sub(ROWS),
+            outcome: view.outcome.as_ref().map(outcome_words),
+        }
+    }
+
+    /// Where the run stands, given whether a live process writes to it.
+    #[must_use]
+    pub fn standing(&self, has_writer: bool) -> Standing {
+        match has_writer {
+            true => Standing::Running,
+            false => self.unattended,
+        }
+    }
+
+    /// The page for a screen, with a line feed at its end.
+    #[must_use]
+    pub fn render(&self, standing: Standing, screen: &Screen) -> String {
+        let mut page = Page {
+            told: self,
+            screen,
+            text: String::new(),
+        };
+        page.head(standing);
+        page.tasks();
+        page.gates();
+        for line in &self.waiting {
+            page.line(Some(Role::Warn), &format!("waiting {line}"));
+        }
+        if let Some(until) = self.waits_until.filter(|_| standing == Standing::Running) {
+            let line = format!("the session waits for a person until {}", until.to_rfc3339());
+            page.line(Some(Role::Warn), &line);
+        }
+        for warning in &self.warnings {
+            page.line(Some(Role::Warn), &format!("warning: {}", sanitize(warning)));
+        }
+        if self.more_warnings > 0 {
+            page.line(
+                Some(Role::Warn),
+                &format!("and {} more warnings", self.more_warnings),
+            );
+        }
+        // Not cut: it is what scripts and people look for.
+        let nothing = screen.style.symbols().nothing;
+        let _ = writeln!(
+            page.text,
+            "outcome: {}",
+            self.outcome.as_deref().unwrap_or(nothing)
+        );
+        page.text
+    }
+}
+
+impl TaskRow {
+    fn of(state: &State, view: &RunView, id: TaskId) -> Self {
+        let (plan, task) = (state.plan.task(id), state.task(id));
+        Self {
+            title: plan.title.to_string(),
+            agent: state.plan.agent(plan.agent).name.to_string(),
+            selected: plan.part == Part::Selected,
+            status: task.status,
+            phase: task.phase,
+            flag: task.flag,
+            points: task.points,
+            bar: engine::bar(state, id),
+            tries: view.task(id).attempts.len(),
+            note: note(state, view, id),
+        }
+    }
+
+    /// The status, with the phase where it says more.
+    fn status_words(&self) -> String {
+        match self.phase {
+            _ if !self.selected => "not selected".to_owned(),
+            Some(phase @ (Phase::Fix | Phase::Clarification)) => {
+                format!("{}, {}", self.status.as_str(), phase.as_str())
+            }
+            _ => self.status.as_str().to_owned(),
+        }
+    }
+
+    fn color(&self) -> Option<Color> {
+        match (self.status, self.flag) {
+            (Status::Done, Some(QualityFlag::Clean)) => Some(Color::DarkGreen),
+            (Status::Done | Status::AwaitingApproval, _) => Some(Color::DarkYellow),
+            (Status::Failed, _) => Some(Color::DarkRed),
+            (Status::Assigned | Status::InProgress | Status::Review, _) => Some(Color::DarkCyan),
+            (Status::Pending, _) => None,
+        }
+    }
+}
+
+impl GateRow {
+    fn of(state: &State, id: GateId) -> Self {
+        let result = state.gate(id).result.as_ref();
+        let stands = match gate_state(state, id) {
+            NOT_TAKEN => "not selected",
+            stands => stands,
+        };
+        Self {
+            name: state.plan.gate(id).name.to_string(),
+            stands: stands.to_owned(),
+            avg: result.and_then(|result| result.avg),
+            reason: result.and_then(|result| result.reason.clone()),
+        }
+    }
+}
+
+/// Why a task is where it is: what holds it, what it waits for, how it failed, how far its review is.
+fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
+    let seen = view.task(id);
+    if let Some(failure) = seen.failure.as_deref() {
+        return Some(failure_words(failure));
+    }
+    if let Some(waiting) = seen.waiting.as_deref() {
+        return Some(format!("waits: {}", waiting.reason.as_str()));
+    }
+    let blocked = blocked_by(state, id);
+    if !blocked.is_empty() {
+        let names: Vec<_> = blocked.into_iter().map(sanitize).collect();
+        return Some(format!("needs {}", names.join(", ")));
+    }
+    let judging = state.task(id).judging.as_deref();
+    let seats = judging.map_or(&[][..], |judging| &judging.seats);
+    let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked).count();
+    (!seats.is_empty()).then(|| format!("judges {replied}/{}", seats.len()))
+}
+
 struct Page<'a> {
-    state: &'a State,
-    view: &'a RunView,
+    told: &'a StatusPage,
     screen: &'a Screen,
     text: String,
 }
@@ -79,19 +248,20 @@ impl Page<'_> {
     }
 
     fn head(&mut self, standing: Standing) {
-        let name = sanitize(&self.state.plan.name);
-        let run = self.view.run_id.as_ref();
+        let told = self.told;
+        let name = sanitize(&told.mission);
+        let run = told.run.as_ref();
         let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
         let (name, stands) = self.screen.fit_both(&name, ", ", standing.as_str(), width(&run));
         let head = format!("{run}{name}, {stands}");
         self.line(Some(Role::Strong), &head);
-        if !self.state.plan.rules.evaluate {
+        if !told.evaluated {
             self.line(Some(Role::Warn), NOT_REVIEWED);
         }
-        if let Some(words) = left_out(self.state) {
-            self.line(Some(Role::Warn), &words);
+        if let Some(words) = &told.left_out {
+            self.line(Some(Role::Warn), words);
         }
-        self.line(None, &format!("tasks: {}", task_counts(self.state)));
+        self.line(None, &format!("tasks: {}", told.counts));
     }
 
     fn is_wide(&self) -> bool {
@@ -99,10 +269,10 @@ impl Page<'_> {
     }
 
     fn tasks(&mut self) {
-        let shown = shown(self.state);
+        let told = self.told;
         let mut table = self.empty_table();
-        for id in &shown {
-            table.add_row(self.row(*id));
+        for row in &told.rows {
+            table.add_row(self.row(row));
         }
         // All but the title and the note are words that must stay in one piece.
         for column in 1..6 {
@@ -113,12 +283,14 @@ impl Page<'_> {
         for line in table.lines() {
             let _ = writeln!(self.text, "{}", line.trim_end());
         }
-        let hidden = tasks_of_mission(self.state).saturating_sub(shown.len());
-        if hidden > 0 {
-            self.line(Some(Role::Dim), &format!("and {hidden} more, all in --json"));
+        if told.hidden > 0 {
+            self.line(
+                Some(Role::Dim),
+                &format!("and {} more, all in --json", told.hidden),
+            );
         }
         if !self.is_wide() {
-            self.notes(&shown);
+            self.notes();
         }
     }
 
@@ -152,38 +324,33 @@ impl Page<'_> {
         table
     }
 
-    fn row(&self, id: TaskId) -> Row {
-        let (plan, task) = (self.state.plan.task(id), self.state.task(id));
+    fn row(&self, told: &TaskRow) -> Row {
         let symbols = self.screen.style.symbols();
-        let agent = sanitize(&self.state.plan.agent(plan.agent).name);
+        let agent = sanitize(&told.agent);
         let agent = match self.screen.width {
             Some(_) => fit(&agent, AGENT_WIDTH, symbols.ellipsis).into_owned(),
             None => agent.into_owned(),
         };
-        let score = |points: Points| against_bar(points, engine::bar(self.state, id), symbols);
-        let score = task.points.map_or_else(|| symbols.nothing.to_owned(), score);
-        let words = match plan.part {
-            Part::Selected => status_words(task),
-            Part::NotSelected | Part::Removed => "not selected".to_owned(),
-        };
-        let (mut status, flag) = (words, task.flag.map(QualityFlag::as_str));
+        let score = |points: Points| against_bar(points, told.bar, symbols);
+        let score = told.points.map_or_else(|| symbols.nothing.to_owned(), score);
+        let (mut status, flag) = (told.status_words(), told.flag.map(QualityFlag::as_str));
         if !self.is_wide()
-            && let Some(flag) = flag.filter(|_| task.flag != Some(QualityFlag::Clean))
+            && let Some(flag) = flag.filter(|_| told.flag != Some(QualityFlag::Clean))
         {
             let _ = write!(status, "\n{flag}");
         }
-        let status = match color(task) {
+        let status = match told.color() {
             Some(color) => Cell::new(status).fg(color),
             None => Cell::new(status),
         };
-        let tries = Cell::new(self.view.task(id).attempts.len()).set_alignment(CellAlignment::Right);
-        let mut cells = vec![Cell::new(sanitize(&plan.title)), Cell::new(agent), status];
+        let tries = Cell::new(told.tries).set_alignment(CellAlignment::Right);
+        let mut cells = vec![Cell::new(sanitize(&told.title)), Cell::new(agent), status];
         if self.is_wide() {
             cells.push(Cell::new(flag.unwrap_or(symbols.nothing)));
         }
         cells.extend([Cell::new(score), tries]);
         if self.is_wide() {
-            cells.push(Cell::new(self.note(id).unwrap_or_default()));
+            cells.push(Cell::new(told.note.as_deref().unwrap_or_default()));
         }
         let mut row = Row::from(cells);
         if self.screen.width.is_some() {
@@ -192,54 +359,27 @@ impl Page<'_> {
         row
     }
 
-    fn notes(&mut self, shown: &[TaskId]) {
-        for id in shown {
-            if let Some(note) = self.note(*id) {
-                let title = sanitize(&self.state.plan.task(*id).title).into_owned();
-                let (title, note) = self.screen.fit_both(&title, ": ", &note, 0);
+    fn notes(&mut self) {
+        for row in &self.told.rows {
+            if let Some(note) = &row.note {
+                let title = sanitize(&row.title);
+                let (title, note) = self.screen.fit_both(&title, ": ", note, 0);
                 let line = format!("{title}: {note}");
                 self.line(None, &line);
             }
         }
     }
 
-    /// Why a task is where it is: what holds it, what it waits for, how it failed, how far its review is.
-    fn note(&self, id: TaskId) -> Option<String> {
-        let seen = self.view.task(id);
-        if let Some(failure) = seen.failure.as_deref() {
-            return Some(failure_words(failure));
-        }
-        if let Some(waiting) = seen.waiting.as_deref() {
-            return Some(format!("waits: {}", waiting.reason.as_str()));
-        }
-        let blocked = blocked_by(self.state, id);
-        if !blocked.is_empty() {
-            let names: Vec<_> = blocked.into_iter().map(sanitize).collect();
-            return Some(format!("needs {}", names.join(", ")));
-        }
-        let judging = self.state.task(id).judging.as_deref();
-        let seats = judging.map_or(&[][..], |judging| &judging.seats);
-        let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked).count();
-        (!seats.is_empty()).then(|| format!("judges {replied}/{}", seats.len()))
-    }
-
     fn gates(&mut self) {
-        let state = self.state;
-        for id in state.plan.gate_ids() {
-            let name = sanitize(&state.plan.gate(id).name).into_owned();
-            let result = state.gate(id).result.as_ref();
-            let stands = match gate_state(state, id) {
-                NOT_TAKEN => "not selected",
-                stands => stands,
-            };
-            let mut line = format!("gate {name}: {stands}");
-            if let Some(avg) = result.and_then(|result| result.avg) {
+        for gate in &self.told.gates {
+            let mut line = format!("gate {}: {}", sanitize(&gate.name), gate.stands);
+            if let Some(avg) = gate.avg {
                 let _ = write!(line, ", average {avg}");
             }
-            if let Some(reason) = result.and_then(|result| result.reason.as_deref()) {
+            if let Some(reason) = &gate.reason {
                 let _ = write!(line, ", {}", sanitize(reason));
             }
-            self.line((stands == "failed").then_some(Role::Bad), &line);
+            self.line((gate.stands == "failed").then_some(Role::Bad), &line);
         }
     }
 }
@@ -260,26 +400,6 @@ fn shown(state: &State) -> Vec<TaskId> {
 /// Tasks of the mission, selected or not.
 fn tasks_of_mission(state: &State) -> usize {
     (state.counts.selected + state.counts.not_taken) as usize
-}
-
-fn color(task: &TaskState) -> Option<Color> {
-    match (task.status, task.flag) {
-        (Status::Done, Some(QualityFlag::Clean)) => Some(Color::DarkGreen),
-        (Status::Done | Status::AwaitingApproval, _) => Some(Color::DarkYellow),
-        (Status::Failed, _) => Some(Color::DarkRed),
-        (Status::Assigned | Status::InProgress | Status::Review, _) => Some(Color::DarkCyan),
-        (Status::Pending, _) => None,
-    }
-}
-
-/// The status, with the phase where it says more.
-fn status_words(task: &TaskState) -> String {
-    match task.phase {
-        Some(phase @ (Phase::Fix | Phase::Clarification)) => {
-            format!("{}, {}", task.status.as_str(), phase.as_str())
-        }
-        _ => task.status.as_str().to_owned(),
-    }
 }
 
 #[cfg(test)]

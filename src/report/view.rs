@@ -257,6 +257,7 @@ impl RunView {
                 });
             }
             Event::Warning { message } => self.warnings.push(message.clone()),
+            Event::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
             Event::Transition { .. }
             | Event::AttemptPlanned { .. }
             | Event::StageVerdict(_)
@@ -565,3 +566,22 @@ fn weighted(plan: &Plan, task: TaskId, scores: &[DimensionScore]) -> Option<Poin
 #[cfg(test)]
 #[path = "view_tests.rs"]
 mod tests;
+
+/// What everybody who looks at a run whose journal was damaged is told, for ever.
+pub(super) fn salvaged(event: &Event, at: Timestamp) -> Option<String> {
+    let Event::Salvaged {
+        by,
+        line,
+        bytes,
+        records,
+        file,
+    } = event
+    else {
+        return None;
+    };
+    Some(format!(
+        "the journal was damaged at line {line}: on {} {by} kept what stood before it, and {records} record(s) of {bytes} \
+         bytes were moved aside to {file}; what they recorded is unknown",
+        at.to_rfc3339(),
+    ))
+}

@@ -1,5 +1,7 @@
 //! Who watches a session.
 
+use serde_json::Value;
+
 use crate::domain::Timestamp;
 use crate::engine::{Event, State};
 
@@ -13,4 +15,8 @@ pub trait Observer {
     fn on_heartbeat(&mut self, state: &State, at: Timestamp);
     /// The session is over.
     fn on_end(&mut self, state: &State);
+    /// What readers show first of the run as it is now, for the snapshot. Most who watch have nothing to say.
+    fn page(&self, _state: &State) -> Option<Value> {
+        None
+    }
 }

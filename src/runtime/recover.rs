@@ -120,7 +120,9 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         run: run.id().clone(),
         journal: run.journal(),
     };
-    let first = reader.next_record()?.ok_or_else(never)?;
+    let Some(first) = reader.next_record()? else {
+        return Err(emptied(run).unwrap_or_else(never));
+    };
     let Some(Event::RunStarted(started)) = first.events.first() else {
         return Err(never());
     };
@@ -155,6 +157,16 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         recovered.replan(&options)?;
     }
     Ok(recovered)
+}
+
+/// A journal without a record, though children of the run have ended or a session has: it was not like this, and the work
+/// that it told of must not begin anew as if it had never been.
+fn emptied(run: &RunFolder) -> Option<RecoverError> {
+    let damaged = DamagedJournal::Emptied {
+        path: run.journal(),
+        trace: run.trace_of_work()?,
+    };
+    Some(damaged.into())
 }
 
 impl Recovered {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
@@ -322,7 +323,10 @@ impl Session {
         } else {
             self.journal.write()?;
         }
-        self.snapshots.after_commit(&self.state, &self.journal);
+        if self.snapshots.is_due(&self.journal) {
+            let page = self.page();
+            self.snapshots.write(&self.state, &self.journal, None, page);
+        }
         for effect in due {
             self.world.perform(&self.state, effect)?;
         }
@@ -342,11 +346,20 @@ impl Session {
         Ok(())
     }
 
+    /// What readers show first, in the words of whoever watches on their behalf.
+    fn page(&self) -> Option<Value> {
+        self.observers
+            .iter()
+            .find_map(|observer| observer.page(&self.state))
+    }
+
     async fn end(mut self) -> Result<Ending, RunError> {
         self.door = None;
-        self.world.close().await;
         let outcome = engine::outcome(&self.state);
-        self.snapshots.at_end(&self.state, &self.journal, outcome.class);
+        let page = self.page();
+        self.world.close().await;
+        self.snapshots
+            .write(&self.state, &self.journal, Some(outcome.class), page);
         for observer in &mut self.observers {
             observer.on_end(&self.state);
         }

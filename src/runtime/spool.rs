@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 
-use crate::domain::{Hasher, TurnId};
+use crate::domain::{Digest, Hasher, TurnId};
 use crate::engine::{FileRef, OutputRefs, Usage};
 use crate::review::fence::Excerpt;
 use crate::store::{RunFolder, SpoolName};
@@ -244,10 +244,35 @@ fn starts_char(byte: u8) -> bool {
 }
 
 fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
-    match digest(path, expected.len)? {
-        Some((_, found)) if found == *expected => Ok(()),
-        _ => Err(io::Error::other(format!(
+    let recorded = Recorded {
+        len: Some(expected.len),
+        digest: expected.digest,
+    };
+    is_as_recorded(path, &recorded)
+}
+
+/// What a record says of a file's content.
+pub(super) struct Recorded {
+    /// Its length, where that is recorded.
+    pub len: Option<u64>,
+    /// Its digest.
+    pub digest: Digest,
+}
+
+/// Whether a file is what was recorded.
+pub(super) fn is_as_recorded(path: &Path, expected: &Recorded) -> io::Result<()> {
+    match digest(path, expected.len.unwrap_or(LARGEST_SAID))? {
+        Some((_, found))
+            if found.digest == expected.digest && expected.len.is_none_or(|len| len == found.len) =>
+        {
+            Ok(())
+        }
+        Some(_) => Err(io::Error::other(format!(
             "{} is not what was recorded",
+            path.display()
+        ))),
+        None => Err(io::Error::other(format!(
+            "{} was recorded and is gone",
             path.display()
         ))),
     }

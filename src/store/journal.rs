@@ -176,6 +176,17 @@ pub enum DamagedJournal {
         /// Readable records behind it.
         after: u64,
     },
+    /// All of it is gone.
+    #[error(
+        "{path} is damaged at line 1, byte 0: it holds no record, though {trace} shows that the run has worked. Nothing \
+         was changed. Restore the file from a backup, or start a new run"
+    )]
+    Emptied {
+        /// The journal.
+        path: PathBuf,
+        /// What shows it.
+        trace: PathBuf,
+    },
     /// The file system said no.
     #[error("cannot read {path}: {source}")]
     Io {
@@ -184,6 +195,26 @@ pub enum DamagedJournal {
         /// What it said.
         source: io::Error,
     },
+}
+
+impl DamagedJournal {
+    /// The journal.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Damaged { path, .. } | Self::Emptied { path, .. } | Self::Io { path, .. } => path,
+        }
+    }
+
+    /// Line and byte of the damage; `None` where the file system is to blame.
+    #[must_use]
+    pub fn place(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Damaged { line, byte, .. } => Some((*line, *byte)),
+            Self::Emptied { .. } => Some((1, 0)),
+            Self::Io { .. } => None,
+        }
+    }
 }
 
 /// Reads a journal record by record, up to the last complete one.
@@ -315,11 +346,11 @@ impl<R: BufRead> Reader<R> {
     fn tail_or_damage(&mut self, what: String) -> Result<(), DamagedJournal> {
         let (line, byte) = (self.line_number, self.offset);
         let mut tail = self.line.len() as u64;
-        let mut looks_torn = looks_torn(&self.line);
+        let mut looks_torn = looks_torn(&self.line, byte);
         let (mut after, mut later_batch) = (0, false);
         while self.read_line()? {
+            looks_torn |= self::looks_torn(&self.line, byte + tail);
             tail += self.line.len() as u64;
-            looks_torn |= self::looks_torn(&self.line);
             if let Some(Ok(record)) = self.line.strip_suffix(b"\n").map(Record::decode) {
                 after += 1;
                 later_batch |= record.starts_batch();
@@ -340,8 +371,28 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-fn looks_torn(line: &[u8]) -> bool {
-    !line.ends_with(b"\n") || line.contains(&0)
+/// The smallest piece that a disk writes or loses.
+const SECTOR: u64 = 512;
+
+/// Whether a line that begins at `offset` was cut short, or lost blocks that read as zeros.
+fn looks_torn(line: &[u8], offset: u64) -> bool {
+    if has_lost_blocks(line, offset) {
+        return true;
+    }
+    match line {
+        [.., b'\n'] => false,
+        // A whole record with something else in the place of its line feed was not cut, it was changed.
+        [record @ .., _] => Record::decode(record).is_err(),
+        [] => true,
+    }
+}
+
+/// Zeros as lost blocks leave them. A single one in the middle of a sector is a changed byte.
+fn has_lost_blocks(line: &[u8], offset: u64) -> bool {
+    (offset..).zip(line).enumerate().any(|(index, (place, byte))| {
+        let at_an_edge = place % SECTOR == 0 || place % SECTOR == SECTOR - 1;
+        *byte == 0 && (at_an_edge || line.get(index + 1) == Some(&0) || index + 1 == line.len())
+    })
 }
 
 #[cfg(test)]
@@ -466,12 +517,9 @@ mod tests {
     fn a_flipped_bit_anywhere_is_damage_and_is_named() {
         let mut log = MemoryLog::default();
         journal(&mut log, &[2, 1]).unwrap();
-        for byte in 0..log.bytes.len() {
+        for (byte, bit) in (0..log.bytes.len()).flat_map(|byte| (0..8).map(move |bit| (byte, bit))) {
             let mut bytes = log.bytes.clone();
-            bytes[byte] ^= 0x10;
-            if byte == bytes.len() - 1 {
-                continue; // The last line feed: indistinguishable from a cut, and nothing is lost but that record.
-            }
+            bytes[byte] ^= 1 << bit;
             match read_all(&bytes) {
                 Err(DamagedJournal::Damaged {
                     line, byte: start, ..
@@ -496,7 +544,8 @@ mod tests {
             fate in prop_oneof![
                 Just(Fate::Lost),
                 (0usize..2000).prop_map(Fate::Cut),
-                (0usize..2000, 0usize..600).prop_map(|(from, len)| Fate::Zeroed(from, len)),
+                // A lost block is never a single byte.
+                (0usize..2000, 2usize..600).prop_map(|(from, len)| Fate::Zeroed(from, len)),
             ],
         ) {
             let mut log = MemoryLog { crash_at: Some(crash_at), ..MemoryLog::default() };

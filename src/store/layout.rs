@@ -224,14 +224,21 @@ impl RunFolder {
 
     /// Whether there is no first record: then nothing was ever started. What cannot be read has perhaps begun.
     fn never_began(&self) -> bool {
-        if self.foreign_write().exists() {
+        if self.foreign_write().exists() || self.trace_of_work().is_some() {
             return false;
         }
         match Reader::open(&self.journal()) {
             Ok(mut reader) => matches!(reader.next_record(), Ok(None)),
             Err(DamagedJournal::Io { source, .. }) => source.kind() == io::ErrorKind::NotFound,
-            Err(DamagedJournal::Damaged { .. }) => false,
+            Err(DamagedJournal::Damaged { .. } | DamagedJournal::Emptied { .. }) => false,
         }
+    }
+
+    /// What shows, beside the journal, that the run has worked: children of it have ended, or a session has.
+    #[must_use]
+    pub fn trace_of_work(&self) -> Option<PathBuf> {
+        let is_trace = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        [self.exits(), self.snapshot()].into_iter().find(is_trace)
     }
 
     /// Removes the run: in one step it is no run any more, then its files go. The caller holds the lock.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs2::FileExt;
+use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{RunId, Timestamp};
@@ -15,6 +16,8 @@ use super::file_util::{must_be_regular, open_regular};
 
 /// How long a writer waits for a reader that is looking.
 const PAUSE: Duration = Duration::from_millis(1);
+/// How many such pauses a holder may take to write its name.
+const PATIENCE: u32 = 100;
 
 /// Holds the state folder for writing until dropped.
 #[derive(Debug)]
@@ -37,6 +40,25 @@ pub struct Holder {
     pub command: String,
     /// The run it writes.
     pub run: Option<RunId>,
+}
+
+impl Holder {
+    /// Whether it is a process of this machine.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.host == host()
+    }
+
+    /// Whether it is not known to be dead.
+    fn may_live(&self) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        let is_gone = |pid| matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH));
+        !self.is_here() || pid.is_some_and(|pid| !is_gone(pid))
+    }
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Why the lock could not be had.
@@ -146,8 +168,21 @@ fn only_readers(file: &File) -> io::Result<bool> {
     }
 }
 
+/// Who holds it. Between taking a lock and writing into it the file is empty or names the holder before, who is dead: so
+/// it is looked at again until it names somebody who can be holding it, or the patience is over.
 fn read_holder(file: &mut File) -> Option<Holder> {
+    for _ in 0..PATIENCE {
+        if let Some(holder) = written_holder(file).filter(Holder::may_live) {
+            return Some(holder);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    written_holder(file)
+}
+
+fn written_holder(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
+    file.rewind().ok()?;
     file.take(4096).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
 }
@@ -155,7 +190,7 @@ fn read_holder(file: &mut File) -> Option<Holder> {
 fn write_holder(file: &mut File, command: &str, run: Option<&RunId>) -> io::Result<()> {
     let holder = Holder {
         pid: std::process::id(),
-        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        host: host(),
         started_at: Timestamp::now().to_rfc3339(),
         command: command.to_owned(),
         run: run.cloned(),

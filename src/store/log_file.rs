@@ -29,6 +29,9 @@ pub(super) fn foreign_write_mark(log: &Path) -> PathBuf {
 }
 
 /// A [`LogFile`] on disk that notices foreign writes.
+///
+/// After a failed write or sync it is cut back to what was durable, as far as the disk lets it: the kernel may show bytes
+/// that never reached the disk, and nothing that they decided has happened.
 #[derive(Debug)]
 pub struct FsLog {
     path: PathBuf,
@@ -36,6 +39,7 @@ pub struct FsLog {
     device: u64,
     inode: u64,
     len: u64,
+    synced: u64,
 }
 
 impl FsLog {
@@ -57,6 +61,7 @@ impl FsLog {
             device: metadata.dev(),
             inode: metadata.ino(),
             len,
+            synced: len,
             file,
         })
     }
@@ -80,6 +85,14 @@ impl FsLog {
     }
 }
 
+impl FsLog {
+    /// Not synced, since a failed sync is never tried again: where the cut is lost, readers find a torn tail.
+    fn cut_back(&self, error: io::Error) -> io::Error {
+        let _ = self.file.set_len(self.synced);
+        error
+    }
+}
+
 impl LogFile for FsLog {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Err(foreign) = self.check() {
@@ -87,12 +100,14 @@ impl LogFile for FsLog {
             let _ = replace_file(&foreign_write_mark(&self.path), format!("{foreign}\n").as_bytes());
             return Err(foreign);
         }
-        self.file.write_all(bytes)?;
+        self.file.write_all(bytes).map_err(|error| self.cut_back(error))?;
         self.len += bytes.len() as u64;
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync_data().map_err(|error| self.cut_back(error))?;
+        self.synced = self.len;
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 //! The journal is the truth and everything else is derived. A record is durable before anything it decided happens;
 //! a failed sync is never tried again.
 
+pub mod checked_line;
 mod file_util;
 mod inbox;
 mod journal;
@@ -11,6 +12,7 @@ mod lock;
 mod log_file;
 mod operator_key;
 mod record;
+mod salvage;
 mod snapshot;
 
 #[cfg(test)]
@@ -28,4 +30,5 @@ pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
 pub use record::Record;
+pub use salvage::{Salvaged, keep_prefix};
 pub use snapshot::{JournalEnd, Row, Snapshot};

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::Timestamp;
 use crate::engine::Event;
 
+use super::checked_line;
+
 /// A decision as it stands in the journal.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Record {
@@ -35,10 +37,6 @@ struct Body<'a> {
     events: &'a [Event],
 }
 
-const PREFIX: &[u8] = b"{\"crc\":\"";
-/// `{"crc":"` + 8 digits + `",`
-const BODY_AT: usize = PREFIX.len() + 10;
-
 impl Record {
     /// Whether everything before it was synced when it was written.
     #[must_use]
@@ -58,9 +56,6 @@ impl Record {
         input: &str,
         events: &[Event],
     ) -> serde_json::Result<()> {
-        let start = out.len();
-        out.extend_from_slice(PREFIX);
-        out.extend_from_slice(b"00000000\",");
         let body = Body {
             batch: starts_batch.then_some(1),
             seq,
@@ -68,27 +63,14 @@ impl Record {
             input,
             events,
         };
-        let body_at = out.len();
-        serde_json::to_writer(&mut *out, &body)?;
-        // The body's own opening brace goes: the line's first member is the checksum.
-        out.remove(body_at);
-        let crc = crc32fast::hash(&out[body_at..]);
-        out[start + PREFIX.len()..start + PREFIX.len() + 8].copy_from_slice(format!("{crc:08x}").as_bytes());
+        checked_line::encode(out, &body)?;
         out.push(b'\n');
         Ok(())
     }
 
     /// Reads a line without its line feed; the error says what is wrong with it.
     pub(super) fn decode(line: &[u8]) -> Result<Self, String> {
-        if line.len() < BODY_AT || !line.starts_with(PREFIX) || &line[BODY_AT - 2..BODY_AT] != b"\"," {
-            return Err("not a record".to_owned());
-        }
-        let stated = std::str::from_utf8(&line[PREFIX.len()..PREFIX.len() + 8])
-            .ok()
-            .and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        if stated != Some(crc32fast::hash(&line[BODY_AT..])) {
-            return Err("its checksum does not match".to_owned());
-        }
+        checked_line::verify(line)?;
         serde_json::from_slice(line).map_err(|error| format!("its checksum matches, but {error}"))
     }
 }

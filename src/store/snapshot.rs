@@ -1,16 +1,19 @@
 //! The snapshot `state.json`: for readers only, never for recovery.
 //!
-//! It says how far it goes (`seq`, `offset`) and what it is a snapshot of (`checksum` over the journal's first
-//! `offset` bytes). A reader who finds that it does not fit the journal ignores it and folds the journal.
+//! It carries a checksum of its own, says how far it goes (`seq`, `offset`) and what it is a snapshot of (`checksum`
+//! over the journal's first `offset` bytes). A reader who finds that it does not fit the journal, or itself, ignores it
+//! and folds the journal.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status};
 use crate::engine::{Counts, State};
 
+use super::checked_line;
 use super::file_util::{open_regular, read_regular, replace_file};
 use super::layout::RunFolder;
 
@@ -54,6 +57,9 @@ pub struct Snapshot {
     pub unfinished: bool,
     /// Sums over all tasks.
     pub counts: Counts,
+    /// What readers show first, in their own words: a large run need not be folded for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<Value>,
     /// One for each task that the run takes.
     pub rows: Vec<Row>,
 }
@@ -64,7 +70,13 @@ pub type Row = (String, Status, Option<QualityFlag>, Option<Points>, u32);
 impl Snapshot {
     /// The snapshot of a state.
     #[must_use]
-    pub fn of(run: &RunId, state: &State, end: JournalEnd, outcome: Option<OutcomeClass>) -> Self {
+    pub fn of(
+        run: &RunId,
+        state: &State,
+        end: JournalEnd,
+        outcome: Option<OutcomeClass>,
+        page: Option<Value>,
+    ) -> Self {
         let selected = state.plan.selected_ids();
         let rows = selected.map(|id| (state.plan.task(id), state.task(id)));
         Self {
@@ -75,6 +87,7 @@ impl Snapshot {
             outcome,
             unfinished: state.is_unfinished(),
             counts: state.counts,
+            page,
             rows: rows
                 .map(|(plan, task)| {
                     (
@@ -94,7 +107,8 @@ impl Snapshot {
     /// # Errors
     /// Whatever the file system says; the old snapshot is then still there.
     pub fn write(&self, run: &RunFolder) -> io::Result<u64> {
-        let bytes = serde_json::to_vec(self)?;
+        let mut bytes = Vec::new();
+        checked_line::encode(&mut bytes, self)?;
         replace_file(&run.snapshot(), &bytes)?;
         Ok(bytes.len() as u64)
     }
@@ -102,18 +116,69 @@ impl Snapshot {
     /// The snapshot of a run, if there is one and it is of exactly the journal as it is now.
     #[must_use]
     pub fn read(run: &RunFolder) -> Option<Self> {
-        let text = read_regular(&run.snapshot()).ok()?;
-        let snapshot: Self = serde_json::from_slice(&text).ok()?;
-        let fits = snapshot.schema == SCHEMA
-            && std::fs::metadata(run.journal()).is_ok_and(|journal| journal.len() == snapshot.end.offset)
-            && checksum_of(&run.journal()).is_ok_and(|found| found == snapshot.end.checksum);
-        fits.then_some(snapshot)
+        Self::compare(run).ok().flatten()
+    }
+
+    /// The same, with what is wrong with a snapshot that cannot be used. `Ok(None)` if there is none, or the journal has
+    /// gone on since.
+    ///
+    /// # Errors
+    /// In words, what is wrong with it.
+    pub fn compare(run: &RunFolder) -> Result<Option<Self>, String> {
+        let text = whole(run)?;
+        text.map(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()))
+            .transpose()
+    }
+
+    /// The page of such a snapshot. The rows are passed over.
+    #[must_use]
+    pub fn read_page(run: &RunFolder) -> Option<Value> {
+        #[derive(Deserialize)]
+        struct Front {
+            page: Option<Value>,
+        }
+        let text = whole(run).ok()??;
+        serde_json::from_slice::<Front>(&text).ok()?.page
     }
 }
 
-fn checksum_of(path: &Path) -> io::Result<u32> {
+/// The bytes of a snapshot that is as it was written, and of exactly the journal as it is now.
+fn whole(run: &RunFolder) -> Result<Option<Vec<u8>>, String> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+        offset: u64,
+        checksum: u32,
+    }
+    let text = match read_regular(&run.snapshot()) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    checked_line::verify(&text)?;
+    let head: Head = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    if head.schema != SCHEMA {
+        return Err(format!("it is a {}", head.schema));
+    }
+    let journal = std::fs::metadata(run.journal()).map_err(|error| error.to_string())?;
+    if journal.len() < head.offset {
+        return Err(format!(
+            "the journal has {} bytes, and had {} when it was written: records are missing at its end",
+            journal.len(),
+            head.offset
+        ));
+    }
+    let found = checksum_of(&run.journal(), head.offset).map_err(|error| error.to_string())?;
+    if found != head.checksum {
+        return Err("it is not of this journal".to_owned());
+    }
+    Ok((journal.len() == head.offset).then_some(text))
+}
+
+/// The checksum of the first `len` bytes.
+fn checksum_of(path: &Path, len: u64) -> io::Result<u32> {
     let mut hasher = crc32fast::Hasher::new();
-    let mut input = BufReader::with_capacity(256 * 1024, open_regular(path)?);
+    let mut input = BufReader::with_capacity(256 * 1024, open_regular(path)?).take(len);
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = input.read(&mut buffer)?;

@@ -72,3 +72,32 @@ fn a_failure_with_ten_thousand_dependents_is_told_at_once() {
         assert_eq!(workspace.status()["counts"]["failed"], 10_001);
     });
 }
+
+#[test]
+fn the_first_page_of_a_long_run_is_kept_and_never_believed_blindly() {
+    let tasks = (0..2500).map(|n| format!("{{title: t{n}}}"));
+    let workspace = mission("  worker: {run: [/bin/true], input: none}\n", tasks);
+    workspace.run_json(0, &[]);
+    let path = workspace.run_folder().join("state.json");
+    let page = || workspace.quorum(&["status"]).exits(0).stdout;
+    let kept = page();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(page(), kept, "the page is what the journal says");
+
+    // What does not have its own checksum is not shown; what has it is, so the page was really taken from there.
+    let other = text.replace("2500 of 2500 done", "2499 of 2500 done");
+    assert_ne!(other, text);
+    std::fs::write(&path, &other).unwrap();
+    assert_eq!(page(), kept);
+    let body = other.split_once("\",").unwrap().1;
+    let sealed = format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()));
+    std::fs::write(&path, sealed).unwrap();
+    assert!(page().contains("2499 of 2500 done"));
+    // Nor is one of a journal or a mission that is another by now.
+    std::fs::write(&path, &text).unwrap();
+    let mission = workspace.run_folder().join("mission.yaml");
+    let frozen = std::fs::read_to_string(&mission).unwrap();
+    std::fs::write(&mission, format!("{frozen}# touched\n")).unwrap();
+    workspace.quorum(&["status"]).exits(2).says(&["was changed"]);
+}

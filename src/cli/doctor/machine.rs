@@ -77,10 +77,10 @@ fn space(path: &Path) -> Check {
     }
 }
 
-fn lock(folder: &StateFolder) -> Check {
+pub fn lock(folder: &StateFolder) -> Check {
     let path = folder.lock_path();
     let (verdict, message) = match Lock::holder(&path) {
-        Ok(None) => (Verdict::Ok, free(&path)),
+        Ok(None) => free(&path),
         Ok(Some(Some(holder))) => (Verdict::Warn, format!("held by {}", describe(&holder))),
         Ok(Some(None)) => (Verdict::Warn, "held by another process".to_owned()),
         Err(error) => (
@@ -92,11 +92,23 @@ fn lock(folder: &StateFolder) -> Check {
 }
 
 /// A lock that nobody holds; its file may still tell who had it last.
-fn free(path: &Path) -> String {
+fn free(path: &Path) -> (Verdict, String) {
     let last = read_regular(path).ok();
     match last.and_then(|text| serde_json::from_slice::<Holder>(&text).ok()) {
-        Some(holder) => format!("free (stale: last held by {})", describe(&holder)),
-        None => "free".to_owned(),
+        // The kernel is asked, not the file. But it may only know of this machine.
+        Some(holder) if !holder.is_here() => (
+            Verdict::Warn,
+            format!(
+                "free, and last held by {}, which is another machine: a file system that does not share locks between \
+                 machines cannot show whether it still works there",
+                describe(&holder)
+            ),
+        ),
+        Some(holder) => (
+            Verdict::Ok,
+            format!("free (stale: last held by {})", describe(&holder)),
+        ),
+        None => (Verdict::Ok, "free".to_owned()),
     }
 }
 

@@ -5,13 +5,14 @@
 
 mod agents;
 mod machine;
+mod state;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::domain::OutcomeClass;
-use crate::report::doctor::{Verdict, document, human};
+use crate::report::doctor::{Check, Verdict, document, human};
 
 use super::config::mission_file;
 use super::failure::Failure;
@@ -20,30 +21,45 @@ use super::screen::Screen;
 
 /// Check the state folder, the lock, this machine and the agents of a mission: exit 0 or 9
 #[derive(Debug, Args)]
-#[command(after_help = "Example: quorum doctor --mission mission.yaml")]
+#[command(
+    after_help = "Examples: quorum doctor --mission mission.yaml\n          quorum doctor state",
+    args_conflicts_with_subcommands = true
+)]
 pub struct Doctor {
+    #[command(subcommand)]
+    pub part: Option<Part>,
     /// The mission whose agents are looked for [default: mission.yaml, if it is there]
     #[arg(long, value_name = "FILE", env = "QUORUM_MISSION")]
     pub mission: Option<PathBuf>,
 }
 
+/// What is looked at instead.
+#[derive(Debug, Subcommand)]
+pub enum Part {
+    State(state::State),
+}
+
 /// Looks at everything and says what it found.
 pub fn doctor(arguments: &Doctor, screen: &Screen) -> Result<u8, Failure> {
+    if let Some(Part::State(arguments)) = &arguments.part {
+        return state::state(arguments, screen);
+    }
     let folder = unchecked_state_folder(screen.output())?;
     let mut checks = machine::checks(&folder, screen);
     checks.extend(agents::checks(
         mission_file(arguments.mission.as_deref()).as_deref(),
     )?);
+    Ok(show(&checks, screen, OutcomeClass::Environment))
+}
+
+/// Prints the checks. Returns 0, or the code of `failed` if one of them failed.
+fn show(checks: &[Check], screen: &Screen, failed: OutcomeClass) -> u8 {
     let is_fit = checks.iter().all(|check| check.verdict != Verdict::Fail);
     if screen.is_json() {
-        screen.document(&document(&checks, is_fit));
+        screen.document(&document(checks, is_fit));
     } else {
-        screen.result(&human(&checks, &screen.out()));
+        screen.result(&human(checks, &screen.out()));
     }
-    let class = if is_fit {
-        OutcomeClass::Ok
-    } else {
-        OutcomeClass::Environment
-    };
-    Ok(class.exit_code())
+    let class = if is_fit { OutcomeClass::Ok } else { failed };
+    class.exit_code()
 }

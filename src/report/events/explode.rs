@@ -116,6 +116,17 @@ impl Exploder {
                 let log = Payload::default().with("level", "warn");
                 vec![("log", log.with("message", message.as_str()))]
             }
+            Event::Salvaged {
+                by,
+                line,
+                bytes,
+                records,
+                file,
+            } => {
+                let payload = Payload::default().with("by", by.as_str()).with("line", *line);
+                let payload = payload.with("lostBytes", *bytes).with("lostRecords", *records);
+                vec![("run:salvaged", payload.with("file", file.as_str()))]
+            }
             Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
             Event::Waiting { until } => {

@@ -52,12 +52,13 @@ fn variant(event: &Event) -> &'static str {
         Event::Waiting { .. } => "Waiting",
         Event::CommandTaken { .. } => "CommandTaken",
         Event::ThresholdFailed { .. } => "ThresholdFailed",
+        Event::Salvaged { .. } => "Salvaged",
         Event::MissionChanged(_) => "MissionChanged",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 33;
+const VARIANTS: usize = 34;
 
 const TASK: TaskId = TaskId(0);
 
@@ -94,6 +95,13 @@ fn run_samples() -> Vec<Event> {
         },
         Event::Warning {
             message: "mind the gap".to_owned(),
+        },
+        Event::Salvaged {
+            by: "ada".to_owned(),
+            line: 7,
+            bytes: 420,
+            records: 3,
+            file: "journal.damaged-1.jsonl".to_owned(),
         },
         Event::GateEvaluated {
             gate: GateId(0),

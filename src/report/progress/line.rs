@@ -149,6 +149,7 @@ impl Lines {
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::Warning { .. }
+            | Event::Salvaged { .. }
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
             Event::GateOverridden { gate, reason, by } => {
@@ -248,6 +249,10 @@ impl Lines {
                 Line::new("GATE", Role::Bad, mission, detail)
             }
             Event::Warning { message } => Line::new("WARN", Role::Warn, message, ""),
+            Event::Salvaged { by, line, .. } => {
+                let detail = format!("cut at line {line} by {by}");
+                Line::new("WARN", Role::Warn, "damaged journal", detail)
+            }
             _ => return None,
         })
     }

@@ -55,6 +55,10 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
         let line = format!("failed: {}: {}", failure.mode, sanitize(failure.message));
         let _ = writeln!(text, "{}", screen.style.paint(Role::Bad, line));
     }
+    for warning in document.warnings {
+        let line = format!("warning about the run: {}", sanitize(warning));
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
+    }
     for attempt in &document.attempts {
         attempt_lines(&mut text, attempt, screen);
     }

@@ -52,6 +52,8 @@ pub struct TaskDocument<'a> {
     criteria: Option<&'a str>,
     waits_for: Option<&'a str>,
     attempts: Vec<AttemptRow<'a>>,
+    /// Of the whole run.
+    warnings: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -171,6 +173,7 @@ impl<'a> TaskDocument<'a> {
             criteria: expectations
                 .and_then(|e| e.panel.as_ref())
                 .and_then(|panel| panel.criteria.as_deref()),
+            warnings: &view.warnings,
             waits_for: view
                 .task(history.task)
                 .waiting

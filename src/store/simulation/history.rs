@@ -482,8 +482,9 @@ impl History {
             0 => Fate::Lost,
             1 => Fate::Cut(self.random.below(unsynced + 1)),
             _ => {
+                // Blocks are lost, never single bytes.
                 let from = self.random.below(unsynced + 1);
-                Fate::Zeroed(from, self.random.below(unsynced + 1 - from) + 1)
+                Fate::Zeroed(from, self.random.below(unsynced + 1 - from) + 2)
             }
         };
         if power_loss {

@@ -1,0 +1,173 @@
+//! Looking whether a run on the disk is whole: every record, and every file that a record vouches for. And keeping the
+//! good beginning of one that is not, because a person wants that.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::domain::Timestamp;
+use crate::engine::{Event, FileRef, KeeperRef};
+use crate::keeper::{self, ExitsLog};
+use crate::store::{DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
+
+use super::operator::{TellError, end_keeper};
+use super::recover::{RecoverError, recover};
+use super::spool::{self, Recorded};
+
+/// What was found of a run.
+pub struct Inspection {
+    /// The journal: records, and bytes of a torn tail.
+    pub journal: Result<(u64, Option<u64>), DamagedJournal>,
+    /// Whether the run can be folded; nothing is said of that where the journal is damaged.
+    pub fold: Option<Result<(), RecoverError>>,
+    /// Files that records vouch for and that are as recorded.
+    pub files: usize,
+    /// Files that records vouch for and that are not, and why.
+    pub lost: Vec<(PathBuf, String)>,
+    /// Prompts that are gone. They are not synced, so a power loss may take them.
+    pub prompts_gone: usize,
+    /// What is wrong with the snapshot, which nobody needs.
+    pub snapshot: Result<(), String>,
+    /// The keeper's record of exits.
+    pub exits: io::Result<ExitsLog>,
+}
+
+/// Looks at everything of a run. Takes no lock and changes nothing.
+#[must_use]
+pub fn inspect(run: &RunFolder) -> Inspection {
+    let mut named = Vec::new();
+    let journal = read_all(run, |event| name_files(event, &mut named));
+    let mut inspection = Inspection {
+        fold: journal.is_ok().then(|| recover(run, |_, _| {}).map(|_| ())),
+        journal,
+        files: 0,
+        lost: Vec::new(),
+        prompts_gone: 0,
+        snapshot: Snapshot::compare(run).map(|_| ()),
+        exits: keeper::read_exits(&run.exits()),
+    };
+    for (name, expected) in named {
+        let is_prompt = matches!(name, SpoolName::Prompt(_));
+        let path = run.spool_file(&name);
+        match spool::is_as_recorded(&path, &expected) {
+            Ok(()) => inspection.files += 1,
+            Err(_) if is_prompt && !path.exists() => inspection.prompts_gone += 1,
+            Err(error) => inspection.lost.push((path, error.to_string())),
+        }
+    }
+    inspection
+}
+
+/// Reads a journal to its end: how many records, and the length of a torn tail.
+fn read_all(run: &RunFolder, mut see: impl FnMut(&Event)) -> Result<(u64, Option<u64>), DamagedJournal> {
+    let mut reader = Reader::open(&run.journal())?;
+    let mut records = 0;
+    while let Some(record) = reader.next_record()? {
+        records += 1;
+        record.events.iter().for_each(&mut see);
+    }
+    Ok((records, reader.torn()))
+}
+
+/// The files that an event vouches for. An empty one is not kept.
+fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
+    let whole = |file: &FileRef| Recorded {
+        len: Some(file.len),
+        digest: file.digest,
+    };
+    match event {
+        Event::TurnStarted {
+            turn,
+            prompt: Some(digest),
+        } => named.push((
+            SpoolName::Prompt(*turn),
+            Recorded {
+                len: None,
+                digest: *digest,
+            },
+        )),
+        Event::TurnFinished {
+            turn,
+            output,
+            stderr,
+            result,
+            ..
+        } => {
+            let files = [
+                (SpoolName::Out(*turn), output),
+                (SpoolName::Err(*turn), stderr),
+                (SpoolName::Result(*turn), result),
+            ];
+            let there = files
+                .into_iter()
+                .filter_map(|(name, file)| Some((name, file.as_ref()?)));
+            named.extend(there.map(|(name, file)| (name, whole(file))));
+        }
+        Event::SeatReplied {
+            task, seat, reply, ..
+        } if reply.file.len > 0 => {
+            named.push((SpoolName::Reply(*task, *seat), whole(&reply.file)));
+        }
+        _ => {}
+    }
+}
+
+/// Why the good beginning of a journal could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum SalvageError {
+    /// It cannot be used at all, or what still runs of it cannot be ended.
+    #[error(transparent)]
+    Tell(#[from] TellError),
+    /// There is no beginning.
+    #[error("{0}, and nothing stands before it that could be kept")]
+    NothingGood(DamagedJournal),
+    /// The disk says no.
+    #[error("cannot cut {path}: {source}; it is as it was")]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Keeps the records before the damage, on record. `None` if there is no damage. The caller holds the lock of the state
+/// folder.
+///
+/// # Errors
+/// [`SalvageError`]; the journal is then as it was.
+pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageError> {
+    if run.foreign_write().exists() {
+        let (run, journal) = (run.id().clone(), run.journal());
+        return Err(TellError::Recover(RecoverError::Foreign { run, journal }).into());
+    }
+    let damaged = |error: DamagedJournal| TellError::Recover(RecoverError::Journal(error));
+    let mut reader = Reader::open(&run.journal()).map_err(damaged)?;
+    let mut keeper = KeeperRef::default();
+    let damage = loop {
+        match reader.next_record() {
+            Ok(Some(record)) => {
+                for event in &record.events {
+                    match event {
+                        Event::RunStarted(started) => keeper = started.keeper.clone(),
+                        Event::RunResumed { keeper: its, .. } => keeper = its.clone(),
+                        _ => {}
+                    }
+                }
+            }
+            Ok(None) => return Ok(None),
+            Err(damage) => break damage,
+        }
+    };
+    let Some((line, _)) = damage.place() else {
+        return Err(damaged(damage).into());
+    };
+    if reader.end().offset == 0 {
+        return Err(SalvageError::NothingGood(damage));
+    }
+    end_keeper(&keeper)?;
+    let kept = keep_prefix(run, reader.end(), line, by, Timestamp::now());
+    kept.map(Some).map_err(|source| SalvageError::Io {
+        path: run.journal(),
+        source,
+    })
+}

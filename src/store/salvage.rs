@@ -1,0 +1,78 @@
+//! Keeping the good beginning of a damaged journal, because a person wants that. Nothing is ever deleted: what is behind
+//! the damage is moved aside, and the journal says so itself.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use crate::domain::Timestamp;
+use crate::engine::Event;
+
+use super::file_util::{open_regular, replace_file};
+use super::layout::RunFolder;
+use super::record::Record;
+use super::snapshot::JournalEnd;
+
+/// What was kept of a damaged journal, and what was not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Salvaged {
+    /// The line at which the damage began.
+    pub line: u64,
+    /// Bytes that were moved aside.
+    pub bytes: u64,
+    /// Lines among them, readable or not.
+    pub records: u64,
+    /// The name of the file that holds them now.
+    pub file: String,
+}
+
+/// Replaces a journal by its beginning up to `end` and one record that says so, in one step: either the damaged journal is
+/// still there, or the one that tells of its damage. The caller holds the lock of the state folder.
+///
+/// # Errors
+/// Whatever the file system says; the damaged journal is then still there.
+pub fn keep_prefix(
+    run: &RunFolder,
+    end: JournalEnd,
+    line: u64,
+    by: &str,
+    now: Timestamp,
+) -> io::Result<Salvaged> {
+    let mut journal = open_regular(&run.journal())?;
+    let mut kept = Vec::new();
+    journal.by_ref().take(end.offset).read_to_end(&mut kept)?;
+    let mut rest = Vec::new();
+    journal.seek(SeekFrom::Start(end.offset))?;
+    journal.read_to_end(&mut rest)?;
+    let file = free_name(run)?;
+    replace_file(&run.path().join(&file), &rest)?;
+    let salvaged = Salvaged {
+        line,
+        bytes: rest.len() as u64,
+        records: rest.split_inclusive(|byte| *byte == b'\n').count() as u64,
+        file,
+    };
+    let event = Event::Salvaged {
+        by: by.to_owned(),
+        line: salvaged.line,
+        bytes: salvaged.bytes,
+        records: salvaged.records,
+        file: salvaged.file.clone(),
+    };
+    Record::encode(&mut kept, true, end.seq, now, "salvage", &[event])?;
+    replace_file(&run.journal(), &kept)?;
+    // It is of the journal as it was; readers who find it would not believe it anyway.
+    let _ = fs::remove_file(run.snapshot());
+    Ok(salvaged)
+}
+
+fn free_name(run: &RunFolder) -> io::Result<String> {
+    let names = (1..).map(|n: u32| format!("journal.damaged-{n}.jsonl"));
+    for name in names {
+        match fs::symlink_metadata(run.path().join(&name)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(name),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("no name is free"))
+}

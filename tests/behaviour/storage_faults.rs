@@ -1,0 +1,474 @@
+//! Disks that fail while a run works, and files that changed afterwards: never guessed away, never a success.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::storage::{interrupted, without_privileges};
+use crate::support::{Finished, Running, Workspace, standing, task, wait_for_file};
+
+const TASKS: usize = 6;
+
+/// Six tasks in a row that log themselves, each with a check.
+fn chain() -> Workspace {
+    let mut tasks = String::new();
+    for n in 0..TASKS {
+        let needs = n
+            .checked_sub(1)
+            .map_or(String::new(), |before| format!("t{before}"));
+        tasks.push_str(&format!(
+            "  - {{title: t{n}, dependsOn: [{needs}], expectations: [{{type: script, command: 'true'}}]}}\n"
+        ));
+    }
+    Workspace::with(&format!(
+        "name: chain\nagents: {{worker: {{run: [/bin/sh, '@agents/logger.sh', log], input: none}}}}\ntasks:\n{tasks}"
+    ))
+}
+
+/// What a run that a disk has stopped must look like: an error with its place, the final block with what was durable, and
+/// a journal that tells the same and can be resumed without doing anything twice that was on record.
+fn assert_stopped_with_what_was_durable(workspace: &Workspace, finished: &Finished, what: &str) {
+    assert_eq!(finished.code(), Some(1), "{what}: {}", finished.stderr);
+    assert!(
+        finished.stderr.contains("error: cannot write"),
+        "{what}: {}",
+        finished.stderr
+    );
+    assert!(
+        finished.stderr.contains("quorum resume"),
+        "{what}: {}",
+        finished.stderr
+    );
+    assert!(
+        finished.stdout.contains("exit 1 (internal)"),
+        "{what}: {}",
+        finished.stdout
+    );
+    let status = workspace.status();
+    assert_eq!(
+        (&status["state"], &status["outcome"]),
+        (&"crashed".into(), &Value::Null),
+        "{what}"
+    );
+    let done = format!("tasks: {} of {TASKS} done", status["counts"]["done"]);
+    assert!(
+        finished.stdout.contains(&done),
+        "{what}: not '{done}' in {}",
+        finished.stdout
+    );
+    let on_record = finished_turns(workspace);
+    workspace.resume_json(0, &[]);
+    let log = workspace.lines("log");
+    for turn in on_record {
+        assert_eq!(
+            log.iter().filter(|line| **line == turn).count(),
+            1,
+            "{what}: {turn} was done again"
+        );
+    }
+}
+
+/// As `logger.sh` writes them.
+fn finished_turns(workspace: &Workspace) -> Vec<String> {
+    let events = workspace.events().into_iter();
+    let ended = events.filter(|event| event["event"] == "turn:finished");
+    ended
+        .map(|event| {
+            let title = event["title"].as_str().expect("a title").to_owned();
+            format!("{title} {} {}", event["attempt"], event["turn"])
+        })
+        .collect()
+}
+
+#[test]
+fn false_green_25_a_limit_on_files_stops_a_run_anywhere_with_what_was_durable() {
+    let calm = chain();
+    calm.run_json(0, &[]);
+    let whole = fs::metadata(calm.journal()).expect("it is there").len();
+    let mut stopped = 0;
+    // `ulimit` counts in KiB. Whatever the limit is, it never ends the process without a word.
+    for limit in 1..=whole / 1024 + 1 {
+        let workspace = chain();
+        let script = format!("ulimit -f {limit}; exec \"$0\" run mission.yaml --progress none");
+        let finished = workspace.bash(&script);
+        if finished.code() == Some(0) {
+            assert_eq!(workspace.status()["counts"]["done"], TASKS);
+            continue;
+        }
+        stopped += 1;
+        assert_stopped_with_what_was_durable(&workspace, &finished, &format!("{limit} KiB"));
+    }
+    assert!(
+        stopped >= 2,
+        "the journal has {whole} bytes, and only {stopped} limits stopped it"
+    );
+}
+
+#[test]
+fn false_green_25_one_document_tells_of_a_run_that_a_disk_stopped() {
+    let workspace = chain();
+    let finished = workspace.bash(
+        "(ulimit -f 2; exec \"$0\" run mission.yaml --progress none --json) | cat; exit ${PIPESTATUS[0]}",
+    );
+    let document = finished.exits(1).json();
+    assert_eq!(document["schema"], "quorum.error/v1");
+    assert_eq!(
+        (&document["outcome"], &document["exitCode"]),
+        (&"internal".into(), &1.into())
+    );
+    assert_eq!(document["run"]["state"], "crashed");
+    assert_eq!(document["run"]["counts"], workspace.status()["counts"]);
+}
+
+#[test]
+fn false_green_25_a_full_disk_stops_a_run_with_what_was_durable() {
+    let workspace = chain();
+    fs::create_dir(workspace.path("small")).expect("a folder can be made");
+    // A file system of its own, and of four pages; the agents write elsewhere.
+    let script = "mount -t tmpfs -o size=32k tmpfs small && echo mounted >&2 || exit 77
+        head -c 12k /dev/zero > small/ballast
+        \"$0\" run mission.yaml --progress none --state-dir small/.polpo; code=$?
+        rm small/ballast; cp -r small/.polpo .polpo; exit $code";
+    let mut command = workspace.other_command("unshare");
+    command.args([
+        "--map-root-user",
+        "--mount",
+        "bash",
+        "-c",
+        script,
+        crate::support::BINARY,
+    ]);
+    let finished = match Command::new("unshare").arg("--version").output() {
+        Ok(_) => Running::start(command).finish(),
+        Err(error) => return eprintln!("NOT TESTED: a full disk: there is no `unshare`: {error}"),
+    };
+    if !finished.stderr.contains("mounted") {
+        return eprintln!(
+            "NOT TESTED: a full disk: nothing can be mounted here: {}",
+            finished.stderr
+        );
+    }
+    assert!(finished.stderr.contains("No space left"), "{}", finished.stderr);
+    assert_stopped_with_what_was_durable(&workspace, &finished, "a full disk");
+}
+
+/// Lets every `fdatasync` of a command and of its children fail with EIO, as a dying disk does.
+fn without_fdatasync(command: &mut Command) {
+    // Loads the number of the call; if it is the one, EIO, else go on.
+    let statement = |code: u32, jt, jf, k| libc::sock_filter {
+        code: u16::try_from(code).expect("codes are small"),
+        jt,
+        jf,
+        k,
+    };
+    let number = u32::try_from(libc::SYS_fdatasync).expect("numbers are small");
+    let fails = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EIO).expect("numbers are small");
+    let mut filter = vec![
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, fails),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let install = move || {
+        let program = libc::sock_fprog {
+            len: 4,
+            filter: filter.as_mut_ptr(),
+        };
+        // SAFETY: two calls that a forked child may make; the program and its filter live through them.
+        let installed = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::prctl(
+                    libc::PR_SET_SECCOMP,
+                    libc::SECCOMP_MODE_FILTER,
+                    &raw const program,
+                ) == 0
+        };
+        if installed {
+            Ok(())
+        } else {
+            Err(std::io::Error::last_os_error())
+        }
+    };
+    // SAFETY: it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(install) };
+}
+
+#[test]
+fn false_green_25_a_sync_that_fails_is_not_tried_again_and_nothing_hangs_on_it() {
+    // The first record already: no agent may start.
+    let workspace = chain();
+    let mut command = workspace.command(&["run", "mission.yaml"]);
+    without_fdatasync(&mut command);
+    let finished = Running::start(command).finish().exits(1);
+    finished.says(&["journal.jsonl", "error 5", "durable"]);
+    assert_eq!(workspace.lines("log"), [""; 0]);
+    assert_eq!(
+        fs::metadata(workspace.journal()).expect("it is there").len(),
+        0,
+        "bytes nobody vouches for"
+    );
+
+    // Later: the session tells of what the one before it made durable, and of nothing else.
+    let workspace = interrupted();
+    let before = fs::read(workspace.journal()).expect("it is there");
+    let mut command = workspace.command(&["resume"]);
+    without_fdatasync(&mut command);
+    let finished = Running::start(command).finish().exits(1);
+    assert!(
+        finished.stdout.contains("tasks: 1 of 2 done"),
+        "{}",
+        finished.stdout
+    );
+    finished.says(&["journal.jsonl", "error 5", "quorum resume r1"]);
+    assert_eq!(fs::read(workspace.journal()).expect("it is there"), before);
+    workspace.resume_json(0, &[]);
+    assert_eq!(workspace.lines("log"), ["quick 1 1"]);
+}
+
+#[test]
+fn false_green_25_an_output_that_a_full_disk_did_not_take_is_no_success() {
+    let workspace = interrupted();
+    for command in [
+        "status",
+        "status --json",
+        "events",
+        "resume",
+        "logs quick",
+        "doctor",
+        "validate mission.yaml",
+    ] {
+        let finished = workspace.bash(&format!("\"$0\" {command} > /dev/full")).exits(1);
+        finished.says(&["output cannot be written", "No space left"]);
+    }
+    // A reader who has gone is another matter.
+    workspace
+        .bash("\"$0\" status | true; exit ${PIPESTATUS[0]}")
+        .exits(0);
+}
+
+/// Gives the workspace to whoever `without_privileges` becomes.
+fn give_away(workspace: &Workspace) {
+    if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("chown");
+        command.args(["-R", "65534:65534"]).arg(workspace.root());
+        assert!(command.status().expect("there is a chown").success());
+    }
+}
+
+#[test]
+fn false_green_25_a_permission_that_is_lost_in_mid_run_stops_it() {
+    for lost in [
+        "chmod a-w .polpo/runs/r1/spool",
+        "chmod a-w .polpo/runs/r1/journal.jsonl .polpo/runs/r1",
+    ] {
+        let workspace = Workspace::with(&format!(
+            "
+name: locked out
+agents:
+  worker: {{run: 'echo x >> log'}}
+  locker: {{run: '{lost}; echo locked > locked'}}
+tasks:
+  - {{title: first, assignTo: worker}}
+  - {{title: lock, assignTo: locker, dependsOn: [first]}}
+  - {{title: last, assignTo: worker, dependsOn: [lock]}}
+"
+        ));
+        give_away(&workspace);
+        let Some(finished) = without_privileges(&workspace, &["run", "mission.yaml", "--run-id", "r1"])
+        else {
+            return;
+        };
+        assert!(workspace.exists("locked"), "{}", finished.stderr);
+        let status = workspace.status();
+        if lost.contains("journal") {
+            // What is open stays open: the run ends as it should. The next one is told.
+            let finished = finished.exits(0);
+            assert!(
+                finished.stdout.contains("tasks: 3 of 3 done"),
+                "{}",
+                finished.stdout
+            );
+            let redo = ["resume", "r1", "--redo", "last"];
+            let finished = without_privileges(&workspace, &redo).expect("it could before");
+            finished.exits(1).says(&["journal.jsonl", "ermission denied"]);
+        } else {
+            finished
+                .exits(1)
+                .says(&["/spool/", "ermission denied", "quorum resume r1"]);
+            assert_eq!(status["state"], "crashed");
+            assert_eq!(standing(&status, "first").0, "done");
+            assert_ne!(standing(&status, "last").0, "done");
+        }
+        let mut unlock = Command::new("chmod");
+        assert!(
+            unlock
+                .args(["-R", "u+w"])
+                .arg(workspace.root())
+                .status()
+                .expect("there is a chmod")
+                .success()
+        );
+    }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_in_the_journal_is_named_and_never_believed() {
+    let workspace = interrupted();
+    let path = workspace.journal();
+    let good = fs::read(&path).expect("it is there");
+    // Every byte is what `store` tests; a step that hits every column of the lines in time is enough here.
+    let bytes = (0..good.len()).step_by(17).chain(good.len() - 3..good.len());
+    for byte in bytes {
+        let mut bad = good.clone();
+        bad[byte] ^= 1 << (byte % 7);
+        fs::write(&path, &bad).expect("it can be written");
+        let line = good[..byte].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let finished = workspace.quorum(&["status", "--json"]);
+        assert_eq!(finished.code(), Some(1), "byte {byte}: {}", finished.stdout);
+        assert!(
+            finished
+                .stderr
+                .contains(&format!("journal.jsonl is damaged at line {line}, byte "))
+                && finished.stderr.contains("doctor state --keep-good-prefix r1"),
+            "byte {byte}: {}",
+            finished.stderr
+        );
+    }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_in_the_snapshot_is_never_believed() {
+    let workspace = interrupted();
+    let path = workspace.run_folder().join("state.json");
+    let good = fs::read(&path).expect("it is there");
+    for byte in (0..good.len()).step_by(5) {
+        let mut bad = good.clone();
+        bad[byte] ^= 1 << (byte % 7);
+        fs::write(&path, &bad).expect("it can be written");
+        // Were it believed, an unfinished title might be another one, and the same work would begin twice.
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(9)
+            .says(&["r1", "slow"]);
+    }
+    workspace.quorum(&["doctor", "state", "r1"]).exits(1);
+    fs::remove_file(&path).expect("it is there");
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(9)
+        .says(&["r1", "slow"]);
+    fs::write(&path, &good).expect("it can be written");
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(9)
+        .says(&["r1", "slow"]);
+    workspace.resume_json(0, &[]);
+}
+
+#[test]
+fn a_flipped_bit_in_the_frozen_mission_is_refused_wherever_it_is() {
+    let workspace = interrupted();
+    let path = workspace.run_folder().join("mission.yaml");
+    let good = fs::read(&path).expect("it is there");
+    for byte in (0..good.len()).step_by(29) {
+        let mut bad = good.clone();
+        bad[byte] ^= 1;
+        fs::write(&path, &bad).expect("it can be written");
+        for command in [&["status"][..], &["resume"]] {
+            let finished = workspace.quorum(command);
+            assert_ne!(finished.code(), Some(0), "byte {byte}");
+            finished.says(&["mission.yaml", "changed"]);
+        }
+    }
+}
+
+/// A run that was interrupted while its work was being judged.
+fn interrupted_in_judgement(result: bool) -> Workspace {
+    let said = if result {
+        r#"echo "{\"output\": \"the true words\"}" > "$QUORUM_RESULT""#
+    } else {
+        "echo the true words"
+    };
+    let workspace = Workspace::with(&format!(
+        "
+name: judged later
+agents:
+  worker: {{run: '{said}; echo x >> log'}}
+  judge: {{run: 'echo > asked; while [ ! -e go ]; do sleep 0.02; done; cat >> seen; echo SCORE: 90', role: reviewer}}
+tasks: [{{title: work, assignTo: worker}}]
+"
+    ));
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
+    wait_for_file(&workspace.path("asked"));
+    running.signal(Signal::INT);
+    running.finish().exits(130);
+    workspace.write("go", "");
+    workspace
+}
+
+fn flip(path: &Path) {
+    let mut bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(path, bytes).expect("it can be written");
+}
+
+#[test]
+fn lost_evidence_is_neither_a_pass_nor_a_low_score() {
+    for gone in [false, true] {
+        let workspace = interrupted_in_judgement(false);
+        let output = workspace.run_folder().join("spool/0.1.1.out");
+        if gone {
+            fs::remove_file(&output).expect("it is there");
+        } else {
+            flip(&output);
+        }
+        let document = workspace.resume_json(6, &[]);
+        let row = task(&document, "work");
+        assert_eq!(row["status"], "awaiting_approval", "{row:#}");
+        assert_eq!(
+            (&row["points"], &row["waiting"]["reason"]),
+            (&Value::Null, &"refer".into())
+        );
+        let shown = workspace.quorum(&["show", "work"]).exits(0).stdout;
+        assert!(
+            shown.contains("output is lost") && shown.contains("0.1.1.out"),
+            "{shown}"
+        );
+        assert!(!workspace.exists("seen"), "the judge was shown what is left");
+        assert_eq!(workspace.lines("log"), ["x"], "it burned rework");
+        let named = workspace.quorum(&["doctor", "state", "--json"]).exits(1).json();
+        assert!(named.to_string().contains("0.1.1.out"), "{named:#}");
+    }
+}
+
+#[test]
+fn a_replied_seat_counts_as_recorded_whatever_becomes_of_its_file() {
+    let workspace = interrupted_in_judgement(false);
+    workspace.resume_json(0, &[]);
+    let spool = fs::read_dir(workspace.run_folder().join("spool")).expect("it is there");
+    let mut names = spool.map(|entry| entry.expect("it can be read").path());
+    let reply = names.find(|path| path.extension().is_some_and(|kind| kind == "reply"));
+    flip(&reply.expect("there is a reply"));
+    let row = workspace.status();
+    assert_eq!(task(&row, "work")["points"], 90.0);
+    workspace.quorum(&["doctor", "state"]).exits(1);
+}
+
+#[test]
+fn a_damaged_record_of_exits_is_named_and_nothing_is_taken_from_it() {
+    let workspace = interrupted();
+    flip(&workspace.run_folder().join("exits.log"));
+    let finished = workspace.quorum(&["doctor", "state"]).exits(1);
+    assert!(
+        finished.stdout.contains("exits.log: 1 line(s)"),
+        "{}",
+        finished.stdout
+    );
+    workspace.resume_json(0, &[]);
+    assert_eq!(workspace.lines("log"), ["quick 1 1"]);
+}
