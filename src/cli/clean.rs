@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::domain::{Millis, Timestamp};
-use crate::runtime::end_keeper;
+use crate::runtime::TellError;
 use crate::store::{Lock, LockError};
 
 use super::failure::Failure;
@@ -68,15 +68,24 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
         .sweep()
         .map_err(|error| Failure::internal(anyhow!("cannot remove what an earlier clean left: {error}")))?;
     let now = Timestamp::now();
-    let listed = all_runs(&folder)?.into_iter().map(|run| list(&folder, run));
-    let (going, staying): (Vec<Listed>, Vec<Listed>) =
-        listed.partition(|listed| arguments.takes(listed, now));
+    let mut going = Vec::new();
+    let mut staying = Vec::new();
+    for mut listed in all_runs(&folder)?.into_iter().map(|run| list(&folder, run)) {
+        let takes = arguments.takes(&listed, now);
+        listed.at_work = takes && listed.left.holds_turns(&listed.folder);
+        if takes && !listed.at_work {
+            going.push(listed);
+        } else {
+            staying.push(listed);
+        }
+    }
     if !going.is_empty() {
         confirm(arguments, &going, screen)?;
     }
     for listed in &going {
-        // A crashed session's agents may still run: their folder must not vanish below them.
-        end_keeper(&listed.keeper).map_err(told)?;
+        // What a killed keeper left may still run: its folder must not vanish below it.
+        let end = listed.left.end();
+        end.map_err(|error| told(TellError::StillRuns(error)))?;
         listed.folder.remove().map_err(|error| {
             Failure::internal(anyhow!(
                 "cannot remove {}: {error}",
@@ -137,6 +146,13 @@ fn report(screen: &Screen, removed: &[Listed], kept: &[Listed]) -> Result<u8, Fa
     for listed in kept.iter().filter(|listed| listed.row.error.is_some()) {
         let why = listed.row.error.as_deref().unwrap_or_default();
         screen.error(&format!("note: {} was left: {why}\n", listed.folder.id()));
+    }
+    for listed in kept.iter().filter(|listed| listed.at_work) {
+        let id = listed.folder.id();
+        screen.error(&format!(
+            "note: {id} was left: agents of it are still at work; `quorum resume {id}` takes them over, `quorum cancel {id}` \
+             ends them\n"
+        ));
     }
     screen.result(&format!("{} removed, {} kept\n", removed.len(), kept.len()));
     Ok(0)

@@ -10,7 +10,7 @@ use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source, later_keys};
-use crate::runtime::{Ending, Observer, Programs, layers_of, tell, unfinished_runs};
+use crate::runtime::{Ending, Keeping, Observer, Programs, layers_of, tell, unfinished_runs};
 use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
 
 use super::args::{Run, RunFlags};
@@ -110,7 +110,7 @@ impl Launch<'_> {
             &run,
             self.state,
             journal,
-            self.keeper,
+            Keeping::fresh(self.keeper),
             self.programs,
             self.observers,
             first,

@@ -3,10 +3,9 @@
 use clap::Args;
 
 use crate::domain::Timestamp;
-use crate::engine::KeeperRef;
 use crate::report::json::Standing;
 use crate::report::runs::{RunRow, document, human};
-use crate::runtime::{RecoverError, recover};
+use crate::runtime::{Left, RecoverError, recover};
 use crate::store::{RunFolder, StateFolder};
 
 use super::failure::Failure;
@@ -27,8 +26,10 @@ pub struct Listed {
     pub row: RunRow,
     /// When anything last happened in it.
     pub last_at: Option<Timestamp>,
-    /// The keeper of its last session.
-    pub keeper: KeeperRef,
+    /// What its last session may have left running.
+    pub left: Left,
+    /// Whether agents of it outlived its last session and are still at work, as far as anybody asked.
+    pub at_work: bool,
     /// Whether nothing ever ran in it.
     pub never_started: bool,
 }
@@ -67,7 +68,8 @@ pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
                 row: RunRow::of(id, path, &recovered.state, &view, standing),
                 folder: run,
                 last_at,
-                keeper: recovered.keeper,
+                at_work: false,
+                left: recovered.left(),
                 never_started: false,
             }
         }
@@ -75,7 +77,8 @@ pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
             row: RunRow::unreadable(id, path, error.to_string()),
             folder: run,
             last_at: None,
-            keeper: KeeperRef::default(),
+            at_work: false,
+            left: Left::default(),
             never_started: matches!(error, RecoverError::NeverStarted { .. }),
         },
     }

@@ -19,6 +19,7 @@
 //!
 //! What a child costs beyond the bare spawn is measured by `cargo test --release --test keeper -- --ignored`.
 
+mod adoption;
 mod child;
 mod client;
 mod exits;
@@ -29,6 +30,7 @@ mod posix;
 mod process;
 mod protocol;
 mod resolve;
+mod socket;
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -37,9 +39,13 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
+pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
 pub use client::{Client, Handle, fork};
 pub use exits::{ExitRecord, ExitsLog, read as read_exits};
-pub use identity::{ProcessIdentity, alive, end, is_an_agents, is_of_an_agent, open_output, short_path};
+pub use identity::{
+    ProcessIdentity, alive, end, end_group, is_an_agents, is_of_an_agent, is_this_boot, open_output,
+};
 pub use orphans::TURN_KEY_VARIABLE;
 pub use protocol::{Command, Event, Exit, Spawn};
 pub use resolve::resolve;
+pub use socket::{Refusal, SocketAddress, may_speak};

@@ -210,7 +210,9 @@ mod tests {
         }
         let mut outputs = Outputs::new();
         // Nothing can be created there under any name, so the second attempt fails as well.
-        let error = outputs.open(Path::new("/proc/out"), &mut Checked::default()).unwrap_err();
+        let error = outputs
+            .open(Path::new("/proc/out"), &mut Checked::default())
+            .unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         let device = fs::metadata("/proc").unwrap().dev();
         assert_eq!(outputs.unable, HashSet::from([device]));

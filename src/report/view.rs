@@ -268,6 +268,7 @@ impl RunView {
             Event::Stopping { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnLost { .. }
+            | Event::TurnAdopted { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
             | Event::CheckRequested { .. }

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use quorum::keeper::{self, Client, Command, Event, Exit, ProcessIdentity, Spawn};
+use quorum::keeper::{self, Client, Command, Event, Exit, Holding, ProcessIdentity, Spawn};
 use tokio::runtime::Runtime;
 
 /// No wait of any scenario lasts longer: what has not happened by then never will.
@@ -24,8 +24,8 @@ impl Scene {
     /// A keeper that records exits in `exits.log` of a fresh folder.
     pub fn new() -> Scene {
         let mut scene = Scene::unopened();
-        let exits_log = scene.path("exits.log");
-        scene.send(&Command::Open { exits_log });
+        let (exits_log, socket) = (scene.path("exits.log"), scene.path("keeper.sock"));
+        scene.send(&Command::Open { exits_log, socket });
         scene
     }
 
@@ -80,6 +80,7 @@ impl Scene {
             stderr: Some(self.path(&format!("{key}.err"))),
             timeout_ms: None,
             grace_ms: 3000,
+            outlives_runner: false,
         }
     }
 
@@ -117,6 +118,19 @@ impl Scene {
             .block_on(async { tokio::time::timeout(DEADLINE, client.recv()).await })
             .expect("no event in time")
             .unwrap()
+    }
+
+    /// The runner is gone without a word.
+    pub fn lose_runner(&mut self) {
+        self.client = None;
+    }
+
+    /// The next runner comes: what it is told.
+    pub fn next_runner(&mut self) -> Holding {
+        let socket = self.path("keeper.sock");
+        let (handle, holding) = keeper::reconnect(&socket, &self.identity, DEADLINE).unwrap();
+        self.client = Some(self.runtime.block_on(async { handle.into_async() }).unwrap());
+        holding
     }
 
     pub fn flush(&mut self) {

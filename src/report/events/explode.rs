@@ -119,7 +119,8 @@ impl<'p> Exploder<'p> {
             | Event::AgentSpawned { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnFinished { .. }
-            | Event::TurnLost { .. } => self.turn_event(event),
+            | Event::TurnLost { .. }
+            | Event::TurnAdopted { .. } => self.turn_event(event),
             Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
             | Event::CheckRequested { .. }
@@ -321,6 +322,7 @@ impl<'p> Exploder<'p> {
                 named
             }
             Event::TurnLost { turn } => vec![("turn:lost", self.turn(*turn))],
+            Event::TurnAdopted { turn } => vec![("turn:adopted", self.turn(*turn))],
             _ => unreachable!("name() sends only a turn's events here"),
         }
     }

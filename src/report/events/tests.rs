@@ -31,6 +31,7 @@ fn variant(event: &Event) -> &'static str {
         Event::TurnRequestFailed { .. } => "TurnRequestFailed",
         Event::TurnFinished { .. } => "TurnFinished",
         Event::TurnLost { .. } => "TurnLost",
+        Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
         Event::FilesScanned { .. } => "FilesScanned",
         Event::CheckRequested { .. } => "CheckRequested",
@@ -56,7 +57,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 33;
+const VARIANTS: usize = 34;
 
 const TASK: TaskId = TaskId(0);
 
@@ -172,6 +173,7 @@ fn turn_samples() -> Vec<Event> {
             model: Some("m-1".to_owned()),
         },
         Event::TurnLost { turn: turn() },
+        Event::TurnAdopted { turn: turn() },
         Event::ScanRequested { task: TASK },
         Event::FilesScanned {
             task: TASK,
