@@ -32,6 +32,8 @@ mod hostile_agents;
 mod hostile_files;
 #[path = "behaviour/housekeeping.rs"]
 mod housekeeping;
+#[path = "behaviour/html_report.rs"]
+mod html_report;
 #[path = "behaviour/http_models.rs"]
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]
@@ -67,6 +69,8 @@ mod settings;
 #[path = "behaviour/storage.rs"]
 mod storage;
 mod support;
+#[path = "behaviour/terminal.rs"]
+mod terminal;
 #[path = "behaviour/torture.rs"]
 mod torture;
 #[path = "behaviour/verification.rs"]

@@ -7,6 +7,7 @@ use crate::domain::RunId;
 use crate::engine::State;
 use crate::report::ids::{ApprovalId, RequestId};
 use crate::report::view::RunView;
+use crate::report::waiting::{Item, human};
 use crate::store::RunFolder;
 
 use super::failure::Failure;
@@ -84,23 +85,25 @@ fn open(arguments: &OfRun, screen: &Screen) -> Result<(RunFolder, State, RunView
     Ok((run, state, view))
 }
 
-/// One document, or a line for each: the id first, because it is to be copied.
+/// One document, or a line for each.
 fn print(screen: &Screen, run: &RunFolder, kind: &str, why: &str, rows: Vec<Value>, none: &str) {
     if screen.is_json() {
         let mut document = json!({"schema": format!("quorum.{kind}/v1"), "runId": run.id().as_str()});
         document[kind] = Value::Array(rows);
         return screen.document(&document);
     }
-    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    let lines = rows.iter().map(|row| {
-        let (id, task, why, message) = (
-            text(row, "id"),
-            text(row, "task"),
-            text(row, why),
-            text(row, "message"),
-        );
-        format!("{id}  {task}  {why}: {message}\n")
-    });
-    let lines: String = lines.collect();
+    fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+        row[key].as_str().unwrap_or_default()
+    }
+    let items: Vec<Item<'_>> = rows
+        .iter()
+        .map(|row| Item {
+            id: text(row, "id"),
+            task: text(row, "task"),
+            kind: text(row, why),
+            message: text(row, "message"),
+        })
+        .collect();
+    let lines = human(&items, &screen.out());
     screen.result(if lines.is_empty() { none } else { &lines });
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, ValueEnum};
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser, ValueEnum};
 
 use crate::domain::{Millis, OutcomeClass, Points, RunId};
 
@@ -12,14 +13,17 @@ use super::cancel::{Cancel, Pause};
 use super::gate::Gate;
 use super::resume::Resume;
 
-const EXIT_CODES: &str = "\
+const AFTER_HELP: &str = "\
 Exit codes: 0 ok · 1 internal · 2 usage · 3 task_failed · 4 gate_failed · 5 below_threshold · 6 indeterminate · \
-7 limit · 8 awaiting · 9 environment · 130/143 interrupted";
+7 limit · 8 awaiting · 9 environment · 130/143 interrupted
+
+Examples: quorum run mission.yaml
+          quorum init && quorum";
 
 /// Runs missions: graphs of tasks given to AI agents, judged by independent reviewers against evidence. Exits 0 only
 /// when the work was really done and really passed.
 #[derive(Debug, Parser)]
-#[command(name = "quorum", version, args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
+#[command(name = "quorum", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Option<Subcommand>,
@@ -27,6 +31,36 @@ pub struct Arguments {
     pub run: RunFlags,
     #[command(flatten)]
     pub output: Output,
+}
+
+/// The whole command line.
+///
+/// A switch whose variable is `1`, `yes` or `on` is on, as people and pipelines write it; clap alone takes `true` only.
+#[must_use]
+pub fn command() -> Command {
+    fn with_switches(command: Command) -> Command {
+        let is_switch = |argument: &Arg| {
+            matches!(argument.get_action(), ArgAction::SetTrue)
+                && argument.get_value_parser().type_id() == ValueParser::bool().type_id()
+        };
+        command
+            .mut_args(|argument| match is_switch(&argument) {
+                true => argument.value_parser(switch),
+                false => argument,
+            })
+            .mut_subcommands(with_switches)
+    }
+    with_switches(Arguments::command())
+}
+
+/// Whether a variable switches its flag on.
+fn switch(text: &str) -> Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" | "y" | "t" => Ok(true),
+        // Pipelines hand on variables that nobody has set.
+        "" | "0" | "false" | "no" | "off" | "n" | "f" => Ok(false),
+        _ => Err("it is neither true nor false".to_owned()),
+    }
 }
 
 impl Arguments {
@@ -77,8 +111,8 @@ pub enum Subcommand {
     /// Show how tasks, agents and the mission did: assessments, scores, fixes, retries
     #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
     Metrics(super::metrics::Metrics),
-    /// Write a run's reports again: JUnit, Markdown, JSON
-    #[command(after_help = "Example: quorum report --junit junit.xml --markdown report.md")]
+    /// Write a run's reports again: JUnit, Markdown, HTML, JSON
+    #[command(after_help = "Example: quorum report --junit junit.xml --html report.html")]
     Report(super::report::Report),
     /// Evaluate gates from stored state, or let a failed one pass: exit 0 passed, 4 failed, 8 not finished, 2 unknown
     #[command(
@@ -123,8 +157,15 @@ pub struct Output {
     #[arg(long, global = true, value_enum, value_name = "FORMAT", env = "QUORUM_FORMAT")]
     pub format: Option<Format>,
     /// The same as --format json
-    #[arg(long, global = true, conflicts_with = "format", env = "QUORUM_JSON")]
-    pub json: bool,
+    #[arg(
+        long,
+        global = true,
+        conflicts_with = "format",
+        env = "QUORUM_JSON",
+        action = ArgAction::SetTrue,
+        value_parser = Json::of_switch
+    )]
+    pub json: Json,
     /// When to use colour
     #[arg(
         long,
@@ -138,9 +179,34 @@ pub struct Output {
     /// Print only failures and the result
     #[arg(short, long, global = true, env = "QUORUM_QUIET")]
     pub quiet: bool,
+    /// Answer yes where a person would be asked
+    #[arg(short, long, global = true, env = "QUORUM_YES")]
+    pub yes: bool,
+    /// Never ask, even on a terminal: what needs an answer ends with exit 2
+    #[arg(long, global = true, env = "QUORUM_NO_INPUT")]
+    pub no_input: bool,
     /// Where state is kept [default: .polpo beside the nearest quorum.yaml, or here]
     #[arg(long, global = true, value_name = "DIR", env = "QUORUM_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
+}
+
+/// What `--json` says. It is a flag, but `report` writes to a file with it; a subcommand's flag takes the place of a
+/// global one of the same name, and clap then wants both to have one type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Json {
+    /// Nothing.
+    Unsaid,
+    /// The result is one document.
+    Document,
+    /// `report`: the run's document goes to this file.
+    File(PathBuf),
+}
+
+impl Json {
+    fn of_switch(text: &str) -> Result<Self, String> {
+        let said = switch(text)?;
+        Ok(if said { Self::Document } else { Self::Unsaid })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -254,7 +320,11 @@ pub struct SessionFlags {
         env = "QUORUM_PROGRESS"
     )]
     pub progress: Progress,
-    /// Write a report at the end, however it ends (repeatable): junit, markdown, json
+    /// Say more: programs, every turn and check with its time, every reviewer's answer, what failed agents wrote to
+    /// standard error
+    #[arg(short, long, env = "QUORUM_VERBOSE", conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Write a report at the end, however it ends (repeatable): junit, markdown, html, json
     #[arg(
         long = "report",
         value_name = "KIND=PATH",
@@ -277,10 +347,10 @@ pub struct Status {
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
     /// Show it again whenever it changes, until the session ends
-    #[arg(short, long)]
+    #[arg(short, long, env = "QUORUM_WATCH")]
     pub watch: bool,
     /// Exit with the run's own code
-    #[arg(long)]
+    #[arg(long, env = "QUORUM_EXIT_CODE")]
     pub exit_code: bool,
 }
 
@@ -290,6 +360,10 @@ pub struct Events {
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
     /// Go on as events happen, until the session ends
-    #[arg(short, long)]
+    #[arg(short, long, env = "QUORUM_FOLLOW")]
     pub follow: bool,
 }
+
+#[cfg(test)]
+#[path = "args_tests.rs"]
+mod tests;

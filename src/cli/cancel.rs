@@ -6,6 +6,7 @@ use clap::Args;
 use crate::domain::RunId;
 use crate::engine::Command;
 
+use super::confirm::think_again;
 use super::failure::Failure;
 use super::operate::{Speaker, give, refuse_agents, say};
 use super::project::{find_run, open_run, state_folder};
@@ -17,7 +18,7 @@ pub struct Cancel {
     #[arg(value_name = "RUN|TASK")]
     pub target: String,
     /// The run of the task [default: the latest]
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
     pub run: Option<RunId>,
     #[command(flatten)]
     pub speaker: Speaker,
@@ -55,6 +56,7 @@ pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
         })?;
         Command::CancelTask { task }
     };
+    think_again(screen, &format!("cancel {}?", arguments.target))?;
     let given = give(&folder, &run, command, &arguments.speaker)?;
     Ok(say(screen, &run, given, &format!("cancel {}", arguments.target)))
 }

@@ -1,15 +1,16 @@
 //! `quorum clean`: removes runs that nobody needs any more. Nothing unfinished goes by accident.
 
-use std::io::{self, BufRead, IsTerminal};
-
 use anyhow::anyhow;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::domain::{Millis, Timestamp};
+use crate::report::count;
+use crate::report::runs::{RunRow, cleaned, left};
 use crate::runtime::TellError;
 use crate::store::{Lock, LockError};
 
+use super::confirm::{Answer, ask};
 use super::failure::Failure;
 use super::operate::told;
 use super::project::{all_runs, state_folder};
@@ -26,20 +27,18 @@ pub struct Clean {
     #[arg(long, conflicts_with = "older_than")]
     pub all: bool,
     /// Unfinished runs too; needs --yes
-    #[arg(long, requires = "yes")]
+    #[arg(long)]
     pub unfinished: bool,
-    /// Do not ask
-    #[arg(short, long, env = "QUORUM_YES")]
-    pub yes: bool,
 }
 
 impl Clean {
     /// What to type to go without a question.
     fn command(&self) -> String {
-        match self.older_than {
-            Some(age) => format!("quorum clean --older-than {age} --yes"),
-            None => "quorum clean --all --yes".to_owned(),
-        }
+        let which = self
+            .older_than
+            .map_or_else(|| "--all".to_owned(), |age| format!("--older-than {age}"));
+        let unfinished = if self.unfinished { " --unfinished" } else { "" };
+        format!("quorum clean {which}{unfinished} --yes")
     }
 
     fn takes(&self, listed: &Listed, now: Timestamp) -> bool {
@@ -54,6 +53,11 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     if !arguments.all && arguments.older_than.is_none() {
         return Err(Failure::usage(anyhow!("which runs should go?"))
             .help("quorum clean --older-than 30d, or quorum clean --all"));
+    }
+    if arguments.unfinished && !screen.output().yes {
+        return Err(
+            Failure::usage(anyhow!("unfinished runs are removed only with --yes")).help(arguments.command()),
+        );
     }
     let folder = state_folder(screen.output())?;
     if !folder.path().is_dir() {
@@ -98,33 +102,19 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
 
 /// Says what would go, and goes on only if somebody wants that.
 fn confirm(arguments: &Clean, going: &[Listed], screen: &Screen) -> Result<(), Failure> {
-    if arguments.yes {
+    if screen.output().yes {
         return Ok(());
     }
     for listed in going {
-        screen.error(&format!("would remove {}\n", line(listed)));
+        screen.error(&format!("would remove {}\n", listed.row.brief()));
     }
-    let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-    if in_ci || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::usage(anyhow!(
-            "{} run(s) would be removed, and nobody can be asked",
-            going.len()
-        ))
-        .help(arguments.command()));
-    }
-    screen.error(&format!("remove {} run(s)? [y/N] ", going.len()));
-    let mut answer = String::new();
-    let read = io::stdin().lock().read_line(&mut answer);
-    if read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-        return Ok(());
-    }
-    Err(Failure::usage(anyhow!("nothing was removed")).help(arguments.command()))
-}
-
-/// `20261121-215900-001 (ended, ok)`
-fn line(listed: &Listed) -> String {
-    let outcome = listed.row.outcome.unwrap_or("no outcome");
-    format!("{} ({}, {outcome})", listed.folder.id(), listed.row.state)
+    let runs = count(going.len(), "run");
+    let refused = match ask(screen, &format!("remove {runs}?"), Answer::No) {
+        Answer::Yes => return Ok(()),
+        Answer::No => anyhow!("nothing was removed"),
+        Answer::NobodyToAsk => anyhow!("{runs} would be removed, and nobody can be asked"),
+    };
+    Err(Failure::usage(refused).help(arguments.command()))
 }
 
 fn report(screen: &Screen, removed: &[Listed], kept: &[Listed]) -> Result<u8, Failure> {
@@ -140,20 +130,9 @@ fn report(screen: &Screen, removed: &[Listed], kept: &[Listed]) -> Result<u8, Fa
         }));
         return Ok(0);
     }
-    for listed in removed {
-        screen.result(&format!("removed {}\n", line(listed)));
-    }
-    for listed in kept.iter().filter(|listed| listed.row.error.is_some()) {
-        let why = listed.row.error.as_deref().unwrap_or_default();
-        screen.error(&format!("note: {} was left: {why}\n", listed.folder.id()));
-    }
-    for listed in kept.iter().filter(|listed| listed.at_work) {
-        let id = listed.folder.id();
-        screen.error(&format!(
-            "note: {id} was left: agents of it are still at work; `quorum resume {id}` takes them over, `quorum cancel {id}` \
-             ends them\n"
-        ));
-    }
-    screen.result(&format!("{} removed, {} kept\n", removed.len(), kept.len()));
+    let kept: Vec<&RunRow> = kept.iter().map(|listed| &listed.row).collect();
+    let removed: Vec<&RunRow> = removed.iter().map(|listed| &listed.row).collect();
+    screen.error(&left(&kept, &screen.err()));
+    screen.result(&cleaned(&removed, &kept));
     Ok(0)
 }

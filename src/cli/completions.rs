@@ -1,10 +1,10 @@
 //! `quorum completions`: scripts that complete commands and flags in a shell.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 use serde_json::json;
 
-use super::args::Arguments;
+use super::args::command;
 use super::failure::Failure;
 use super::screen::Screen;
 
@@ -22,7 +22,7 @@ pub struct Completions {
 /// Prints the script.
 pub fn completions(arguments: &Completions, screen: &Screen) -> Result<u8, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "quorum", &mut script);
+    clap_complete::generate(arguments.shell, &mut command(), "quorum", &mut script);
     let script = String::from_utf8(script).map_err(Failure::internal)?;
     if screen.is_json() {
         screen.document(&json!({

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::mission::model::{self, Settings};
 use crate::mission::{self, Layers, RunOptions, Source, default_settings};
+use crate::report::settings::{Setting, human};
 use crate::runtime::layers_of;
 
 use super::args::{Output, SessionFlags};
@@ -38,10 +39,10 @@ pub enum ConfigAction {
 #[command(after_help = "Example: quorum config show --origin --mission mission.yaml -j 4")]
 pub struct Show {
     /// Say where each setting comes from
-    #[arg(long)]
+    #[arg(long, env = "QUORUM_ORIGIN")]
     pub origin: bool,
     /// The mission whose settings hold [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "QUORUM_MISSION")]
     pub mission: Option<PathBuf>,
     #[command(flatten)]
     pub flags: SessionFlags,
@@ -132,7 +133,7 @@ fn show(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<u8, F
     if screen.is_json() {
         screen.document(&document(&rows, &paths));
     } else {
-        screen.result(&table(&rows, arguments.origin));
+        screen.result(&table(&rows, arguments.origin, screen));
     }
     Ok(0)
 }
@@ -311,29 +312,19 @@ fn document(rows: &[Row], paths: &Paths) -> Value {
     })
 }
 
-fn table(rows: &[Row], with_origin: bool) -> String {
+fn table(rows: &[Row], with_origin: bool, screen: &Screen) -> String {
     let text = |value: &Value| match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let cells: Vec<(&str, String, String)> = rows
+    let settings: Vec<Setting> = rows
         .iter()
-        .map(|row| (row.name, text(&row.value), row.origin.text()))
+        .map(|row| Setting {
+            name: row.name,
+            value: text(&row.value),
+            origin: row.origin.text(),
+        })
         .collect();
-    let name = cells.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-    let value = cells
-        .iter()
-        .map(|(_, value, _)| value.chars().count())
-        .max()
-        .unwrap_or(0);
-    let line = |(key, shown, origin): &(&str, String, String)| {
-        let line = if with_origin {
-            format!("{key:name$}  {shown:value$}  {origin}")
-        } else {
-            format!("{key:name$}  {shown}")
-        };
-        format!("{}\n", line.trim_end())
-    };
-    cells.iter().map(line).collect()
+    human(&settings, with_origin, &screen.out())
 }

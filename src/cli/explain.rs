@@ -5,6 +5,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::mission::{Code, suggestion};
+use crate::report::codes;
 
 use super::failure::Failure;
 use super::screen::Screen;
@@ -38,7 +39,7 @@ fn one(code: Code, screen: &Screen) {
     if screen.is_json() {
         screen.document(&json!({"schema": "quorum.explain/v1", "codes": [row(code)]}));
     } else {
-        screen.result(&format!("{code}: {}\n\n{}\n", code.summary(), code.explanation()));
+        screen.result(&codes::one(code, &screen.out()));
     }
 }
 
@@ -47,10 +48,7 @@ fn all(screen: &Screen) {
         let rows: Vec<Value> = Code::ALL.iter().map(|code| row(*code)).collect();
         screen.document(&json!({"schema": "quorum.explain/v1", "codes": rows}));
     } else {
-        let lines = Code::ALL
-            .iter()
-            .map(|code| format!("{code}  {}\n", code.summary()));
-        screen.result(&lines.collect::<String>());
+        screen.result(&codes::all(&screen.out()));
     }
 }
 

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 
 use crate::domain::OutcomeClass;
 use crate::mission::Report;
+use crate::report::failure as human;
 
 use super::screen::Screen;
 
@@ -71,13 +72,16 @@ impl Failure {
 
     /// Says it on stderr, and as a document on stdout where one was asked for. Returns the exit code.
     pub fn report(self, screen: &Screen) -> u8 {
-        let mut text = match &self.report {
-            Some(report) => report.render(screen.diagnostics()),
-            None => format!("error: {}\n", self.message()),
+        let text = match &self.report {
+            Some(report) => {
+                let mut text = report.render(screen.diagnostics());
+                if let Some(help) = &self.help {
+                    text.push_str(&human::help(help, &screen.err()));
+                }
+                text
+            }
+            None => human::human(&self.message(), self.help.as_deref(), &screen.err()),
         };
-        if let Some(help) = &self.help {
-            text.push_str(&format!("help: {help}\n"));
-        }
         screen.error(&text);
         if screen.is_json() {
             let mut document = serde_json::json!({

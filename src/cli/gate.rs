@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 
 use crate::domain::{GateId, Millis, RunId};
 use crate::engine::{Command, CommandResult, State, evaluate_gate};
+use crate::report::gate::human;
 use crate::store::RunFolder;
 
+use super::confirm::think_again;
 use super::failure::Failure;
-use super::operate::{Given, Speaker, give};
+use super::operate::{Given, Speaker, give, refuse_agents};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
 
@@ -24,16 +26,21 @@ pub struct Gate {
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
     pub run: Option<RunId>,
     /// Wait until the gate's tasks have ended
-    #[arg(long)]
+    #[arg(long, env = "QUORUM_WAIT")]
     pub wait: bool,
-    /// How long to wait at most
-    #[arg(long, value_name = "DURATION", requires = "wait", default_value = "5m")]
+    /// How long --wait waits at most
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "5m",
+        env = "QUORUM_WAIT_TIMEOUT"
+    )]
     pub timeout: Millis,
     /// Let the failed gate pass; `quorum resume` goes on. Recorded, and shown as overridden ever after
-    #[arg(long = "override", requires_all = ["name", "reason"], conflicts_with = "wait")]
+    #[arg(long = "override", requires_all = ["name", "reason"])]
     pub let_pass: bool,
     /// Why it may pass
     #[arg(long, value_name = "TEXT", requires = "let_pass")]
@@ -79,6 +86,9 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
         if reason.trim().is_empty() {
             return Err(Failure::usage(anyhow!("an override needs a reason")));
         }
+        refuse_agents()?;
+        let name = arguments.name.as_deref().unwrap_or_default();
+        think_again(screen, &format!("let gate '{name}' pass, on record?"))?;
         for gate in &gates {
             let command = Command::OverrideGate {
                 gate: *gate,
@@ -101,7 +111,9 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
         screen.document(&json!({"schema": "quorum.gate/v1", "runId": run.id().as_str(), "gates": gates}));
     } else {
         for (id, standing) in &rows {
-            screen.result(&line(&state, *id, *standing));
+            let name = &state.plan.gate(*id).name;
+            let why = reason(&state, *id, *standing);
+            screen.result(&human(name, standing.as_str(), why.as_deref(), &screen.out()));
         }
     }
     // The worst of them: a failure weighs more than a gate that is not there yet.
@@ -201,9 +213,4 @@ fn document(state: &State, id: GateId, standing: Standing) -> Value {
         "avgScore": average.map(crate::domain::Points::score_f64),
         "reason": reason(state, id, standing),
     })
-}
-
-fn line(state: &State, id: GateId, standing: Standing) -> String {
-    let why = reason(state, id, standing).map_or_else(String::new, |reason| format!(": {reason}"));
-    format!("gate {} {}{why}\n", state.plan.gate(id).name, standing.as_str())
 }

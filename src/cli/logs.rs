@@ -12,6 +12,7 @@ use crate::domain::{RunId, TurnId};
 use crate::engine::{Event, KeeperRef};
 use crate::keeper::{self, ProcessIdentity};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
+use crate::report::logs::header;
 use crate::store::{JournalEnd, Reader, RunFolder, SpoolName, open_regular, read_regular};
 
 use super::failure::Failure;
@@ -29,16 +30,16 @@ pub struct Logs {
     #[arg(value_name = "TASK")]
     pub task: String,
     /// Go on as the agent speaks, until the task has ended
-    #[arg(short, long)]
+    #[arg(short, long, env = "QUORUM_FOLLOW")]
     pub follow: bool,
     /// Only this attempt, counted from 1
     #[arg(long, value_name = "N")]
     pub attempt: Option<u32>,
     /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
     pub run: Option<RunId>,
     /// Print standard error instead of the output
-    #[arg(long)]
+    #[arg(long, env = "QUORUM_STDERR")]
     pub stderr: bool,
 }
 
@@ -165,9 +166,7 @@ impl<'a> Printer<'a> {
     /// On stderr, so that stdout is what the agent said and nothing else.
     fn announce(&mut self, turn: &TurnHistory) {
         if !self.announced && !self.screen.output().quiet {
-            let (attempt, turn) = (turn.id.attempt, turn.id.turn);
-            self.screen
-                .error(&format!("==> attempt {attempt}, turn {turn} <==\n"));
+            self.screen.error(&header(turn, &self.screen.err()));
         }
         self.announced = true;
     }

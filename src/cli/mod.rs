@@ -7,6 +7,7 @@ mod cancel;
 mod clean;
 mod completions;
 mod config;
+mod confirm;
 mod doctor;
 mod events;
 mod explain;
@@ -34,14 +35,14 @@ mod validate;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 use args::{Arguments, Subcommand};
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let matches = match Arguments::command().try_get_matches_from(arguments) {
+    let matches = match args::command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout and are no error; a broken pipe there is nobody's business.

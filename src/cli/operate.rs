@@ -1,5 +1,6 @@
 //! How a command from outside reaches its run, and what it says about it.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use serde_json::json;
 use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Input, OperatorInput, meets};
 use crate::keeper;
+use crate::report::sanitize;
 use crate::runtime::{Answer, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 
@@ -94,7 +96,8 @@ pub fn give(
         match Lock::take(&folder.lock_path(), OPERATOR, Some(run.id())) {
             Ok(_lock) => {
                 for refused in drain(folder).map_err(told)? {
-                    eprintln!("warning: {refused}");
+                    // Whoever read us may be gone: that is silent.
+                    let _ = writeln!(io::stderr(), "warning: {}", sanitize(&refused.to_string()));
                 }
                 return match waiting {
                     Some(_) => journaled(run, &queued.id),
@@ -202,7 +205,10 @@ pub fn say(screen: &Screen, run: &RunFolder, given: Given, what: &str) -> u8 {
             "result": word,
             "exitCode": code,
         }));
-    } else if code == 0 {
+        return code;
+    }
+    let what = sanitize(what);
+    if code == 0 {
         screen.result(&format!("{what}: {}\n", word.replace('-', " ")));
     } else {
         screen.error(&format!("{what}: {}\n", word.replace('-', " ")));

@@ -2,54 +2,77 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::domain::RunId;
 use crate::report::json::{Standing, write_run};
 use crate::report::markdown::markdown;
 
+use super::args::Json;
 use super::failure::Failure;
 use super::project::{find_run, open_run, state_folder};
 use super::reports::{ReportKind, ReportTarget, Reports, exit_code};
 use super::screen::{LiveView, Screen};
 use super::status::has_writer;
 
-/// Without a file the report goes to stdout: Markdown, or the run's document with `--json`.
+/// Without a file the report goes to stdout: Markdown, or the run's document with `--format json`.
 #[derive(Debug, Args)]
 pub struct Report {
     /// The run [default: the latest]
     #[arg(value_name = "RUN")]
     pub run: Option<RunId>,
-    /// Write JUnit XML to this file
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Write Markdown to this file
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// Write a report of any kind (repeatable): junit, markdown, json
-    #[arg(long = "report", value_name = "KIND=PATH")]
-    pub reports: Vec<ReportTarget>,
+    /// Write JUnit XML to this file (repeatable; `-` is stdout)
+    #[arg(long, value_name = "FILE", env = "QUORUM_JUNIT", value_delimiter = ',')]
+    pub junit: Vec<PathBuf>,
+    /// Write Markdown to this file (repeatable; `-` is stdout)
+    #[arg(long, value_name = "FILE", env = "QUORUM_MARKDOWN", value_delimiter = ',')]
+    pub markdown: Vec<PathBuf>,
+    /// Write a page that browsers show without a network to this file (repeatable; `-` is stdout)
+    #[arg(long, value_name = "FILE", env = "QUORUM_HTML", value_delimiter = ',')]
+    pub html: Vec<PathBuf>,
+    /// Write the run's document to this file (repeatable; `-` is stdout)
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().map(Json::File))]
+    pub json: Vec<Json>,
 }
 
 impl Report {
     fn targets(&self) -> Vec<ReportTarget> {
-        let named = |kind, path: &Option<PathBuf>| path.clone().map(|path| ReportTarget { kind, path });
-        let mut targets = self.reports.clone();
-        targets.extend(named(ReportKind::Junit, &self.junit));
-        targets.extend(named(ReportKind::Markdown, &self.markdown));
-        targets
+        let json = self.json.iter().filter_map(|json| match json {
+            Json::File(path) => Some(path.clone()),
+            // The global flag's variable, which concerns stdout.
+            Json::Document | Json::Unsaid => None,
+        });
+        let kinds = [
+            (ReportKind::Junit, self.junit.clone()),
+            (ReportKind::Markdown, self.markdown.clone()),
+            (ReportKind::Html, self.html.clone()),
+            (ReportKind::Json, json.collect()),
+        ];
+        let of_kind = |(kind, paths): (ReportKind, Vec<PathBuf>)| {
+            paths.into_iter().map(move |path| ReportTarget { kind, path })
+        };
+        kinds.into_iter().flat_map(of_kind).collect()
     }
 }
 
 pub fn report(arguments: &Report, screen: &Screen) -> Result<u8, Failure> {
+    let targets = arguments.targets();
+    if screen.is_json() && targets.iter().any(ReportTarget::is_stdout) {
+        return Err(
+            Failure::usage(anyhow!("stdout holds one thing: a report, or the run's document"))
+                .help("leave out --format json, or name a file for the report"),
+        );
+    }
+    let reports = Reports::to(&targets)?;
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let mut view = LiveView::default();
     let recovered = open_run(&run, |state, record| view.take(state, record))?;
     let view = view.into_view(&recovered.state);
     let (state, outcome) = (&recovered.state, view.outcome.as_ref());
-    let targets = arguments.targets();
-    let reported = Reports::to_files(&targets)?.write(state, &view, outcome, screen);
+    let reported = reports.write(&run, state, &view, outcome, screen);
     if screen.is_json() {
         let mut bytes = Vec::new();
         write_run(

@@ -13,15 +13,18 @@ use anyhow::anyhow;
 use crate::domain::OutcomeClass;
 use crate::engine::{Outcome, State};
 use crate::report::annotations::annotations;
+use crate::report::history::Histories;
+use crate::report::html::{Told, html, told_in_full};
 use crate::report::json::{Standing, write_run};
 use crate::report::junit::junit;
 use crate::report::markdown::markdown;
 use crate::report::view::RunView;
 use crate::runtime::recover;
-use crate::store::{RunFolder, replace_file};
+use crate::store::{RunFolder, SpoolName, replace_file};
 
 use super::failure::Failure;
 use super::screen::{LiveView, Screen};
+use super::show::file_view;
 
 /// What GitHub takes of a step's summary is 1 MiB; a longer one is dropped whole.
 const SUMMARY_BYTES: usize = 900 * 1024;
@@ -37,18 +40,27 @@ pub struct ReportTarget {
 pub enum ReportKind {
     Junit,
     Markdown,
+    Html,
     Json,
+}
+
+impl ReportTarget {
+    /// Whether `-` stands for its path.
+    pub fn is_stdout(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
 }
 
 impl FromStr for ReportTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is not KIND=PATH; the kinds are: junit, markdown, json");
+        let wrong = || format!("'{text}' is not KIND=PATH; the kinds are: junit, markdown, html, json");
         let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
         let kind = match kind {
             "junit" => ReportKind::Junit,
             "markdown" => ReportKind::Markdown,
+            "html" => ReportKind::Html,
             "json" => ReportKind::Json,
             _ => return Err(wrong()),
         };
@@ -75,7 +87,13 @@ impl Reports {
     /// can write, nobody shall take the old one for its result.
     pub fn of_session(targets: &[ReportTarget]) -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let reports = Self::to_files(targets)?;
+        if targets.iter().any(ReportTarget::is_stdout) {
+            return Err(
+                Failure::usage(anyhow!("stdout already has the result of the run"))
+                    .help("nothing was started; name a file, or type `quorum report --html -` afterwards"),
+            );
+        }
+        let reports = Self::to(targets)?;
         for target in targets {
             match fs::remove_file(&target.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -94,9 +112,14 @@ impl Reports {
         })
     }
 
-    /// Only these files.
-    pub fn to_files(targets: &[ReportTarget]) -> Result<Self, Failure> {
-        for target in targets {
+    /// Only these: files, and at most one to stdout.
+    pub fn to(targets: &[ReportTarget]) -> Result<Self, Failure> {
+        if targets.iter().filter(|target| target.is_stdout()).count() > 1 {
+            return Err(
+                Failure::usage(anyhow!("only one report can go to stdout")).help("name files for the others")
+            );
+        }
+        for target in targets.iter().filter(|target| !target.is_stdout()) {
             try_out(&target.path).map_err(|error| {
                 Failure::usage(anyhow!(
                     "the report {} cannot be written: {error}",
@@ -113,11 +136,24 @@ impl Reports {
     }
 
     /// Writes all of them. `false` if one that was asked for could not be written, which is said.
-    pub fn write(&self, state: &State, view: &RunView, outcome: Option<&Outcome>, screen: &Screen) -> bool {
+    pub fn write(
+        &self,
+        run: &RunFolder,
+        state: &State,
+        view: &RunView,
+        outcome: Option<&Outcome>,
+        screen: &Screen,
+    ) -> bool {
         let mut all = true;
         for target in &self.targets {
-            let written = render(target.kind, state, view, outcome)
-                .and_then(|bytes| replace_file(&absolute(&target.path), &bytes));
+            let rendered = render(target.kind, run, state, view, outcome);
+            let written = rendered.and_then(|bytes| {
+                if target.is_stdout() {
+                    screen.result(&String::from_utf8_lossy(&bytes));
+                    return Ok(());
+                }
+                replace_file(&absolute(&target.path), &bytes)
+            });
             if let Err(error) = written {
                 all = false;
                 screen.error(&format!(
@@ -153,7 +189,7 @@ impl Reports {
                 allowed: Vec::new(),
             };
             let view = view.into_view(&recovered.state);
-            self.write(&recovered.state, &view, Some(&outcome), screen);
+            self.write(run, &recovered.state, &view, Some(&outcome), screen);
         }
     }
 }
@@ -166,8 +202,15 @@ pub fn exit_code(code: u8, reported: bool) -> u8 {
     }
 }
 
-fn render(kind: ReportKind, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<Vec<u8>> {
+fn render(
+    kind: ReportKind,
+    run: &RunFolder,
+    state: &State,
+    view: &RunView,
+    outcome: Option<&Outcome>,
+) -> io::Result<Vec<u8>> {
     match kind {
+        ReportKind::Html => page(run, state, view, outcome),
         ReportKind::Junit => {
             let text = junit(state, view, outcome).map_err(io::Error::other)?;
             Ok(text.into_bytes())
@@ -179,6 +222,28 @@ fn render(kind: ReportKind, state: &State, view: &RunView, outcome: Option<&Outc
             Ok(bytes)
         }
     }
+}
+
+/// The HTML page. What was said in every attempt is in the journal only, so it is read once more.
+fn page(run: &RunFolder, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<Vec<u8>> {
+    let mut histories = Histories::of(told_in_full(state, view), view.seq);
+    recover(run, |_, record| {
+        histories.take(record.seq, record.at, &record.events)
+    })
+    .map_err(io::Error::other)?;
+    // What workers wrote is quoted; what they were told is in the mission, and replies are shown as they were read.
+    let quoted = |name: &SpoolName| {
+        let by_worker = matches!(name, SpoolName::Out(_) | SpoolName::Err(_) | SpoolName::Result(_));
+        by_worker.then(|| file_view(run, name)).flatten()
+    };
+    let told = Told {
+        state,
+        view,
+        outcome,
+        histories: &histories,
+        files: &quoted,
+    };
+    html(&told).map(String::into_bytes).map_err(io::Error::other)
 }
 
 /// One write at the end of the file: other steps' words stay.

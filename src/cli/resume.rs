@@ -56,7 +56,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         ));
         let view = view.into_view(&recovered.state);
         let outcome = crate::engine::outcome(&recovered.state);
-        let reported = reports.write(&recovered.state, &view, Some(&outcome), screen);
+        let reported = reports.write(&run, &recovered.state, &view, Some(&outcome), screen);
         screen.report(&recovered.state, &view);
         return Ok(exit_code(outcome.class.exit_code(), reported));
     }
@@ -79,10 +79,10 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         keeper: keeper_ref(&keeping.keeper),
         kept: keeping.adopted.turns(),
     };
-    let watchers = screen.watch(run.id(), &arguments.flags, view);
+    let watchers = screen.watch(&run, &arguments.flags, programs.places(&state), view);
     let ending = drive(&run, state, journal, keeping, programs, watchers.observers, input)
         .inspect_err(|_| reports.after_failure(&run, screen))?;
-    Ok(screen.finish(ending, watchers.view, &reports))
+    Ok(screen.finish(&run, ending, watchers.view, &reports))
 }
 
 /// Withdraws what is to be done once more. It is durable before the session begins, which then finds it pending.

@@ -14,6 +14,7 @@ use crate::runtime::{Ending, Keeping, Observer, Programs, layers_of, tell, unfin
 use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
 
 use super::args::{Run, RunFlags};
+use super::confirm::think_again;
 use super::failure::Failure;
 use super::operate::{OPERATOR, told};
 use super::plan::plan;
@@ -54,9 +55,11 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     clear_the_way(&folder, &state.plan, &arguments.flags, screen)?;
     make_workspace(&state.plan.rules.workspace)?;
 
-    let watchers = screen.watch(&id, &arguments.flags.session, LiveView::default());
+    let run = folder.run(&id);
+    let places = programs.places(&state);
+    let watchers = screen.watch(&run, &arguments.flags.session, places, LiveView::default());
     let launch = Launch {
-        run: folder.run(&id),
+        run,
         mission: &source.bytes,
         mission_path: absolute(&arguments.mission),
         options,
@@ -68,7 +71,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let ending = launch
         .go()
         .inspect_err(|_| reports.after_failure(&folder.run(&id), screen))?;
-    Ok(screen.finish(ending, watchers.view, &reports))
+    Ok(screen.finish(&folder.run(&id), ending, watchers.view, &reports))
 }
 
 /// A run that is ready to begin, in a state folder that is locked and clear.
@@ -206,6 +209,16 @@ fn clear_the_way(
 ) -> Result<(), Failure> {
     let in_the_way = unfinished_runs(folder, plan).map_err(refuse)?;
     if flags.fresh {
+        if let Some(unfinished) = in_the_way.first() {
+            let more = match in_the_way.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            think_again(
+                screen,
+                &format!("cancel the unfinished run {}{more}?", unfinished.id()),
+            )?;
+        }
         for unfinished in in_the_way {
             cancel(&unfinished.run)?;
             screen.error(&format!(

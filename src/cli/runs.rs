@@ -16,7 +16,7 @@ use super::status::has_writer;
 #[derive(Debug, Args)]
 pub struct Runs {
     /// Only the last N
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", env = "QUORUM_LAST")]
     pub last: Option<usize>,
 }
 

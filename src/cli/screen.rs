@@ -1,23 +1,26 @@
 //! What is printed where: results on stdout, progress and diagnostics on stderr.
 
 use std::cell::RefCell;
-use std::io::{self, IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::rc::Rc;
 
 use serde::Serialize;
 
-use crate::domain::{RunId, Timestamp};
+use crate::domain::Timestamp;
 use crate::engine::{Event, State, outcome};
 use crate::mission;
 use crate::report::json::{Standing, write_run};
-use crate::report::progress;
+use crate::report::progress::{self, Details};
 use crate::report::style::{self, ColorChoice, Style};
 use crate::report::summary;
 use crate::report::view::RunView;
 use crate::runtime::{Ending, Observer};
-use crate::store::Record;
+use crate::store::{Record, RunFolder, SpoolName};
 
-use super::args::{Format, Output, Progress, SessionFlags, When};
+use super::args::{Format, Json, Output, Progress, SessionFlags, When};
 use super::reports::{Reports, exit_code};
 
 /// The two streams of this process and how to write to them.
@@ -46,6 +49,52 @@ impl LiveView {
     pub fn into_view(self, state: &State) -> RunView {
         self.0.unwrap_or_else(|| RunView::new(&state.plan))
     }
+}
+
+/// Whether this is a pipeline: terminals there belong to nobody.
+pub fn in_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
+}
+
+/// Progress where nobody says how. A terminal that cannot move its cursor has no live area, and needs heartbeats.
+fn usual_progress(has_person: bool, term: &str) -> Progress {
+    match term {
+        "" | "dumb" => Progress::Plain,
+        _ if has_person => Progress::Bar,
+        _ => Progress::Plain,
+    }
+}
+
+/// The columns of the terminal, if there is one.
+fn columns(of: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(of).ok()?;
+    // Some terminals do not know.
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+fn columns_of_stderr() -> Option<usize> {
+    columns(io::stderr())
+}
+
+/// The last lines of a file, as far as a person wants to see them in passing.
+fn tail(path: &Path) -> Vec<String> {
+    const BYTES: u64 = 4_000;
+    const LINES: usize = 5;
+    let Ok(mut file) = File::open(path) else {
+        return Vec::new();
+    };
+    let from = file.metadata().map_or(0, |data| data.len().saturating_sub(BYTES));
+    let mut bytes = Vec::new();
+    let read = file
+        .seek(SeekFrom::Start(from))
+        .and_then(|_| file.take(BYTES).read_to_end(&mut bytes));
+    if read.is_err() {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(LINES)..];
+    last.iter().map(|line| (*line).to_owned()).collect()
 }
 
 /// Shares a view with the session that feeds it.
@@ -79,7 +128,7 @@ impl Screen {
 
     /// Whether stdout carries one document and nothing else.
     pub fn is_json(&self) -> bool {
-        self.output.json || matches!(self.output.format, Some(Format::Json))
+        self.output.json == Json::Document || matches!(self.output.format, Some(Format::Json))
     }
 
     /// Whether stdout carries one object a line.
@@ -94,10 +143,11 @@ impl Screen {
 
     /// How diagnostics on stderr are drawn.
     pub fn diagnostics(&self) -> mission::Style {
-        let style = self.style(io::stderr().is_terminal());
+        let style::Screen { width, style } = self.err();
         mission::Style {
             color: style.color,
             ascii: !style.unicode,
+            columns: width,
         }
     }
 
@@ -124,13 +174,17 @@ impl Screen {
 
     /// The terminal behind stdout, for text that people read.
     pub fn out(&self) -> style::Screen {
-        self.screen(io::stdout().is_terminal())
+        self.screen(io::stdout().is_terminal(), columns(io::stdout()))
     }
 
-    fn screen(&self, terminal: bool) -> style::Screen {
-        let width = terminal.then(|| comfy_table::Table::new().width().map_or(80, usize::from));
+    /// The terminal behind stderr, for messages that people read.
+    pub fn err(&self) -> style::Screen {
+        self.screen(io::stderr().is_terminal(), columns_of_stderr())
+    }
+
+    fn screen(&self, terminal: bool, columns: Option<usize>) -> style::Screen {
         style::Screen {
-            width,
+            width: terminal.then(|| columns.unwrap_or(80)),
             style: self.style(terminal),
         }
     }
@@ -145,15 +199,28 @@ impl Screen {
     }
 
     /// Who watches a session: its view, and progress as the flags ask for it.
-    pub fn watch(&self, run: &RunId, flags: &SessionFlags, earlier: LiveView) -> Watchers {
+    pub fn watch(
+        &self,
+        folder: &RunFolder,
+        flags: &SessionFlags,
+        programs: Vec<(String, String)>,
+        earlier: LiveView,
+    ) -> Watchers {
+        let run = folder.id();
         let view = Rc::new(RefCell::new(earlier));
         let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(ViewObserver(view.clone()))];
         let terminal = io::stderr().is_terminal();
-        let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-        let screen = self.screen(terminal);
+        let screen = self.err();
+        let details = flags.verbose.then(|| {
+            let folder = folder.clone();
+            Details::new(programs, move |turn| {
+                tail(&folder.spool_file(&SpoolName::Err(turn)))
+            })
+        });
+        let term = std::env::var("TERM").unwrap_or_default();
         let progress = match flags.progress {
-            Progress::Auto if terminal && !in_ci && !self.output.quiet => Progress::Bar,
-            Progress::Auto => Progress::Plain,
+            Progress::Auto if self.output.quiet => Progress::Plain,
+            Progress::Auto => usual_progress(terminal && !in_ci(), &term),
             chosen => chosen,
         };
         match progress {
@@ -161,21 +228,31 @@ impl Screen {
             _ if self.output.quiet => {
                 observers.push(Box::new(progress::Quiet::new(io::stderr(), run.clone(), screen)))
             }
-            Progress::Bar => observers.push(Box::new(progress::Bar::stderr(run.clone(), screen))),
+            Progress::Bar => {
+                let bar = progress::Bar::stderr(run.clone(), screen, columns_of_stderr);
+                observers.push(Box::new(bar.verbose(details)));
+            }
             Progress::Auto | Progress::Plain => {
-                observers.push(Box::new(progress::Plain::new(io::stderr(), run.clone(), screen)))
+                let plain = progress::Plain::new(io::stderr(), run.clone(), screen);
+                observers.push(Box::new(plain.verbose(details)));
             }
         }
         Watchers { observers, view }
     }
 
     /// Reports the end of a session and returns its exit code.
-    pub fn finish(&self, ending: Ending, view: Rc<RefCell<LiveView>>, reports: &Reports) -> u8 {
+    pub fn finish(
+        &self,
+        run: &RunFolder,
+        ending: Ending,
+        view: Rc<RefCell<LiveView>>,
+        reports: &Reports,
+    ) -> u8 {
         let view = view.take().into_view(&ending.state);
         let outcome = outcome(&ending.state);
         self.report(&ending.state, &view);
         // Last, so that a report that could not be written is the last thing that is said.
-        let reported = reports.write(&ending.state, &view, Some(&outcome), self);
+        let reported = reports.write(run, &ending.state, &view, Some(&outcome), self);
         exit_code(ending.ended.outcome.exit_code(), reported)
     }
 
@@ -187,6 +264,23 @@ impl Screen {
             let _ = write_run(io::stdout().lock(), state, view, standing);
         } else {
             self.result(&summary::summary(state, view, &outcome(state), &self.out()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_live_area_needs_a_person_and_a_cursor() {
+        for (has_person, term, progress) in [
+            (true, "xterm", Progress::Bar),
+            (true, "dumb", Progress::Plain),
+            (true, "", Progress::Plain),
+            (false, "xterm", Progress::Plain),
+        ] {
+            assert_eq!(usual_progress(has_person, term), progress, "{has_person} {term}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Show {
     #[arg(long, value_name = "N")]
     pub attempt: Option<u32>,
     /// The run [default: the latest]
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
     pub run: Option<RunId>,
 }
 
@@ -114,7 +114,8 @@ pub fn check_attempt(history: &TaskHistory, attempt: Option<u32>) -> Result<(), 
     Err(Failure::usage(anyhow!("the task has no attempt {wanted}")).help(help))
 }
 
-fn file_view(run: &RunFolder, name: &SpoolName) -> Option<FileView> {
+/// A file of the run, with its beginning; `None` where there is none or it is empty.
+pub fn file_view(run: &RunFolder, name: &SpoolName) -> Option<FileView> {
     let path = run.spool_file(name);
     let (preview, bytes) = preview(&path, PREVIEW)?;
     (bytes > 0).then_some(FileView {

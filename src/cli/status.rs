@@ -16,13 +16,11 @@ use super::screen::{LiveView, Screen};
 
 /// How often a watched run is looked at.
 const LOOK: Duration = Duration::from_millis(500);
-/// Cursor to the top left, and everything from there on erased.
-const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
-    let mut recovered = show(&folder, &run, screen, "")?;
+    let mut recovered = show(&folder, &run, screen, false)?;
     if arguments.watch {
         recovered = watch(&folder, &run, screen, recovered)?;
     }
@@ -40,11 +38,6 @@ fn watch(
     screen: &Screen,
     mut recovered: Recovered,
 ) -> Result<Recovered, Failure> {
-    let clear = if screen.out().width.is_some() && !screen.is_json() {
-        CLEAR
-    } else {
-        ""
-    };
     let length = || std::fs::metadata(run.journal()).map_or(0, |journal| journal.len());
     let mut shown = (recovered.end.offset, true);
     loop {
@@ -53,7 +46,7 @@ fn watch(
         let now = (length(), live);
         if now != shown {
             shown = now;
-            recovered = show(folder, run, screen, clear)?;
+            recovered = show(folder, run, screen, true)?;
         }
         if !live {
             return Ok(recovered);
@@ -63,7 +56,7 @@ fn watch(
 }
 
 /// Folds the journal and prints what it says.
-fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, before: &str) -> Result<Recovered, Failure> {
+fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> Result<Recovered, Failure> {
     let mut view = LiveView::default();
     let recovered = open_run(run, |state, record| view.take(state, record))?;
     let view = view.into_view(&recovered.state);
@@ -72,8 +65,11 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, before: &str) ->
         // Whoever read us may be gone: that is silent.
         let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
     } else {
-        let table = table::status(&recovered.state, &view, standing, &screen.out());
-        screen.result(&format!("{before}{table}"));
+        let mut text = table::status(&recovered.state, &view, standing, &screen.out());
+        if again {
+            text = table::frame(&text, &screen.out());
+        }
+        screen.result(&text);
     }
     Ok(recovered)
 }

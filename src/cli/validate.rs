@@ -4,6 +4,8 @@ use serde_json::json;
 
 use crate::mission::{self, Report, Source};
 
+use crate::report::{count, sanitize};
+
 use super::args::Validate;
 use super::failure::Failure;
 use super::screen::Screen;
@@ -20,7 +22,14 @@ pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
         let (report, summary) = match loaded {
             Ok(loaded) => {
                 let tasks = loaded.mission.tasks.len();
-                (loaded.notes, format!("{}: ok, {tasks} task(s)\n", path.display()))
+                (
+                    loaded.notes,
+                    format!(
+                        "{}: ok, {}\n",
+                        sanitize(&path.display().to_string()),
+                        count(tasks, "task")
+                    ),
+                )
             }
             Err(report) => {
                 failed = true;

@@ -307,6 +307,8 @@ pub struct Style {
     pub color: bool,
     /// With ASCII characters only, for terminals that are not UTF-8.
     pub ascii: bool,
+    /// Columns of the terminal, to which source lines are cut; `None` where it is none.
+    pub columns: Option<usize>,
 }
 
 fn renderer(style: Style) -> Renderer {
@@ -315,7 +317,11 @@ fn renderer(style: Style) -> Renderer {
     } else {
         Renderer::plain()
     };
-    renderer.decor_style(DecorStyle::Ascii)
+    let renderer = renderer.decor_style(DecorStyle::Ascii);
+    match style.columns {
+        Some(columns) => renderer.term_width(columns),
+        None => renderer,
+    }
 }
 
 /// All diagnostics for people: the first twenty, the number of the others, and a last line that sums up.
@@ -379,8 +385,8 @@ mod tests {
         for style in [
             Style::default(),
             Style {
-                color: false,
                 ascii: true,
+                ..Style::default()
             },
         ] {
             let text = at(source, 4..source.len()).render(style);
@@ -396,8 +402,8 @@ mod tests {
     #[test]
     fn ascii_style_is_ascii() {
         let text = at("name: größe\n", 6..13).render(Style {
-            color: false,
             ascii: true,
+            ..Style::default()
         });
         assert!(text.is_ascii(), "{text}");
     }

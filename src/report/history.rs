@@ -3,6 +3,8 @@
 //! [`super::view`] keeps what every document needs of every task. This keeps all there is of the tasks that somebody
 //! asked about, so it may be large.
 
+use std::collections::BTreeMap;
+
 use crate::domain::{AgentId, AttemptKind, FailureClass, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
     CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, Usage,
@@ -144,6 +146,43 @@ impl TaskHistory {
     /// All turns, the first one first.
     pub fn turns(&self) -> impl Iterator<Item = &TurnHistory> {
         self.attempts.iter().flat_map(|attempt| &attempt.turns)
+    }
+}
+
+/// The stories of several tasks, told up to one event: so they match a view that ends there, also while a live session
+/// goes on writing.
+#[derive(Debug, Clone)]
+pub struct Histories {
+    tasks: BTreeMap<TaskId, TaskHistory>,
+    until: Option<u64>,
+}
+
+impl Histories {
+    /// Before the first event, of these tasks; `until` is the number of the last event that counts.
+    #[must_use]
+    pub fn of(tasks: impl IntoIterator<Item = TaskId>, until: Option<u64>) -> Self {
+        let tasks = tasks.into_iter().map(|task| (task, TaskHistory::new(task)));
+        Self {
+            tasks: tasks.collect(),
+            until,
+        }
+    }
+
+    /// Takes in the events of one record, whose first has the number `seq`.
+    pub fn take(&mut self, seq: u64, at: Timestamp, events: &[Event]) {
+        let counted = (seq..).zip(events);
+        for (_, event) in counted.filter(|(seq, _)| self.until.is_some_and(|until| *seq <= until)) {
+            let history = task_of(event).and_then(|task| self.tasks.get_mut(&task));
+            if let Some(history) = history {
+                history.apply(at, event);
+            }
+        }
+    }
+
+    /// The story of a task, if it is one of those.
+    #[must_use]
+    pub fn task(&self, id: TaskId) -> Option<&TaskHistory> {
+        self.tasks.get(&id)
     }
 }
 

@@ -72,6 +72,20 @@ pub fn write_run(out: impl io::Write, state: &State, view: &RunView, standing: S
 
 /// The document, to be serialised.
 pub fn run_document<'a>(state: &'a State, view: &'a RunView, standing: Standing) -> impl Serialize + 'a {
+    document(state, view, standing, true)
+}
+
+/// The document without its tasks: for a page that tells of them in another order, and not of all in full.
+pub(super) fn run_facts<'a>(state: &'a State, view: &'a RunView, standing: Standing) -> impl Serialize + 'a {
+    document(state, view, standing, false)
+}
+
+fn document<'a>(
+    state: &'a State,
+    view: &'a RunView,
+    standing: Standing,
+    with_tasks: bool,
+) -> RunDocument<'a> {
     let outcome = view.outcome.as_ref();
     let names = |classes: &[OutcomeClass]| classes.iter().map(|class| class.as_str()).collect();
     let source = Source { state, view };
@@ -94,7 +108,7 @@ pub fn run_document<'a>(state: &'a State, view: &'a RunView, standing: Standing)
             used: Usage::of(&view.usage),
             budget: None,
         },
-        tasks: Tasks(source),
+        tasks: with_tasks.then_some(Tasks(source)),
         gates: Gates(source),
         mission_score: MissionScore::of(state),
         approvals: Approvals(source),
@@ -128,7 +142,8 @@ struct RunDocument<'a> {
     deadline: Option<String>,
     counts: Counts,
     usage: RunUsage,
-    tasks: Tasks<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Tasks<'a>>,
     gates: Gates<'a>,
     mission_score: MissionScore,
     approvals: Approvals<'a>,

@@ -139,9 +139,10 @@ fn number(points: Option<Points>) -> String {
 
 fn task_row(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
     format!(
-        "| {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} {} | {} | {} | {} | {} |\n",
         escape(&state.plan.task(id).title),
-        result(rank),
+        sign(rank),
+        rank.words(),
         number(state.task(id).points),
         number(engine::bar(state, id).map(|bar| bar.points)),
         view.task(id).attempts.len(),
@@ -149,18 +150,16 @@ fn task_row(state: &State, view: &RunView, rank: Rank, id: TaskId) -> String {
     )
 }
 
-/// A word for a rank, and a sign that colour-blind people see too.
-fn result(rank: Rank) -> &'static str {
+/// A sign for a rank, so that the words are found at a glance.
+fn sign(rank: Rank) -> &'static str {
     match rank {
-        Rank::Failed => "❌ failed",
-        Rank::Cascaded => "❌ skipped: a dependency failed",
-        Rank::Indeterminate => "❓ no trustworthy verdict",
-        Rank::BelowBar => "⚠️ below the bar",
-        Rank::Waiting => "⏸ waiting",
-        Rank::Open => "⏹ not finished",
-        Rank::Unreviewed => "➖ done, unreviewed",
-        Rank::Reworked => "✅ done after rework",
-        Rank::Done => "✅ done",
+        Rank::Failed | Rank::Cascaded => "❌",
+        Rank::Indeterminate => "❓",
+        Rank::BelowBar => "⚠️",
+        Rank::Waiting => "⏸",
+        Rank::Open => "⏹",
+        Rank::Unreviewed => "➖",
+        Rank::Reworked | Rank::Done => "✅",
     }
 }
 

@@ -204,14 +204,10 @@ pub fn human(document: &MetricsDocument<'_>, screen: &Screen) -> String {
 fn table(text: &mut String, heading: &str, rows: &[Row<'_>], screen: &Screen) {
     let nothing = screen.style.symbols().nothing;
     let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, heading));
-    let names: Vec<_> = rows.iter().map(|row| sanitize(row.name)).collect();
-    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
-    for (row, name) in rows.iter().zip(&names) {
-        let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), |score| score.to_string());
-        let _ = writeln!(
-            text,
-            "  {name}{}  {} of {} passed, score {} ({} to {}), {} retries, {} fixes",
-            " ".repeat(widest - width(name)),
+    let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), |score| score.to_string());
+    let numbers = |row: &Row<'_>| {
+        format!(
+            "{} of {} passed, score {} ({} to {}), retries {}, fixes {}",
             row.passed_assessments,
             row.total_assessments,
             score(row.avg_score),
@@ -219,7 +215,19 @@ fn table(text: &mut String, heading: &str, rows: &[Row<'_>], screen: &Screen) {
             score(row.max_score),
             row.total_retries,
             row.total_fixes,
-        );
+        )
+    };
+    let numbers: Vec<String> = rows.iter().map(numbers).collect();
+    let beside = numbers.iter().map(|numbers| width(numbers)).max().unwrap_or(0) + 4;
+    // Where there is too little room for both, names are cut: the numbers are what is asked for.
+    let names: Vec<String> = rows
+        .iter()
+        .map(|row| screen.fit(&sanitize(row.name), beside).into_owned())
+        .collect();
+    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    for ((row, name), numbers) in rows.iter().zip(&names).zip(&numbers) {
+        let gap = " ".repeat(widest - width(name));
+        let _ = writeln!(text, "  {name}{gap}  {numbers}");
         for (dimension, mean) in &row.dimension_scores {
             let _ = writeln!(text, "    {} {mean}", sanitize(dimension));
         }

@@ -10,34 +10,50 @@
 //! | [`events`] | the journal with full names, for scripts and on a terminal |
 //! | [`progress`] | a session while it runs |
 //! | [`summary`] | the block at a session's end |
-//! | [`history`], [`show`] | everything about one task |
+//! | [`history`], [`show`], [`logs`] | everything about one task |
 //! | [`junit`], [`markdown`], [`annotations`] | a run for CI systems and for people who read there |
+//! | [`html`] | a run as one page for a browser, without a network |
 //! | [`runs`] | the runs of a folder |
 //! | [`metrics`] | how tasks and agents did |
 //! | [`plan`] | a mission as it would run, also as a drawing |
 //! | [`status`] | the table of a run's tasks |
+//! | [`gate`], [`waiting`] | gates from stored state; what waits for a person |
+//! | [`review`] | what a review came to |
+//! | [`doctor`], [`settings`], [`codes`] | the machine, its settings, the meaning of diagnostics |
+//! | [`failure`] | why a command could not do what it was asked |
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
 
 pub mod annotations;
+pub mod codes;
+pub mod doctor;
 pub mod events;
+pub mod failure;
+pub mod gate;
 pub mod history;
+pub mod html;
 pub mod ids;
 pub mod json;
 pub mod junit;
+pub mod logs;
 pub mod markdown;
 pub mod metrics;
 pub mod plan;
 pub mod progress;
 mod rank;
+pub mod review;
 mod reviews;
 pub mod runs;
+pub mod settings;
 pub mod show;
 pub mod status;
 pub mod style;
 pub mod summary;
 mod text;
-pub use text::sanitize;
+pub use text::{count, sanitize};
 pub mod view;
+pub mod waiting;
 
+#[cfg(test)]
+mod screens_tests;
 #[cfg(test)]
 mod testing;

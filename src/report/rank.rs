@@ -32,6 +32,23 @@ pub(super) enum Rank {
     Done,
 }
 
+impl Rank {
+    /// A few words for people.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Cascaded => "skipped: a dependency failed",
+            Self::Indeterminate => "no trustworthy verdict",
+            Self::BelowBar => "below the bar",
+            Self::Waiting => "waiting",
+            Self::Open => "not finished",
+            Self::Unreviewed => "done, unreviewed",
+            Self::Reworked => "done after rework",
+            Self::Done => "done",
+        }
+    }
+}
+
 /// The rank of a task. Total: every state has exactly one.
 pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
     let task = state.task(id);

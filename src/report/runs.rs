@@ -88,6 +88,13 @@ impl RunRow {
         }
     }
 
+    /// `20261121-215900-001 (ended, ok)`
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let outcome = self.outcome.unwrap_or("no outcome");
+        format!("{} ({}, {outcome})", self.run_id, self.state)
+    }
+
     /// One line of words: state, outcome, how much is done, which mission.
     fn cells(&self, nothing: &str) -> [String; 6] {
         let done = self.counts.as_ref().map_or_else(
@@ -148,4 +155,25 @@ pub fn human(runs: &[RunRow], screen: &Screen) -> String {
         let _ = writeln!(text, "{}", line(row));
     }
     text
+}
+
+/// What `quorum clean` did, with a line feed at its end.
+#[must_use]
+pub fn cleaned(removed: &[&RunRow], kept: &[&RunRow]) -> String {
+    let lines: String = removed
+        .iter()
+        .map(|row| format!("removed {}\n", row.brief()))
+        .collect();
+    format!("{lines}{} removed, {} kept\n", removed.len(), kept.len())
+}
+
+/// Why `quorum clean` left runs that nobody can read; nothing where there are none.
+#[must_use]
+pub fn left(kept: &[&RunRow], screen: &Screen) -> String {
+    let line = |row: &&RunRow| {
+        let error = row.error.as_deref()?;
+        Some(format!("note: {} was left: {}\n", row.run_id, sanitize(error)))
+    };
+    let text: String = kept.iter().filter_map(line).collect();
+    screen.wrap(&text)
 }

@@ -11,7 +11,7 @@ use crate::engine::{self, SeatState, State, TaskState};
 use super::json::{Standing, blocked_by, gate_state};
 use super::style::{Role, Screen};
 use super::summary::{NOT_REVIEWED, approvals, failure_words, outcome_words, task_counts};
-use super::text::{against_bar, fit, sanitize};
+use super::text::{against_bar, fit, sanitize, width};
 use super::view::RunView;
 
 /// Rows that a person can still read; what is done and clean gives way first.
@@ -50,6 +50,17 @@ pub fn status(state: &State, view: &RunView, standing: Standing, screen: &Screen
     page.text
 }
 
+/// A terminal with this page and nothing else: one frame of `--watch`.
+#[must_use]
+pub fn frame(page: &str, screen: &Screen) -> String {
+    // Cursor to the top left, and everything from there on erased; where there is no cursor, pages follow each other.
+    let clear = match screen.width {
+        Some(_) => "\u{1b}[H\u{1b}[2J",
+        None => "",
+    };
+    format!("{clear}{page}")
+}
+
 struct Page<'a> {
     state: &'a State,
     view: &'a RunView,
@@ -70,7 +81,8 @@ impl Page<'_> {
         let name = sanitize(&self.state.plan.name);
         let run = self.view.run_id.as_ref();
         let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
-        let head = format!("{run}{name}, {}", standing.as_str());
+        let (name, stands) = self.screen.fit_both(&name, ", ", standing.as_str(), width(&run));
+        let head = format!("{run}{name}, {stands}");
         self.line(Some(Role::Strong), &head);
         if !self.state.plan.rules.evaluate {
             self.line(Some(Role::Warn), NOT_REVIEWED);

@@ -177,6 +177,39 @@ impl Screen {
         }
     }
 
+    /// Text of several lines, broken between words where a line is too long. What follows a break is indented a little
+    /// more than its line, or keeps the bar before quoted text. Words are never broken, because paths and commands are
+    /// to be copied.
+    pub(super) fn wrap(&self, text: &str) -> String {
+        self.wrap_by(text, 2)
+    }
+
+    /// The same with what follows a break right below its line: for prose.
+    pub(super) fn wrap_flush(&self, text: &str) -> String {
+        self.wrap_by(text, 0)
+    }
+
+    fn wrap_by(&self, text: &str, indent: usize) -> String {
+        let Some(columns) = self.width else {
+            return text.to_owned();
+        };
+        let wrap = |line: &str| {
+            let blanks = line.len() - line.trim_start_matches(' ').len();
+            let quoted = line[blanks..].starts_with("| ");
+            let indent = match quoted {
+                true => format!("{}| ", &line[..blanks]),
+                false => " ".repeat(blanks + indent),
+            };
+            let options = textwrap::Options::new(columns)
+                .subsequent_indent(&indent)
+                .break_words(false)
+                .word_separator(textwrap::WordSeparator::AsciiSpace)
+                .word_splitter(textwrap::WordSplitter::NoHyphenation);
+            textwrap::fill(line, options)
+        };
+        text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
+    }
+
     /// A name and what is said of it, `between` them and `used` columns before. Where not everything fits, a long name
     /// makes room, down to half of the line: the reason why it is mentioned must be seen.
     pub(super) fn fit_both<'a>(

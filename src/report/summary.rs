@@ -43,7 +43,7 @@ pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen
     usage(&mut page, &view.usage);
     exit(&mut page, outcome);
     if let Some(run) = &view.run_id {
-        next_commands(&mut page, state, run);
+        next(&mut page, &next_commands(state, view, Some(outcome), run));
     }
     page.text
 }
@@ -81,13 +81,17 @@ impl Page<'_> {
 }
 
 fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
-    let mut text = match &view.run_id {
-        Some(run) => format!("run {run}: {}", sanitize(&state.plan.name)),
-        None => sanitize(&state.plan.name).into_owned(),
+    let run = view.run_id.as_ref();
+    let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
+    let name = sanitize(&state.plan.name);
+    let text = match (view.session_started_at, view.finished_at) {
+        (Some(began), Some(ended)) => {
+            let took = clock(ended.since(began));
+            let (name, took) = page.screen.fit_both(&name, ", ", &took, width(&run));
+            format!("{run}{name}, {took}")
+        }
+        _ => format!("{run}{name}"),
     };
-    if let (Some(began), Some(ended)) = (view.session_started_at, view.finished_at) {
-        let _ = write!(text, ", {}", clock(ended.since(began)));
-    }
     page.text.push('\n');
     page.line(Some(Role::Strong), &text);
     if !state.plan.rules.evaluate {
@@ -314,9 +318,36 @@ pub(super) fn failure_words(failure: &FailureView) -> String {
     format!("{}: {}", failure.mode.as_str(), sanitize(&failure.message))
 }
 
-/// What can be typed now. A gate that failed stays failed until a person overrides it, so that comes first.
-fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
+/// What can be typed now, in the order in which a person would: look at what failed, decide what waits, open what is
+/// shut, go on.
+pub(super) fn next_commands(
+    state: &State,
+    view: &RunView,
+    outcome: Option<&Outcome>,
+    run: &RunId,
+) -> Vec<String> {
     let mut commands = Vec::new();
+    let has_failed = |id: &TaskId| {
+        let task = state.task(*id);
+        let by_itself = !matches!(task.mode, Some(FailureMode::Cascade | FailureMode::Cancelled));
+        task.status == Status::Failed && by_itself
+    };
+    let broken = state.plan.task_ids().find(has_failed);
+    if let Some(task) = broken {
+        let title = shell_word(&state.plan.task(task).title);
+        commands.push(format!("quorum show {title} --run {run}"));
+    }
+    // Where judges were missing they are asked again before a person is.
+    let waits = |again: bool| {
+        let number = |task: TaskId| Some((task, view.task(task).waiting.as_deref()?.number));
+        let mut tasks = state.plan.task_ids();
+        let (task, number) =
+            tasks.find_map(|task| number(task).filter(|_| state.task(task).indeterminate == again))?;
+        Some(format!("quorum approve {}", ApprovalId { run, task, number }))
+    };
+    let asked = waits(false);
+    let judges_first = asked.is_none();
+    commands.extend(asked);
     let failed = state.gates.iter().position(engine::GateState::has_failed);
     if let Some(gate) = failed {
         let name = &state.plan.gate(GateId::from_index(gate)).name;
@@ -325,10 +356,19 @@ fn next_commands(page: &mut Page<'_>, state: &State, run: &RunId) {
             shell_word(name)
         ));
     }
-    if state.is_unfinished() {
+    let stops = [OutcomeClass::Interrupted, OutcomeClass::Limit];
+    let was_stopped = outcome.is_some_and(|outcome| stops.contains(&outcome.class));
+    if broken.is_some() && !was_stopped {
+        commands.push(format!("quorum resume {run} --retry-failed"));
+    } else if state.is_unfinished() {
         commands.push(format!("quorum resume {run}"));
     }
+    commands.extend(waits(true).filter(|_| judges_first));
     commands.push(format!("quorum status {run}"));
+    commands
+}
+
+fn next(page: &mut Page<'_>, commands: &[String]) {
     for (index, command) in commands.iter().enumerate() {
         let label = if index == 0 { "next:" } else { "" };
         // Not cut: a command that is cut is a wrong command.

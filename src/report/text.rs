@@ -22,9 +22,28 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe.trim().to_owned())
 }
 
-/// Control characters, and the invisible ones that make text read differently from what it is.
+/// The same for text of several lines, each of which keeps its indentation.
+pub fn sanitize_lines(text: &str) -> String {
+    let lines = text.split('\n').map(sanitize_line);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The same for one line of a longer text: its indentation stays.
+pub(super) fn sanitize_line(line: &str) -> String {
+    let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+    let (indent, line) = line.split_at(indent);
+    format!("{}{}", indent.replace('\t', "    "), sanitize(line))
+}
+
+/// Control characters, the invisible ones that make text read differently from what it is, and those that join or
+/// change emoji: terminals disagree on the columns of the result, and a line of unknown width breaks every table and
+/// the live area. The parts of such an emoji are shown side by side.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
+        || matches!(
+            c,
+            '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{20e3}'
+        )
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
@@ -80,7 +99,7 @@ pub(super) fn against_bar(points: Points, bar: Option<Bar>, symbols: &Symbols) -
 }
 
 /// `1 task`, `2 tasks`.
-pub(super) fn count(number: usize, noun: &str) -> String {
+pub fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
@@ -109,11 +128,37 @@ mod tests {
             ("back\u{8}\u{8}\u{7f}\u{9b}1A", "back1A"),
             ("abc\u{202e}fed\u{2066}", "abcfed"),
             ("\u{1b}[2J\u{1b}[H", ""),
+            (
+                "👩\u{200d}👩\u{200d}👧 👍\u{1f3fd} ❤\u{fe0f} 1\u{fe0f}\u{20e3}",
+                "👩👩👧 👍 ❤ 1",
+            ),
         ] {
             let seen = sanitize(hostile);
             assert!(!seen.chars().any(is_unsafe), "{hostile:?} -> {seen:?}");
             assert_eq!(seen, harmless, "{hostile:?}");
         }
+    }
+
+    #[test]
+    fn what_is_shown_is_as_wide_as_its_characters() {
+        for text in [
+            "👩\u{200d}👩\u{200d}👧 family",
+            "👍🏽 ok",
+            "☺\u{fe0f} ☺\u{fe0e} ☺",
+            "日本語",
+            "e\u{301}",
+            "1\u{fe0f}\u{20e3}",
+        ] {
+            let shown = sanitize(text);
+            let columns: usize = shown.chars().filter_map(UnicodeWidthChar::width).sum();
+            assert_eq!(width(&shown), columns, "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn lines_keep_their_indentation_and_nothing_else() {
+        assert_eq!(sanitize_lines("a\n   b\u{1b}[31m\u{7}c\r\n"), "a\n   bc\n");
+        assert_eq!(sanitize_line("\t  if x:\u{8}"), "      if x:");
     }
 
     #[test]

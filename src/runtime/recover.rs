@@ -225,6 +225,7 @@ fn frozen_plan(run: &RunFolder, started: &RunStarted, options: &RunOptions) -> R
         message: report.render(mission::Style {
             color: false,
             ascii: true,
+            columns: None,
         }),
     };
     let source = Source::new(path.to_string_lossy().as_ref(), bytes);

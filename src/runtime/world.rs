@@ -98,6 +98,15 @@ impl Programs {
         }
     }
 
+    /// Where each agent is, in the order of the mission: see [`locate`].
+    #[must_use]
+    pub fn places(&self, state: &State) -> Vec<(String, String)> {
+        let agents = (0..).map(AgentId).zip(&state.plan.agents);
+        agents
+            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.0.get(&id)?.place())))
+            .collect()
+    }
+
     pub(super) fn get(&self, agent: AgentId) -> Option<&Reach> {
         self.0.get(&agent)
     }
@@ -108,11 +117,17 @@ impl Programs {
 /// # Errors
 /// What is missing, in words.
 pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
-    reach(agent, folder).map(|reach| match reach {
-        Reach::Command(program, _) => program.path().display().to_string(),
-        Reach::Model(endpoint) => endpoint.url.to_string(),
-        Reach::Echo => "answers with its prompt".to_owned(),
-    })
+    reach(agent, folder).map(|reach| reach.place())
+}
+
+impl Reach {
+    fn place(&self) -> String {
+        match self {
+            Self::Command(program, _) => program.path().display().to_string(),
+            Self::Model(endpoint) => endpoint.url.to_string(),
+            Self::Echo => "answers with its prompt".to_owned(),
+        }
+    }
 }
 
 fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {

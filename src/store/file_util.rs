@@ -1,9 +1,9 @@
 //! The one way to replace a small file, and to make a new folder survive a power loss. And the ways to read and write
 //! in a folder in which agents may have put anything: no FIFO may hold us up, no link lead us elsewhere.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// Opens a file for reading, if it is a regular one. Never waits for the other end of a FIFO.
@@ -64,7 +64,11 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Whatever the file system says; the old content is then still there.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut temporary = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?;
+    // As any file that a program makes: who may read it is for the user's umask to say, not for us.
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".tmp-")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|error| error.error)?;
@@ -114,5 +118,9 @@ mod tests {
         replace_file(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&plain));
     }
 }

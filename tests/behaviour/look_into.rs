@@ -93,7 +93,7 @@ fn show_tells_everything_about_a_task() {
     );
     assert_eq!(
         review["dimensions"],
-        json!([{"dimension": "depth", "score": 4.0, "reasoning": "bees buzz"}])
+        json!([{"dimension": "depth", "score": 4.0, "outlier": false, "reasoning": "bees buzz"}])
     );
     assert_eq!(review["findings"][0]["description"], "one typo");
     assert!(Path::new(review["reply"]["path"].as_str().unwrap()).is_file());

@@ -191,7 +191,7 @@ fn report_writes_the_same_again() {
     assert_eq!(workspace.read("first.md"), workspace.read("again.md"));
     let shown = workspace.quorum(&["report"]).exits(0);
     assert_eq!(shown.stdout, workspace.read("first.md"));
-    let document = workspace.quorum(&["report", "--json"]).exits(0).json();
+    let document = workspace.quorum(&["report", "--format", "json"]).exits(0).json();
     assert_eq!(document, workspace.status());
 }
 
@@ -299,8 +299,9 @@ fn a_report_that_cannot_be_written_is_found_before_the_run_starts() {
         ("junit=file/junit.xml", "file/junit.xml"),
         ("junit=/proc/nothing/junit.xml", "cannot be written"),
         ("junit=home", "it is a folder"),
-        ("pdf=x", "the kinds are: junit, markdown, json"),
+        ("pdf=x", "the kinds are: junit, markdown, html, json"),
         ("junit", "KIND=PATH"),
+        ("html=-", "stdout already has the result"),
     ] {
         workspace
             .quorum(&["run", "mission.yaml", "--report", report])

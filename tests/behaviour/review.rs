@@ -208,3 +208,12 @@ fn what_cannot_be_judged_is_said() {
     }
     assert!(has_no_run(&workspace) && !workspace.path("owned").exists());
 }
+
+#[test]
+fn nothing_to_see_is_a_fail_of_the_work_and_not_of_the_review() {
+    let workspace = workspace(&scores(5), &scores(5));
+    workspace.write("empty.py", "");
+    let document = reviewed(&workspace, 5, &["--criteria", "It counts.", "empty.py"]);
+    assert_eq!(document["verdict"], "fail");
+    assert_eq!(workspace.calls("a"), 0, "no judge is asked about nothing");
+}

@@ -5,6 +5,7 @@
 
 pub mod junit;
 mod run;
+mod terminal;
 mod wait;
 
 use std::fs;
@@ -14,6 +15,7 @@ use std::process::Command;
 use serde_json::Value;
 
 pub use run::{Finished, Running};
+pub use terminal::{Seen, at_terminal};
 pub use wait::{DEADLINE, is_alive, read_pid, wait_for, wait_for_file};
 
 /// What is tested.

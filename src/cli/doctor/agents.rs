@@ -14,7 +14,7 @@ use crate::runtime::{layers_of, locate};
 use super::super::failure::Failure;
 use super::super::run::mission_folder;
 use super::super::session::options_with_config;
-use super::{Check, Verdict};
+use crate::report::doctor::{Check, Verdict};
 
 /// The checks of a mission; a mission that does not load is one failed check.
 pub fn checks(mission: Option<&Path>) -> Result<Vec<Check>, Failure> {

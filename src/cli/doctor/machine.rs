@@ -9,7 +9,7 @@ use rustix::fs::{Access, access, statvfs};
 use crate::store::{Holder, Lock, StateFolder, read_regular};
 
 use super::super::screen::Screen;
-use super::{Check, Verdict};
+use crate::report::doctor::{Check, Verdict};
 
 const MIB: u64 = 1024 * 1024;
 /// Less free space than this is worth a word: transcripts of long runs grow.

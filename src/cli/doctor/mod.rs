@@ -9,9 +9,9 @@ mod machine;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::domain::OutcomeClass;
+use crate::report::doctor::{Verdict, document, human};
 
 use super::config::mission_file;
 use super::failure::Failure;
@@ -23,45 +23,8 @@ use super::screen::Screen;
 #[command(after_help = "Example: quorum doctor --mission mission.yaml")]
 pub struct Doctor {
     /// The mission whose agents are looked for [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "QUORUM_MISSION")]
     pub mission: Option<PathBuf>,
-}
-
-/// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Ok,
-    Warn,
-    Fail,
-    Skipped,
-}
-
-impl Verdict {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-            Self::Skipped => "skipped",
-        }
-    }
-}
-
-/// One thing that was looked at.
-struct Check {
-    name: String,
-    verdict: Verdict,
-    message: String,
-}
-
-impl Check {
-    fn new(name: impl Into<String>, verdict: Verdict, message: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            verdict,
-            message: message.into(),
-        }
-    }
 }
 
 /// Looks at everything and says what it found.
@@ -75,7 +38,7 @@ pub fn doctor(arguments: &Doctor, screen: &Screen) -> Result<u8, Failure> {
     if screen.is_json() {
         screen.document(&document(&checks, is_fit));
     } else {
-        screen.result(&text(&checks));
+        screen.result(&human(&checks, &screen.out()));
     }
     let class = if is_fit {
         OutcomeClass::Ok
@@ -83,30 +46,4 @@ pub fn doctor(arguments: &Doctor, screen: &Screen) -> Result<u8, Failure> {
         OutcomeClass::Environment
     };
     Ok(class.exit_code())
-}
-
-fn document(checks: &[Check], is_fit: bool) -> Value {
-    let checks: Vec<Value> = checks
-        .iter()
-        .map(|check| json!({"name": check.name, "status": check.verdict.as_str(), "message": check.message}))
-        .collect();
-    json!({"schema": "quorum.doctor/v1", "ok": is_fit, "checks": checks})
-}
-
-fn text(checks: &[Check]) -> String {
-    let width = checks.iter().map(|check| check.name.chars().count()).max();
-    let width = width.unwrap_or(0);
-    let line = |check: &Check| {
-        let verdict = check.verdict.as_str();
-        format!("{verdict:7}  {:width$}  {}\n", check.name, check.message)
-    };
-    let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
-    let lines: String = checks.iter().map(line).collect();
-    format!(
-        "{lines}\n{} ok, {} to be looked at, {} failed, {} skipped\n",
-        count(Verdict::Ok),
-        count(Verdict::Warn),
-        count(Verdict::Fail),
-        count(Verdict::Skipped),
-    )
 }

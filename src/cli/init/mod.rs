@@ -6,7 +6,7 @@
 mod templates;
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use super::confirm::{Answer, ask};
 use super::failure::Failure;
 use super::screen::Screen;
 use templates::File;
@@ -26,11 +27,14 @@ pub struct Init {
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
     /// What to begin with
-    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAME",
+        default_value_t,
+        env = "QUORUM_TEMPLATE"
+    )]
     pub template: Template,
-    /// Do not ask
-    #[arg(short, long, env = "QUORUM_YES")]
-    pub yes: bool,
 }
 
 /// What to begin with.
@@ -52,7 +56,7 @@ pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
     let folder = &arguments.folder;
     let files = templates::files(arguments.template);
     refuse_what_is_there(folder, &files)?;
-    if !arguments.yes && !confirmed(folder, &files, screen)? {
+    if !confirmed(folder, &files, screen) {
         screen.error("nothing was written\n");
         return Ok(0);
     }
@@ -103,19 +107,12 @@ fn refuse_what_is_there(folder: &Path, files: &[File]) -> Result<(), Failure> {
 }
 
 /// Asks where somebody can answer; without a terminal there is nobody to ask, and nothing that could be lost.
-fn confirmed(folder: &Path, files: &[File], screen: &Screen) -> Result<bool, Failure> {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Ok(true);
-    }
-    for file in files {
-        screen.error(&format!("  {}\n", folder.join(file.path).display()));
-    }
-    screen.error("write these files? [Y/n] ");
-    let mut answer = String::new();
-    io::stdin()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::environment(anyhow!("cannot read the answer: {error}")))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+fn confirmed(folder: &Path, files: &[File], screen: &Screen) -> bool {
+    let files = files
+        .iter()
+        .map(|file| format!("  {}\n", folder.join(file.path).display()));
+    let question = format!("{}write these files?", files.collect::<String>());
+    ask(screen, &question, Answer::Yes) != Answer::No
 }
 
 fn failed(folder: &Path, file: &str, error: &io::Error) -> Failure {

@@ -17,7 +17,9 @@ use anyhow::anyhow;
 use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::domain::{Bar, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId,
+};
 use crate::engine::{Event, State, outcome};
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
 use crate::report::json::{Standing, run_document};
@@ -63,7 +65,7 @@ pub struct Review {
     #[arg(long = "reviewer", value_name = "AGENT", requires = "criteria")]
     pub reviewers: Vec<String>,
     /// Where the agents are defined, beside quorum.yaml [default: mission.yaml, if it is there]
-    #[arg(long, value_name = "MISSION", requires = "criteria")]
+    #[arg(long, value_name = "MISSION", env = "QUORUM_MISSION")]
     pub mission: Option<PathBuf>,
     /// The run of TASK [default: the latest]
     #[arg(long, value_name = "RUN", conflicts_with = "criteria")]
@@ -142,11 +144,12 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     folder.create().map_err(Failure::environment)?;
     let id = new_run_id(&folder)?;
     let _lock = lock(&folder, "quorum review", &id)?;
-    let watchers = screen.watch(&id, &arguments.session, LiveView::default());
+    let run = folder.run(&id);
+    let places = programs.places(&state);
+    let watchers = screen.watch(&run, &arguments.session, places, LiveView::default());
     let findings = Rc::new(RefCell::new(Vec::new()));
     let mut observers = watchers.observers;
     observers.push(Box::new(FindingsObserver(findings.clone())));
-    let run = folder.run(&id);
     let launch = Launch {
         run,
         mission: &source.bytes,
@@ -161,11 +164,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let view = watchers.view.take().into_view(&ending.state);
     let document = serde_json::to_value(run_document(&ending.state, &view, Standing::Ended))
         .map_err(Failure::internal)?;
-    let class = match outcome(&ending.state).class {
-        // The folder goes away, so there is nothing that a person could still approve: nobody can say.
-        OutcomeClass::Awaiting => OutcomeClass::Indeterminate,
-        class => class,
-    };
+    let class = verdict(&ending.state);
     report::print(
         screen,
         &subject,
@@ -176,6 +175,20 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
         &findings.borrow(),
     );
     Ok(class.exit_code())
+}
+
+/// What a review says about the work: it passes, it does not, or nobody can say. An interrupt stays one.
+fn verdict(state: &State) -> OutcomeClass {
+    match outcome(state).class {
+        // The folder goes away, so there is nothing that a person could still approve.
+        OutcomeClass::Awaiting => OutcomeClass::Indeterminate,
+        OutcomeClass::TaskFailed => match state.tasks.first().and_then(|task| task.mode) {
+            // It was judged, by reviewers or by the checks before them, that spare them the sight of nothing.
+            Some(FailureMode::Quality | FailureMode::Hollow) => OutcomeClass::BelowThreshold,
+            _ => OutcomeClass::Indeterminate,
+        },
+        class => class,
+    }
 }
 
 /// What was handed in: what it is in a few words, the work itself, and the files, if it is files.

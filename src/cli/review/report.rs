@@ -4,86 +4,66 @@ use serde_json::{Value, json};
 
 use crate::cli::screen::Screen;
 use crate::domain::{Finding, OutcomeClass};
+use crate::report::review::{ReviewResult, human};
 
 use super::{GraderChoice, Subject};
 
 /// Prints it.
-pub(super) fn print(
+pub(super) fn print<'a>(
     screen: &Screen,
     subject: &Subject,
     grader: GraderChoice,
     class: OutcomeClass,
-    task: &Value,
+    task: &'a Value,
     warnings: &Value,
     findings: &[Finding],
 ) {
-    let verdict = match class {
-        OutcomeClass::Ok => "pass",
-        OutcomeClass::BelowThreshold => "fail",
-        _ => "indeterminate",
-    };
-    let none = json!([]);
     let graded = task["reviews"].as_array().into_iter().flatten();
     let graded = graded
         .into_iter()
         .find(|review| review["stage"] == "verification");
-    let criteria = graded.map_or(&none, |review| &review["criteria"]);
+    let criteria = graded.map(|review| &review["criteria"]);
+    let text = |value: &'a Value| value.as_str().unwrap_or_default();
+    let scored = |row: &'a Value| {
+        let score = row["score"].as_f64().unwrap_or_default();
+        (text(&row["dimension"]), score, text(&row["reasoning"]))
+    };
+    let judged = |row: &'a Value| {
+        (
+            text(&row["result"]),
+            text(&row["criterion"]),
+            text(&row["evidence"]),
+        )
+    };
+    let rows = |value: &'a Value| value.as_array().into_iter().flatten();
+    let result = ReviewResult {
+        subject: &subject.title,
+        class,
+        points: task["points"].as_f64(),
+        bar: task["bar"].as_f64(),
+        dimensions: rows(&task["dimensions"]).map(scored).collect(),
+        criteria: criteria.map_or_else(Vec::new, |criteria| rows(criteria).map(judged).collect()),
+        // What a grader found stands in its criteria.
+        findings: if graded.is_some() { &[] } else { findings },
+    };
     if screen.is_json() {
         return screen.document(&json!({
             "schema": "quorum.review/v1",
             "subject": subject.title,
             "grader": grader.as_str(),
-            "verdict": verdict,
+            "verdict": result.verdict(),
             "outcome": class.as_str(),
             "exitCode": class.exit_code(),
             "points": task["points"],
             "score": task["score"],
             "bar": task["bar"],
             "confidence": graded.map(|review| &review["confidence"]),
-            "criteria": criteria,
+            "criteria": criteria.unwrap_or(&json!([])),
             "dimensions": task["dimensions"],
             "reviews": task["reviews"],
             "findings": findings,
             "warnings": warnings,
         }));
     }
-    let mut text = format!("{}: {verdict}", subject.title);
-    if !task["points"].is_null() {
-        text.push_str(&format!(
-            ", {} of 100 points against a bar of {}",
-            task["points"], task["bar"]
-        ));
-    }
-    text.push('\n');
-    for dimension in task["dimensions"].as_array().into_iter().flatten() {
-        let (name, why) = (dimension["dimension"].as_str(), dimension["reasoning"].as_str());
-        let line = format!(
-            "  {} {}: {}",
-            dimension["score"],
-            name.unwrap_or_default(),
-            why.unwrap_or_default()
-        );
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    for row in criteria.as_array().into_iter().flatten() {
-        let words = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        let line = format!(
-            "  {} {}: {}",
-            words("result"),
-            words("criterion"),
-            words("evidence")
-        );
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    // What a grader found stands in its criteria.
-    let findings = if graded.is_some() { &[][..] } else { findings };
-    for finding in findings {
-        let line = format!("  [{}] {}", finding.severity.as_str(), finding.description);
-        text.push_str(&crate::report::sanitize(&line));
-        text.push('\n');
-    }
-    text.push_str(&format!("exit {} ({})\n", class.exit_code(), class.as_str()));
-    screen.result(&text);
+    screen.result(&human(&result, &screen.out()));
 }

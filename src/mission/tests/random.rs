@@ -25,6 +25,7 @@ fn exercise(bytes: Vec<u8>) {
             let text = report.render(Style {
                 color: false,
                 ascii: true,
+                columns: None,
             });
             assert!(
                 text.bytes()

@@ -44,7 +44,7 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
     }
     let _ = writeln!(text, "\nworst case: {}", worst_words(plan.worst_case));
     let _ = writeln!(text, "cost: {}", plan.cost.text);
-    text
+    screen.wrap(&text)
 }
 
 fn list(names: &[&str]) -> String {

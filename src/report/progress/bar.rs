@@ -1,5 +1,7 @@
 //! Progress on a terminal: finished lines scroll up, what runs and a footer stay at the bottom.
 
+use std::fmt;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -9,9 +11,9 @@ use crate::engine::{Event, State};
 use crate::report::style::{Role, Screen};
 use crate::report::text::{clock, sanitize, width};
 
-use super::Observer;
 use super::line::Lines;
 use super::live::{Live, activity};
+use super::{Details, Observer};
 
 /// Running tasks that are shown; the footer counts all of them.
 const ROWS: usize = 8;
@@ -20,37 +22,61 @@ const ROWS: usize = 8;
 ///
 /// Rows say *since when* a task runs, not how long, so they are true without being redrawn; only the footer's clock
 /// ticks.
-#[derive(Debug)]
 pub struct Bar {
     screen: Screen,
+    /// The columns of the terminal now: windows are resized.
+    columns: fn() -> Option<usize>,
     lines: Lines,
+    /// Where finished lines go, past the live area.
+    out: Box<dyn Write>,
     multi: MultiProgress,
     rows: Vec<ProgressBar>,
     footer: Option<ProgressBar>,
     ticks: bool,
 }
 
+impl fmt::Debug for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bar")
+            .field("screen", &self.screen)
+            .field("lines", &self.lines)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Bar {
     /// On standard error, with a clock that ticks. Call it after the keeper was forked: the clock is a thread.
+    ///
+    /// `columns` measures the terminal.
     #[must_use]
-    pub fn stderr(run: RunId, screen: Screen) -> Self {
+    pub fn stderr(run: RunId, screen: Screen, columns: fn() -> Option<usize>) -> Self {
         Self {
             ticks: true,
-            ..Self::on(ProgressDrawTarget::stderr(), run, screen)
+            columns,
+            ..Self::on(ProgressDrawTarget::stderr(), io::stderr(), run, screen)
         }
     }
 
-    /// On any target, redrawn only when something happens.
+    /// On any target, redrawn only when something happens; lines scroll on `out`.
     #[must_use]
-    pub fn on(target: ProgressDrawTarget, run: RunId, screen: Screen) -> Self {
+    pub fn on(target: ProgressDrawTarget, out: impl Write + 'static, run: RunId, screen: Screen) -> Self {
         Self {
             lines: Lines::new(run, &screen),
             screen,
+            columns: || None,
+            out: Box::new(out),
             multi: MultiProgress::with_draw_target(target),
             rows: Vec::new(),
             footer: None,
             ticks: false,
         }
+    }
+
+    /// The same, saying more.
+    #[must_use]
+    pub fn verbose(mut self, details: Option<Details>) -> Self {
+        self.lines.details = details;
+        self
     }
 
     /// Shows what is true now. Costs a few rows, however many tasks there are.
@@ -64,7 +90,7 @@ impl Bar {
             }
         }
         while self.rows.len() < texts.len() {
-            let row = ProgressBar::new_spinner().with_style(template("{msg}"));
+            let row = ProgressBar::new_spinner().with_style(template("{wide_msg}"));
             self.rows.push(self.multi.insert_before(footer, row));
         }
         for (row, text) in self.rows.iter().zip(texts) {
@@ -91,9 +117,19 @@ impl Observer for Bar {
     }
 
     fn on_events(&mut self, state: &State, _: u64, at: Timestamp, events: &[Event]) {
-        for line in self.lines.of_record(state, at, events) {
-            // As with plain lines: that nobody looks any more does not stop the work.
-            let _ = self.multi.println(line.render(&self.screen));
+        if let Some(columns) = (self.columns)() {
+            self.screen.width = Some(columns);
+        }
+        let lines = self.lines.of_record(state, at, events);
+        if !lines.is_empty() {
+            let screen = &self.screen;
+            let text: String = lines.iter().map(|line| line.render(screen) + "\n").collect();
+            let out = &mut self.out;
+            // Not the library's own printing: it fills lines with blanks to the edge, which break when the window gets
+            // narrower. As with plain lines: that nobody looks any more does not stop the work.
+            let _ = self
+                .multi
+                .suspend(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()));
         }
         self.refresh(state);
     }

@@ -14,6 +14,7 @@ use crate::report::style::{Role, Screen, Symbols};
 use crate::report::text::{against_bar, count, criteria_words, sanitize, seconds, width};
 
 use super::live::Live;
+use super::verbose::Details;
 
 /// Columns of the verb, as in cargo.
 const VERB_WIDTH: usize = 12;
@@ -35,7 +36,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    fn new(verb: &'static str, role: Role, subject: &str, detail: impl Into<String>) -> Self {
+    pub(super) fn new(verb: &'static str, role: Role, subject: &str, detail: impl Into<String>) -> Self {
         Self {
             verb,
             role,
@@ -69,6 +70,8 @@ impl Line {
 pub(super) struct Lines {
     /// What runs.
     pub live: Live,
+    /// What `-v` adds.
+    pub details: Option<Details>,
     run: RunId,
     symbols: &'static Symbols,
 }
@@ -78,6 +81,7 @@ impl Lines {
     pub fn new(run: RunId, screen: &Screen) -> Self {
         Self {
             live: Live::default(),
+            details: None,
             run,
             symbols: screen.style.symbols(),
         }
@@ -88,9 +92,13 @@ impl Lines {
         let mut lines = Vec::new();
         for event in events {
             self.live.observe(state, at, event);
-            if let Some(mut line) = self.of_event(state, event) {
+            let from = lines.len();
+            lines.extend(self.of_event(state, event));
+            if let Some(details) = &self.details {
+                lines.extend(details.of_event(state, event));
+            }
+            for line in &mut lines[from..] {
                 line.elapsed = self.live.elapsed();
-                lines.push(line);
             }
             self.live.forget(event);
         }
@@ -370,7 +378,7 @@ impl Lines {
     }
 }
 
-fn title(state: &State, task: TaskId) -> &str {
+pub(super) fn title(state: &State, task: TaskId) -> &str {
     &state.plan.task(task).title
 }
 

@@ -8,15 +8,19 @@
 //! | [`Plain`] | one line per change, appended; a heartbeat that names what still runs |
 //! | [`Bar`] | the same lines scrolling up, what runs and a footer at the bottom |
 //! | [`Quiet`] | failures only |
+//!
+//! [`Details`] are what `-v` adds to either of the first two.
 
 mod bar;
 mod line;
 mod live;
 mod plain;
+mod verbose;
 
 pub use crate::runtime::Observer;
 pub use bar::Bar;
 pub use plain::{Plain, Quiet};
+pub use verbose::Details;
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,8 @@ use crate::domain::{Millis, RunId, Timestamp};
 use crate::engine::{Event, State};
 use crate::report::style::Screen;
 
-use super::Observer;
 use super::line::{Line, Lines};
+use super::{Details, Observer};
 
 /// How often what still runs is named.
 const HEARTBEAT: Millis = Millis::from_secs(60);
@@ -30,6 +30,13 @@ impl<W: Write> Plain<W> {
             screen,
             said: Timestamp::default(),
         }
+    }
+
+    /// The same, saying more.
+    #[must_use]
+    pub fn verbose(mut self, details: Option<Details>) -> Self {
+        self.lines.details = details;
+        self
     }
 
     fn write(&mut self, lines: &[Line]) {

@@ -39,6 +39,40 @@ fn an_eventful_run_line_by_line() {
 }
 
 #[test]
+fn verbose_adds_programs_turns_checks_and_answers() {
+    let mission = || {
+        Mission::new("m")
+            .task("judged", &[])
+            .check("cargo test")
+            .panel()
+            .task("scored", &[])
+            .target("out.txt")
+            .task("broken", &[])
+            .attempts(1)
+    };
+    let mut out = Vec::new();
+    let programs = vec![("worker".to_owned(), "/usr/bin/worker".to_owned())];
+    let tail = |turn: crate::domain::TurnId| {
+        let said = format!("turn {} said\u{1b}[2J this", turn.turn);
+        vec![said, "and that".to_owned()]
+    };
+    let plain = Plain::new(&mut out, run_id(), Screen::default());
+    watch(
+        mission(),
+        &mut plain.verbose(Some(Details::new(programs, tail))),
+        |scene| {
+            scene.after(3).works(0).checked(0, 0, false, "2 tests failed");
+            scene.works(0).checked(0, 0, true, "");
+            scene.scored(0, 0, 4, 4).scored(0, 1, 4, 1);
+            scene.works(1).scanned(1, "out.txt", Some(12));
+            scene.unreadable(1, 0).evaluated(1, 80, "good");
+            scene.fails(2, crate::domain::FailureClass::Unknown, "exited 1");
+        },
+    );
+    insta::assert_snapshot!(String::from_utf8(out).unwrap());
+}
+
+#[test]
 fn quiet_shows_failures_only() {
     let mut out = Vec::new();
     watch(
@@ -228,6 +262,17 @@ impl TermLike for Paper {
     }
 }
 
+impl io::Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_str(std::str::from_utf8(bytes).expect("lines are written whole"))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 fn terminal(unicode: bool) -> Screen {
     Screen {
         width: Some(80),
@@ -244,7 +289,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
     let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
     watch(
         eventful(),
-        &mut Bar::on(target, run_id(), terminal(true)),
+        &mut Bar::on(target, paper.clone(), run_id(), terminal(true)),
         play_eventful,
     );
     let seen = paper.0.lock().unwrap().clone();
@@ -262,7 +307,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
 #[test]
 fn the_bottom_shows_what_runs_and_the_sums() {
     for (name, screen) in SCREENS {
-        let mut bar = Bar::on(ProgressDrawTarget::hidden(), run_id(), screen);
+        let mut bar = Bar::on(ProgressDrawTarget::hidden(), io::sink(), run_id(), screen);
         let mut scene = Scene::start(eventful());
         scene.after(3).works(2);
         scene.evaluated(2, 40, "the examples do not run");
@@ -284,7 +329,12 @@ fn at_most_eight_rows_are_shown_and_the_rest_is_counted() {
         mission.task(&format!("task {n}"), &[])
     });
     mission.plan.rules.concurrency = 11;
-    let mut bar = Bar::on(ProgressDrawTarget::hidden(), run_id(), terminal(false));
+    let mut bar = Bar::on(
+        ProgressDrawTarget::hidden(),
+        io::sink(),
+        run_id(),
+        terminal(false),
+    );
     let scene = Scene::start(mission);
     bar.on_start(&scene.state);
     for record in &scene.records {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::style::{Role, Screen};
-use super::super::text::sanitize;
+use super::super::text::{sanitize, sanitize_line};
 use super::{AttemptRow, CallRow, FileView, ScoreRow, StageRow, TaskDocument, TurnRow};
 use crate::domain::{Finding, Millis};
 
@@ -58,7 +58,7 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
     for attempt in &document.attempts {
         attempt_lines(&mut text, attempt, screen);
     }
-    text
+    screen.wrap(&text)
 }
 
 fn names(text: &mut String, label: &str, names: &[&str]) {
@@ -215,7 +215,7 @@ fn file_lines(text: &mut String, label: &str, file: Option<&FileView>) {
 fn block(text: &mut String, indent: &str, content: &str, most: usize) -> bool {
     let mut lines = content.trim_end().lines();
     for line in lines.by_ref().take(most) {
-        let _ = writeln!(text, "{indent}{}", sanitize(line));
+        let _ = writeln!(text, "{indent}{}", sanitize_line(line));
     }
     lines.next().is_none()
 }

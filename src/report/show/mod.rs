@@ -125,6 +125,8 @@ struct CallRow<'a> {
 struct ScoreRow<'a> {
     dimension: &'a str,
     score: f64,
+    /// Whether it was too far from the other reviewers' to count.
+    outlier: bool,
     reasoning: &'a str,
 }
 
@@ -200,6 +202,14 @@ fn attempt_row<'a>(
         duration_ms: result.duration.0,
         output: files(&SpoolName::Check(history.task, attempt.number, *n)),
     };
+    let calls = attempt.calls.iter();
+    let mut reviews: Vec<_> = calls.map(|call| call_row(state, history, call, files)).collect();
+    for (seat, dimension) in attempt.stages.iter().flat_map(|report| &report.outliers) {
+        let last = reviews.iter_mut().rfind(|review| review.seat == *seat);
+        if let Some(scored) = last.and_then(|review| review.dimensions.get_mut(*dimension as usize)) {
+            scored.outlier = true;
+        }
+    }
     AttemptRow {
         n: attempt.number,
         kind: attempt.kind.as_str(),
@@ -208,11 +218,7 @@ fn attempt_row<'a>(
         points: seen.and_then(|seen| seen.points).map(Points::to_f64),
         turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
         checks: attempt.checks.iter().map(check).collect(),
-        reviews: attempt
-            .calls
-            .iter()
-            .map(|call| call_row(state, history, call, files))
-            .collect(),
+        reviews,
         stages: attempt
             .stages
             .iter()
@@ -315,12 +321,13 @@ fn score_row(scored: &DimensionScore) -> ScoreRow<'_> {
     ScoreRow {
         dimension: &scored.dimension,
         score: scored.points.score_f64(),
+        outlier: false,
         reasoning: &scored.reasoning,
     }
 }
 
 /// A declared check in a few words.
-fn check_words(check: &Check) -> String {
+pub(super) fn check_words(check: &Check) -> String {
     match check {
         Check::Command { kind, command, .. } => {
             let kind = match kind {

@@ -1,0 +1,207 @@
+//! Promises about the whole command line: every flag has its variable, every help has an example that works.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// Flags without a variable. They say what *this* command is about, or what a person decides here and now: a variable
+/// that outlives the command would say it of the next one too.
+const WITHOUT_VARIABLE: [(&str, &[&str]); 8] = [
+    ("quorum resume", &["retry-failed", "redo"]),
+    // `QUORUM_JSON` asks for the output's format, here as everywhere.
+    ("quorum report", &["json"]),
+    (
+        "quorum review",
+        &["criteria", "diff", "threshold", "reviewer", "run", "grader"],
+    ),
+    ("quorum show", &["attempt"]),
+    ("quorum logs", &["attempt"]),
+    ("quorum clean", &["all", "unfinished"]),
+    ("quorum gate", &["override", "reason"]),
+    ("quorum reject", &["reason"]),
+];
+
+/// All commands with their full names.
+fn commands() -> BTreeMap<String, Command> {
+    fn collect(command: &Command, name: &str, all: &mut BTreeMap<String, Command>) {
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            collect(sub, &format!("{name} {}", sub.get_name()), all);
+        }
+        all.insert(name.to_owned(), command.clone());
+    }
+    let mut root = command();
+    root.build();
+    let mut all = BTreeMap::new();
+    collect(&root, "quorum", &mut all);
+    all
+}
+
+#[test]
+fn the_command_line_is_sound() {
+    command().debug_assert();
+}
+
+#[test]
+fn every_flag_has_its_variable_and_shows_it() {
+    let commands = commands();
+    assert!(commands.len() > 25, "{:?}", commands.keys());
+    let mut exceptions: Vec<(&str, &str)> = WITHOUT_VARIABLE
+        .iter()
+        .flat_map(|(name, flags)| flags.iter().map(move |flag| (*name, *flag)))
+        .collect();
+    for (name, command) in &commands {
+        let help = command.clone().render_long_help().to_string();
+        for argument in command.get_arguments() {
+            let Some(flag) = argument
+                .get_long()
+                .filter(|flag| !["help", "version"].contains(flag))
+            else {
+                continue;
+            };
+            if let Some(at) = exceptions.iter().position(|known| *known == (name, flag)) {
+                exceptions.swap_remove(at);
+                assert_eq!(
+                    argument.get_env(),
+                    None,
+                    "{name} --{flag} is no exception any more"
+                );
+                continue;
+            }
+            let variable = argument
+                .get_env()
+                .unwrap_or_else(|| panic!("{name} --{flag} has no variable"));
+            let variable = variable.to_str().expect("it is text");
+            assert!(variable.starts_with("QUORUM_"), "{name} --{flag}: {variable}");
+            assert!(
+                help.contains(&format!("[env: {variable}=")),
+                "{name} --{flag}: {help}"
+            );
+        }
+    }
+    assert_eq!(exceptions, [], "exceptions of flags that are not there");
+}
+
+/// Agents are told of themselves in these; a flag must not listen to them.
+#[test]
+fn no_flag_listens_to_what_agents_are_told() {
+    for (name, command) in commands() {
+        for variable in command.get_arguments().filter_map(|argument| argument.get_env()) {
+            let told = [
+                "RUN_ID",
+                "TASK",
+                "ATTEMPT",
+                "TURN",
+                "TASK_DIR",
+                "RESULT_FILE",
+                "PROMPT_FILE",
+                "REVIEW_FILE",
+            ];
+            let is_told = told
+                .iter()
+                .any(|told| variable == format!("QUORUM_{told}").as_str());
+            assert!(!is_told, "{name}: {variable:?}");
+        }
+    }
+}
+
+#[test]
+fn every_help_ends_with_examples_that_can_be_typed() {
+    for (name, command) in commands() {
+        let help = command.clone().render_long_help().to_string();
+        let (_, examples) = help
+            .rsplit_once("Example")
+            .unwrap_or_else(|| panic!("{name} has no example:\n{help}"));
+        let (_, examples) = examples.split_once(": ").expect("a colon follows");
+        assert!(
+            !examples.contains("\n\n"),
+            "{name} does not end with its examples:\n{help}"
+        );
+        for line in examples.lines().filter(|line| !line.trim().is_empty()) {
+            let lines = stages(line);
+            let ours: Vec<_> = lines.iter().filter(|words| words[0] == "quorum").collect();
+            assert!(!ours.is_empty(), "{name}: {line}");
+            for words in ours {
+                if let Err(error) = super::command().try_get_matches_from(words) {
+                    panic!("{name}: {line}\n{error}");
+                }
+            }
+            let calls_itself = |words: &Vec<String>| words.join(" ").starts_with(&name);
+            assert!(
+                lines.iter().any(calls_itself),
+                "{name} shows another command: {line}"
+            );
+        }
+    }
+}
+
+/// The commands of a shell line with pipes and lists, as words. What a redirection names is left out.
+fn stages(line: &str) -> Vec<Vec<String>> {
+    let words = shlex::split(line.trim()).expect("quotes are closed");
+    let stages = words.split(|word| word == "|" || word == "&&");
+    let until_redirection =
+        |words: &[String]| words.iter().take_while(|word| *word != ">").cloned().collect();
+    stages.map(until_redirection).collect()
+}
+
+#[test]
+fn lines_are_split_as_a_shell_does() {
+    assert_eq!(
+        stages("a 'b c' | d && e > f"),
+        [vec!["a", "b c"], vec!["d"], vec!["e"]]
+    );
+}
+
+#[test]
+fn switches_understand_what_people_write() {
+    for (text, on) in [
+        ("1", true),
+        ("TRUE", true),
+        ("yes", true),
+        ("on", true),
+        ("", false),
+        ("0", false),
+        ("No", false),
+    ] {
+        assert_eq!(switch(text), Ok(on), "{text}");
+    }
+    assert!(switch("flase").is_err());
+}
+
+/// All text of the black-box tests.
+fn black_box_tests() -> String {
+    fn collect(folder: &std::path::Path, text: &mut String) {
+        for entry in std::fs::read_dir(folder).expect("tests are beside the sources") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() {
+                collect(&path, text);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                text.push_str(&std::fs::read_to_string(&path).expect("it is text"));
+            }
+        }
+    }
+    let mut text = String::new();
+    collect(
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests")),
+        &mut text,
+    );
+    text
+}
+
+#[test]
+fn every_command_and_flag_is_tested_through_the_binary() {
+    let tests = black_box_tests();
+    for (name, command) in commands() {
+        let word = command.get_name();
+        assert!(
+            word == "quorum" || tests.contains(&format!("\"{word}\"")),
+            "no test calls {name}"
+        );
+        for flag in command.get_arguments().filter_map(clap::Arg::get_long) {
+            let is_ours = !["help", "version"].contains(&flag);
+            // `--flag`, `--flag=value`
+            let is_tested =
+                tests.contains(&format!("\"--{flag}\"")) || tests.contains(&format!("\"--{flag}="));
+            assert!(!is_ours || is_tested, "no test uses {name} --{flag}");
+        }
+    }
+}

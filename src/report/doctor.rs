@@ -1,0 +1,93 @@
+//! `quorum.doctor/v1`: whether this machine can run a mission.
+
+use serde_json::{Value, json};
+
+use super::style::{Role, Screen};
+use super::text::{sanitize, width};
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// A run may go wrong.
+    Warn,
+    /// A run would go wrong.
+    Fail,
+    /// It could not be looked at.
+    Skipped,
+}
+
+impl Verdict {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    fn role(self) -> Role {
+        match self {
+            Self::Ok => Role::Good,
+            Self::Warn => Role::Warn,
+            Self::Fail => Role::Bad,
+            Self::Skipped => Role::Dim,
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// What.
+    pub name: String,
+    /// How it is.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub message: String,
+}
+
+impl Check {
+    /// A check that has been made.
+    pub fn new(name: impl Into<String>, verdict: Verdict, message: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            verdict,
+            message: message.into(),
+        }
+    }
+}
+
+/// The document.
+#[must_use]
+pub fn document(checks: &[Check], is_fit: bool) -> Value {
+    let checks: Vec<Value> = checks
+        .iter()
+        .map(|check| json!({"name": check.name, "status": check.verdict.as_str(), "message": check.message}))
+        .collect();
+    json!({"schema": "quorum.doctor/v1", "ok": is_fit, "checks": checks})
+}
+
+/// The list for people, with a line feed at its end.
+#[must_use]
+pub fn human(checks: &[Check], screen: &Screen) -> String {
+    let names: Vec<_> = checks.iter().map(|check| sanitize(&check.name)).collect();
+    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let line = |(check, name): (&Check, &std::borrow::Cow<'_, str>)| {
+        let verdict = format!("{:7}", check.verdict.as_str());
+        let verdict = screen.style.paint(check.verdict.role(), verdict);
+        let gap = " ".repeat(widest - width(name));
+        format!("{verdict}  {name}{gap}  {}\n", sanitize(&check.message))
+    };
+    let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
+    let lines: String = checks.iter().zip(&names).map(line).collect();
+    screen.wrap(&format!(
+        "{lines}\n{} ok, {} to be looked at, {} failed, {} skipped\n",
+        count(Verdict::Ok),
+        count(Verdict::Warn),
+        count(Verdict::Fail),
+        count(Verdict::Skipped),
+    ))
+}

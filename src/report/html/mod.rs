@@ -1,0 +1,331 @@
+//! A run as one page for a browser: self-contained, without a network, without a script.
+//!
+//! The page tells the same facts as the other reports, from the same documents: the run's ([`super::json`]), its tasks'
+//! ([`super::show`]), the ranking ([`super::rank`]). What workers and reviewers wrote is untrusted: the template
+//! engine escapes every value, the formatter takes out what moves a cursor or turns the reading direction, and a
+//! policy in the page forbids everything but its own style.
+//!
+//! | file | what |
+//! |---|---|
+//! | `report.html` | the page and its style |
+//! | `task.html` | one task in full |
+//! | [`graph`] | the drawing of tasks and gates |
+//! | [`layout`] | where its boxes and lines are |
+//! | [`timeline`] | when attempts were worked on and judged |
+
+mod graph;
+mod layout;
+mod timeline;
+
+use std::collections::BTreeMap;
+
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_formatter};
+use serde::Serialize;
+
+use crate::domain::{Millis, OutcomeClass, TaskId};
+use crate::engine::{self, Outcome, State};
+
+use super::history::Histories;
+use super::json::{Standing, gate_state, run_facts, weight};
+use super::rank::{Rank, reason, worst_first};
+use super::show::{Files, TaskDocument};
+use super::summary::{NOT_REVIEWED, next_commands, outcome_words, task_counts};
+use super::text::{clock, sanitize, seconds};
+use super::view::RunView;
+
+/// Tasks that are told in full, the worst first; of the others there are rows.
+const IN_FULL: usize = 300;
+
+/// Bytes that all tasks told in full may take together.
+const IN_FULL_BYTES: usize = 6 * 1024 * 1024;
+
+/// Rows of the table of tasks.
+const ROWS: usize = 10_000;
+
+/// Whatever goes into a page.
+#[derive(Clone, Copy)]
+pub struct Told<'a> {
+    /// The run's state.
+    pub state: &'a State,
+    /// What readers know of it.
+    pub view: &'a RunView,
+    /// What the last session ended with; `None` while one goes on, or after a crash.
+    pub outcome: Option<&'a Outcome>,
+    /// The stories of the tasks of [`told_in_full`].
+    pub histories: &'a Histories,
+    /// Where their files are quoted from.
+    pub files: &'a Files<'a>,
+}
+
+/// The tasks whose stories the page tells, the worst first: all of them in a mission of usual size.
+pub fn told_in_full(state: &State, view: &RunView) -> Vec<TaskId> {
+    let tasks = worst_first(state, view).into_iter().map(|(_, id)| id);
+    tasks.take(IN_FULL).collect()
+}
+
+/// The page.
+///
+/// # Errors
+/// When the template does not fit its values: our bug.
+pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
+    let Told { state, view, .. } = *told;
+    let environment = environment()?;
+    let ranked = worst_first(state, view);
+    let sections = sections(&environment, told, &ranked)?;
+    let rows: Vec<Row<'_>> = ranked
+        .iter()
+        .take(ROWS)
+        .enumerate()
+        .map(|(place, (rank, id))| Row::of(told, *rank, *id, place < sections.len()))
+        .collect();
+    let full: Vec<TaskId> = ranked[..sections.len()].iter().map(|(_, id)| *id).collect();
+    let score = engine::mission_score(state);
+    let bar = state.plan.rules.quality_threshold;
+    let page = context! {
+        run => Serde(run_facts(state, view, Standing::of(state, false))),
+        outcome => Serde(told.outcome.map(OutcomeRow::of)),
+        not_reviewed => (!state.plan.rules.evaluate).then_some(NOT_REVIEWED),
+        span => view.session_started_at.zip(view.finished_at).map(|(from, to)| span(to.since(from))),
+        not_done => task_counts(state).split_once(", ").map(|(_, others)| others),
+        below => state.counts.below_threshold + state.counts.degraded + state.counts.unverified,
+        score => score.map(|points| points.to_string()),
+        score_bar => bar.map(|bar| bar.to_string()),
+        gate_counts => gate_counts(state),
+        next => view.run_id.as_ref().map_or_else(Vec::new, |run| next_commands(state, view, told.outcome, run)),
+        drawing => Serde(graph::drawing(state, &ranked, &full)),
+        timeline => Serde(timeline::timeline(told, &full)),
+        rows_left_out => ranked.len().saturating_sub(ROWS),
+        in_full => sections.len(),
+        total => ranked.len(),
+        rows => Serde(rows),
+        sections => sections,
+        untold => view.usage.untold,
+    };
+    environment.get_template("report.html")?.render(page)
+}
+
+/// As many tasks in full as there is room for, the worst first.
+fn sections(
+    environment: &Environment<'_>,
+    told: &Told<'_>,
+    ranked: &[(Rank, TaskId)],
+) -> Result<Vec<Value>, minijinja::Error> {
+    let template = environment.get_template("task.html")?;
+    let mut sections = Vec::new();
+    let mut room = IN_FULL_BYTES;
+    for (rank, id) in ranked {
+        let Some(history) = told.histories.task(*id) else {
+            break;
+        };
+        let document = TaskDocument::of(told.state, told.view, history, None, told.files);
+        let section = template.render(context! {
+            row => Serde(Row::of(told, *rank, *id, true)),
+            told => Serde(document),
+            times => Serde(timeline::times(told, history)),
+            weights => Serde(weights(told.state, *id)),
+            person => told.view.persons.get(id),
+            open => *rank <= Rank::Waiting,
+        })?;
+        let Some(left) = room.checked_sub(section.len()) else {
+            break;
+        };
+        room = left;
+        // Rendered with escapes already.
+        sections.push(Value::from_safe_string(section));
+    }
+    Ok(sections)
+}
+
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(harmless(text))),
+        None if value.is_none() => Ok(()),
+        _ => escape_formatter(out, state, value),
+    });
+    environment.add_filter("cut", |text: &str, most: usize| cut(text, most));
+    environment.add_filter("num", number);
+    environment.add_filter("percent", |score: f64| {
+        format!("{:.1}", (score * 20.0).clamp(0.0, 100.0))
+    });
+    environment.add_filter("ms", |millis: u64| span(Millis(millis)));
+    environment.add_template("report.html", include_str!("report.html"))?;
+    environment.add_template("task.html", include_str!("task.html"))?;
+    Ok(environment)
+}
+
+/// Anybody's text without what moves a cursor or turns the reading direction; lines stay lines.
+fn harmless(text: &str) -> String {
+    let text = text.replace('\t', "    ");
+    let lines: Vec<_> = text
+        .split('\n')
+        .map(|line| sanitize(line.trim_end_matches('\r')))
+        .collect();
+    lines.join("\n")
+}
+
+/// The text, cut after so many characters; a cut says so.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let more = text[end..].chars().count();
+            format!("{} … [cut: {more} more characters]", &text[..end])
+        }
+    }
+}
+
+/// At most two decimals, and none where there are none.
+fn number(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Milliseconds, seconds with a decimal, or a clock: by how long it is.
+fn span(span: Millis) -> String {
+    match span.0 {
+        0..1_000 => format!("{} ms", span.0),
+        1_000..60_000 => seconds(span),
+        _ => clock(span),
+    }
+}
+
+/// `2 passed, 1 failed`; none where there are no gates.
+fn gate_counts(state: &State) -> Option<String> {
+    let states: Vec<_> = state.gates.iter().map(gate_state).collect();
+    let sums = ["passed", "failed", "overridden", "waiting"].map(|wanted| {
+        let number = states.iter().filter(|state| **state == wanted).count();
+        (number > 0).then(|| format!("{number} {wanted}"))
+    });
+    let sums: Vec<_> = sums.into_iter().flatten().collect();
+    (!sums.is_empty()).then(|| sums.join(", "))
+}
+
+/// The weights of a task's dimensions, by name.
+fn weights(state: &State, id: TaskId) -> BTreeMap<&str, f64> {
+    let expectations = state.plan.task(id).expectations.as_deref();
+    let panel = expectations.and_then(|expectations| expectations.panel.as_ref());
+    let dimensions = panel.map_or(&[][..], |panel| &panel.dimensions);
+    dimensions
+        .iter()
+        .filter_map(|dimension| Some((&*dimension.name, weight(state, id, &dimension.name)?)))
+        .collect()
+}
+
+/// What a run ended with.
+#[derive(Serialize)]
+struct OutcomeRow {
+    class: &'static str,
+    code: u8,
+    words: String,
+    meaning: &'static str,
+    tone: &'static str,
+}
+
+impl OutcomeRow {
+    fn of(outcome: &Outcome) -> Self {
+        let class = outcome.class;
+        let (tone, meaning) = match class {
+            // What was allowed makes the exit code 0, not the work good.
+            OutcomeClass::Ok if outcome.allowed.is_empty() => (
+                "good",
+                "Every task is done, nothing is below the bar, all gates and thresholds passed.",
+            ),
+            OutcomeClass::Ok => ("warn", "What was not good enough was allowed not to count."),
+            OutcomeClass::Internal => ("bad", "quorum itself or its state failed."),
+            OutcomeClass::Usage => ("bad", "A flag, the configuration or the mission is wrong."),
+            OutcomeClass::TaskFailed => ("bad", "At least one task failed."),
+            OutcomeClass::GateFailed => ("bad", "A gate failed; what it blocks did not run."),
+            OutcomeClass::BelowThreshold => (
+                "warn",
+                "Work was accepted below its bar, or the mission missed its own.",
+            ),
+            OutcomeClass::Indeterminate => {
+                ("warn", "A review that was asked for gave no trustworthy verdict.")
+            }
+            OutcomeClass::Limit => (
+                "warn",
+                "The budget or the time is used up. The run can be resumed.",
+            ),
+            OutcomeClass::Awaiting => ("warn", "The run waits for a person."),
+            OutcomeClass::Environment => ("bad", "Something was in the way before any work."),
+            OutcomeClass::Interrupted | OutcomeClass::Terminated => (
+                "bad",
+                "The run was interrupted. Its state is saved; it can be resumed.",
+            ),
+        };
+        Self {
+            class: class.as_str(),
+            code: class.exit_code(),
+            words: outcome_words(outcome),
+            meaning,
+            tone,
+        }
+    }
+}
+
+/// One task in the table.
+#[derive(Serialize)]
+struct Row<'a> {
+    id: u32,
+    /// Whether the page has its story, to link to.
+    told: bool,
+    words: &'static str,
+    tone: &'static str,
+    sign: &'static str,
+    title: &'a str,
+    agent: &'a str,
+    points: Option<String>,
+    bar: Option<String>,
+    attempts: usize,
+    reason: String,
+}
+
+impl<'a> Row<'a> {
+    fn of(of: &Told<'a>, rank: Rank, id: TaskId, told: bool) -> Self {
+        let Told { state, view, .. } = *of;
+        let plan = state.plan.task(id);
+        Self {
+            id: id.0,
+            told,
+            words: rank.words(),
+            tone: tone(rank),
+            sign: sign(rank),
+            title: &plan.title,
+            agent: &state.plan.agent(plan.agent).name,
+            points: state.task(id).points.map(|points| points.to_string()),
+            bar: engine::bar(state, id).map(|bar| bar.points.to_string()),
+            attempts: view.task(id).attempts.len(),
+            reason: reason(state, view, rank, id),
+        }
+    }
+}
+
+/// The colour of a rank. Never alone: a sign and words stand beside it.
+fn tone(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Failed | Rank::Cascaded => "bad",
+        Rank::Indeterminate | Rank::BelowBar | Rank::Waiting => "warn",
+        Rank::Open | Rank::Unreviewed => "open",
+        Rank::Reworked | Rank::Done => "good",
+    }
+}
+
+/// The sign of a rank: a shape of its own for each tone, from characters that every font has.
+fn sign(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Failed | Rank::Cascaded => "×",
+        Rank::Indeterminate => "?",
+        Rank::BelowBar => "!",
+        Rank::Waiting => "‖",
+        Rank::Open => "○",
+        Rank::Unreviewed => "–",
+        Rank::Reworked | Rank::Done => "✓",
+    }
+}
+
+#[cfg(test)]
+mod tests;

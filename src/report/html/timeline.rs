@@ -1,0 +1,222 @@
+//! When attempts were worked on and judged, counted from the start of the run.
+
+use serde::Serialize;
+
+use crate::domain::{Millis, TaskId, Timestamp};
+
+use super::super::history::{AttemptHistory, TaskHistory, TurnHistory, TurnStanding};
+use super::super::text::count;
+use super::super::view::RunView;
+use super::{Told, cut, span};
+
+/// Rows of the drawing.
+const ROWS: usize = 100;
+
+/// The drawing of all attempts.
+#[derive(Serialize)]
+pub(super) struct Timeline<'a> {
+    rows: Vec<Row<'a>>,
+    left_out: usize,
+    ticks: Vec<Tick>,
+    total: String,
+}
+
+#[derive(Serialize)]
+struct Tick {
+    left: String,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    id: u32,
+    title: &'a str,
+    words: String,
+    bars: Vec<Bar>,
+    #[serde(skip)]
+    began: u64,
+}
+
+/// A piece of time, in hundredths of the whole.
+#[derive(Serialize)]
+struct Bar {
+    kind: &'static str,
+    left: String,
+    width: String,
+    words: String,
+    /// The attempt, where the bar has room for its number.
+    n: Option<u32>,
+}
+
+/// When an attempt was worked on.
+#[derive(Serialize)]
+pub(super) struct Times {
+    /// Since the start of the run.
+    at: Option<String>,
+    /// Of all its turns.
+    worked: Option<String>,
+}
+
+/// Work and judging of one attempt.
+struct Piece {
+    kind: &'static str,
+    from: u64,
+    to: u64,
+    n: u32,
+}
+
+/// The timeline of these tasks, as many as fit.
+pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
+    let Told {
+        state,
+        view,
+        histories,
+        ..
+    } = *told;
+    let start = view.started_at.unwrap_or_default();
+    let mut lists: Vec<(TaskId, usize, Vec<Piece>)> = Vec::new();
+    let mut left_out = state.tasks.len().saturating_sub(tasks.len());
+    for id in tasks {
+        let Some(history) = histories
+            .task(*id)
+            .filter(|history| history.turns().next().is_some())
+        else {
+            continue;
+        };
+        if lists.len() == ROWS {
+            left_out += 1;
+        } else {
+            lists.push((*id, history.attempts.len(), pieces(view, history, start)));
+        }
+    }
+    let ends = lists
+        .iter()
+        .flat_map(|(_, _, pieces)| pieces.iter().map(|piece| piece.to));
+    let total = ends
+        .chain(view.finished_at.map(|at| at.since(start).0))
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let mut rows: Vec<Row<'_>> = lists
+        .into_iter()
+        .map(|(id, attempts, pieces)| {
+            let sum = |kind: &str| -> u64 {
+                let of_kind = pieces.iter().filter(|piece| piece.kind == kind);
+                of_kind.map(|piece| piece.to - piece.from).sum()
+            };
+            Row {
+                id: id.0,
+                title: &state.plan.task(id).title,
+                words: format!(
+                    "{}: work {}, judging {}",
+                    count(attempts, "attempt"),
+                    span(Millis(sum("work"))),
+                    span(Millis(sum("judging")))
+                ),
+                began: pieces.iter().map(|piece| piece.from).min().unwrap_or(0),
+                bars: pieces.iter().map(|piece| piece.bar(total)).collect(),
+            }
+        })
+        .collect();
+    rows.sort_by_key(|row| (row.began, row.id));
+    Timeline {
+        rows,
+        left_out,
+        ticks: (0..=4)
+            .map(|quarter| Tick {
+                left: format!("{}", quarter * 25),
+                text: span(Millis(total * quarter / 4)),
+            })
+            .collect(),
+        total: span(Millis(total)),
+    }
+}
+
+/// When each attempt of a task was worked on.
+pub(super) fn times(told: &Told<'_>, history: &TaskHistory) -> Vec<Times> {
+    let start = told.view.started_at.unwrap_or_default();
+    let of = |attempt: &AttemptHistory| {
+        let worked: Vec<u64> = attempt.turns.iter().filter_map(duration).collect();
+        Times {
+            at: attempt
+                .turns
+                .first()
+                .map(|turn| span(turn.started_at.since(start))),
+            worked: (!worked.is_empty()).then(|| span(Millis(worked.iter().sum()))),
+        }
+    };
+    history.attempts.iter().map(of).collect()
+}
+
+fn duration(turn: &TurnHistory) -> Option<u64> {
+    match &turn.end {
+        TurnStanding::Finished(result) => Some(result.duration.0),
+        TurnStanding::Open | TurnStanding::Lost => None,
+    }
+}
+
+fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<Piece> {
+    let since = |at: Timestamp| at.since(start).0;
+    let seen = view.task(history.task);
+    // What has no end on record lasted until the task, or else the session, moved on.
+    let end = seen.waiting.as_deref().map(|waiting| waiting.since);
+    let end = end.or(seen.finished_at).or(view.finished_at).map(since);
+    let begins: Vec<u64> = history.turns().map(|turn| since(turn.started_at)).collect();
+    let mut pieces = Vec::new();
+    let mut position = 0;
+    for attempt in &history.attempts {
+        let mut last = None;
+        for turn in &attempt.turns {
+            let from = begins[position];
+            position += 1;
+            let next = begins.get(position).copied().or(end).unwrap_or(from).max(from);
+            let (kind, to) = match duration(turn) {
+                Some(duration) => ("work", from + duration),
+                None => ("lost", next),
+            };
+            pieces.push(Piece {
+                kind,
+                from,
+                to,
+                n: attempt.number,
+            });
+            last = (kind == "work").then_some((to, next));
+        }
+        let judged = !attempt.stages.is_empty() || !attempt.calls.is_empty() || !attempt.checks.is_empty();
+        if let Some((from, to)) = last.filter(|(from, to)| judged && to > from) {
+            pieces.push(Piece {
+                kind: "judging",
+                from,
+                to,
+                n: attempt.number,
+            });
+        }
+    }
+    pieces
+}
+
+impl Piece {
+    fn bar(&self, total: u64) -> Bar {
+        let share = |millis: u64| format!("{:.2}", millis as f64 * 100.0 / total as f64);
+        let what = match self.kind {
+            "work" => "work",
+            "judging" => "judging",
+            _ => "work without an end on record",
+        };
+        Bar {
+            kind: self.kind,
+            left: share(self.from),
+            width: share(self.to - self.from),
+            words: cut(
+                &format!(
+                    "attempt {}: {what}, from {} to {}",
+                    self.n,
+                    span(Millis(self.from)),
+                    span(Millis(self.to))
+                ),
+                200,
+            ),
+            n: ((self.to - self.from) * 50 >= total).then_some(self.n),
+        }
+    }
+}

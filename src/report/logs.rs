@@ -1,0 +1,18 @@
+//! `quorum logs`: what stands between the outputs of turns.
+
+use super::history::{TurnHistory, TurnStanding};
+use super::style::{Role, Screen};
+
+/// The line before a turn's output, with a line feed at its end.
+#[must_use]
+pub fn header(turn: &TurnHistory, screen: &Screen) -> String {
+    let standing = match turn.end {
+        TurnStanding::Lost => " (interrupted)",
+        TurnStanding::Open | TurnStanding::Finished(_) => "",
+    };
+    let text = format!(
+        "==> attempt {}, turn {}{standing} <==",
+        turn.id.attempt, turn.id.turn
+    );
+    format!("{}\n", screen.style.paint(Role::Dim, text))
+}

@@ -1,0 +1,165 @@
+//! What `-v` adds: where agents are, how each turn and check ended, what every reviewer answered.
+
+use std::fmt;
+
+use crate::domain::{DimensionScore, TaskId, TurnId};
+use crate::engine::{CheckResult, Event, Exit, ReplyRef, SeatId, SeatResult, State, Usage};
+use crate::report::show::check_words;
+use crate::report::style::Role;
+use crate::report::text::seconds;
+
+use super::line::{Line, title};
+
+/// Where the last lines of what a turn wrote to standard error come from.
+type Tail = Box<dyn Fn(TurnId) -> Vec<String>>;
+
+/// Says more. The journal holds all of it; nothing here is needed to understand a run.
+pub struct Details {
+    programs: Vec<(String, String)>,
+    tail: Tail,
+}
+
+impl fmt::Debug for Details {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Details")
+            .field("programs", &self.programs)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Details {
+    /// `programs`: each agent and where it is. `tail`: the last lines that a turn wrote to standard error; this room
+    /// opens no files.
+    pub fn new(programs: Vec<(String, String)>, tail: impl Fn(TurnId) -> Vec<String> + 'static) -> Self {
+        Self {
+            programs,
+            tail: Box::new(tail),
+        }
+    }
+
+    /// More lines for an event, after the one that everybody sees.
+    pub(super) fn of_event(&self, state: &State, event: &Event) -> Vec<Line> {
+        match event {
+            Event::RunStarted(_) | Event::RunResumed { .. } => {
+                let programs = self.programs.iter();
+                programs
+                    .map(|(agent, place)| dim("AGENT", agent, place.clone()))
+                    .collect()
+            }
+            Event::AgentSpawned {
+                turn,
+                process: Some(process),
+            } => {
+                let detail = format!("process {}", process.pid);
+                vec![dim("SPAWN", title(state, turn.task), detail)]
+            }
+            Event::TurnFinished {
+                turn,
+                exit,
+                duration,
+                usage,
+                model,
+                ..
+            } => {
+                let model = model
+                    .as_ref()
+                    .map_or_else(String::new, |model| format!("  {model}"));
+                let detail = format!(
+                    "{} in {}{model}{}",
+                    exit_words(exit),
+                    seconds(*duration),
+                    usage_words(usage)
+                );
+                let mut lines = vec![dim("TURN", title(state, turn.task), detail)];
+                if !exit.is_clean() {
+                    let tail = (self.tail)(*turn);
+                    lines.extend(
+                        tail.into_iter()
+                            .map(|said| dim("STDERR", title(state, turn.task), said)),
+                    );
+                }
+                lines
+            }
+            Event::FilesScanned { task, files } => files
+                .iter()
+                .map(|file| {
+                    let size = file
+                        .size
+                        .map_or_else(|| "missing".to_owned(), |size| format!("{size} bytes"));
+                    dim("FILE", title(state, *task), format!("{}  {size}", file.path))
+                })
+                .collect(),
+            Event::CheckFinished { task, check, result } => vec![of_check(state, *task, *check, result)],
+            Event::SeatRequested {
+                task,
+                seat,
+                agent,
+                strict,
+                ..
+            } => {
+                let again = match strict {
+                    Some(why) => format!("  again, strictly: {why}"),
+                    None => String::new(),
+                };
+                let agent = &state.plan.agent(*agent).name;
+                let detail = format!("judge {}: {agent}{again}", seat.seat + 1);
+                vec![dim("ASK", title(state, *task), detail)]
+            }
+            Event::SeatReplied {
+                task,
+                seat,
+                reply,
+                result,
+            } => of_reply(state, *task, *seat, reply, result),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn dim(verb: &'static str, subject: &str, detail: String) -> Line {
+    Line::new(verb, Role::Dim, subject, detail)
+}
+
+fn exit_words(exit: &Exit) -> String {
+    match (exit.code, exit.signal) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => exit.failure.map_or("finished", |class| class.as_str()).to_owned(),
+    }
+}
+
+fn usage_words(usage: &Usage) -> String {
+    match (usage.input_tokens, usage.output_tokens) {
+        (Some(read), Some(written)) => format!("  tokens {read} in, {written} out"),
+        _ => String::new(),
+    }
+}
+
+fn of_check(state: &State, task: TaskId, check: u32, result: &CheckResult) -> Line {
+    let expectations = state.plan.task(task).expectations.as_deref();
+    let check = expectations.and_then(|e| e.checks.get(check as usize));
+    let what = check.map(check_words).unwrap_or_default();
+    let verdict = if result.passed { "passed" } else { "failed" };
+    let detail = format!("{verdict} in {}  {what}", seconds(result.duration));
+    dim("CHECK", title(state, task), detail)
+}
+
+/// A reply that could not be read is told of without `-v`.
+fn of_reply(state: &State, task: TaskId, seat: SeatId, reply: &ReplyRef, result: &SeatResult) -> Vec<Line> {
+    let said = match result {
+        SeatResult::Evaluation { points, .. } => points.to_string(),
+        SeatResult::Scores { dimensions, .. } => {
+            let score =
+                |scored: &DimensionScore| format!("{} {}", scored.dimension, scored.points.score_f64());
+            dimensions.iter().map(score).collect::<Vec<_>>().join(", ")
+        }
+        SeatResult::Unparsed { .. } => return Vec::new(),
+    };
+    let model = reply
+        .model
+        .as_ref()
+        .map_or_else(String::new, |model| format!(" ({model})"));
+    let usage = usage_words(&reply.usage);
+    let detail = format!("judge {}{model}: {said}{usage}", seat.seat + 1);
+    vec![dim("JUDGE", title(state, task), detail)]
+}

@@ -1,0 +1,299 @@
+//! Every screen that has no test of its own elsewhere, on every kind of output, with texts of others that would like to
+//! break it.
+
+use super::doctor::{Check, Verdict};
+use super::history::TaskHistory;
+use super::json::Standing;
+use super::plan::PlanDocument;
+use super::review::ReviewResult;
+use super::runs::{self, RunRow};
+use super::settings::{self, Setting};
+use super::show::{FileView, TaskDocument};
+use super::style::Screen;
+use super::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
+use super::waiting::{self, Item};
+use super::{codes, doctor, failure, gate, logs, metrics, plan, review, show, status};
+use crate::domain::{Finding, OutcomeClass, RunId, Severity, TaskId};
+use crate::engine::StopCause;
+use crate::mission::{self, Code, Layers, Source};
+
+/// A title that is wide, coloured, joined, turned, and moves the cursor.
+const HOSTILE: &str =
+    "größe 日本語 👩\u{200d}👩\u{200d}👧 \u{1b}[31mred\u{1b}[0m\u{1b}[2J\r\u{7}\u{202e}end\n";
+const LONG: &str = "the reason is long, and it goes on for as long as it likes, because whoever wrote it has never seen a \
+                    terminal of eighty columns\u{1b}]0;title\u{7} and does not intend to";
+
+/// The screen on all kinds of output, one below the other.
+fn everywhere(render: impl Fn(&Screen) -> String) -> String {
+    let mut all = String::new();
+    for (name, screen) in SCREENS {
+        let text = render(&screen);
+        assert!(text.ends_with('\n') && !text.contains("\u{7}"), "{text:?}");
+        let text = text.trim_end_matches('\n');
+        // What others wrote stays as they wrote it: titles are to be typed again.
+        let shown: String = match screen.style.unicode {
+            true => text.to_owned(),
+            false => text.replace(|c: char| "öß日本語👩👧".contains(c), "?"),
+        };
+        assert_fits(&shown, &screen);
+        all.push_str(&format!("----- {name}\n{text}\n"));
+    }
+    all
+}
+
+fn hostile() -> Mission {
+    Mission::new(&format!("mission {HOSTILE}"))
+        .task(HOSTILE, &[])
+        .check(&format!("grep -q '{LONG}' README.md"))
+        .panel()
+        .task(LONG, &[0])
+        .target("a/b")
+        .task("quiet", &[0])
+        .unreviewed()
+        .gate(HOSTILE, &[0, 1], &[2], Some(60))
+}
+
+fn played() -> Scene<'static> {
+    let mut scene = Scene::start(hostile());
+    scene.after(2).works(0).checked(0, 0, false, LONG);
+    scene.works(0).checked(0, 0, true, "");
+    scene.scored(0, 0, 4, 4).scored(0, 1, 4, 1);
+    scene.after(90).works(1);
+    scene.scanned(1, "a/b", Some(7)).evaluated(1, 40, LONG);
+    scene
+}
+
+fn history(scene: &Scene<'_>, task: u32) -> TaskHistory {
+    let mut history = TaskHistory::new(TaskId(task));
+    for record in &scene.records {
+        for event in &record.events {
+            history.apply(record.at, event);
+        }
+    }
+    history
+}
+
+#[test]
+fn a_plan() {
+    let scene = Scene::start(hostile());
+    let document = PlanDocument::of(&scene.state);
+    insta::assert_snapshot!(everywhere(|screen| plan::human(&document, screen)));
+}
+
+#[test]
+fn a_task_with_everything() {
+    let scene = played();
+    let history = history(&scene, 0);
+    let files = |_: &_| {
+        Some(FileView {
+            path: "/work/.polpo/runs/r/spool/0.1.1.out".into(),
+            bytes: 3000,
+            cut: true,
+            preview: format!("  {HOSTILE}\tindented\n{LONG}\n"),
+        })
+    };
+    let document = TaskDocument::of(&scene.state, &scene.view, &history, None, &files);
+    insta::assert_snapshot!(everywhere(|screen| show::human(&document, screen)));
+}
+
+#[test]
+fn the_lines_between_the_outputs_of_turns() {
+    let mut scene = Scene::start(Mission::new("m").task("a", &[]).attempts(1));
+    scene.spawned(0).stopped(StopCause::Interrupted);
+    let history = history(&scene, 0);
+    insta::assert_snapshot!(everywhere(|screen| {
+        history.turns().map(|turn| logs::header(turn, screen)).collect()
+    }));
+}
+
+#[test]
+fn the_runs_of_a_folder() {
+    let scene = played();
+    let run = |id: &str| RunId::new(id).unwrap();
+    let rows = [
+        RunRow::of(
+            run_id(),
+            "/r".into(),
+            &scene.state,
+            &scene.view,
+            Standing::Suspended,
+        ),
+        RunRow::unreadable(
+            run("20261121-220000-002"),
+            "/r".into(),
+            format!("journal: {LONG}"),
+        ),
+    ];
+    insta::assert_snapshot!(everywhere(|screen| runs::human(&rows, screen)));
+    let (removed, kept) = ([&rows[0]], [&rows[1]]);
+    insta::assert_snapshot!(
+        "clean",
+        everywhere(|screen| runs::left(&kept, screen) + &runs::cleaned(&removed, &kept))
+    );
+}
+
+#[test]
+fn how_tasks_and_agents_did() {
+    let scene = played();
+    let mut sums = metrics::Metrics::default();
+    for event in scene.records.iter().flat_map(|record| &record.events) {
+        sums.apply(&scene.plan, event);
+    }
+    let id = run_id();
+    let document = sums.document(&scene.plan, &id);
+    insta::assert_snapshot!(everywhere(|screen| metrics::human(&document, screen)));
+}
+
+#[test]
+fn what_waits_for_a_person() {
+    let items = [
+        Item {
+            id: "20261121-215900-ab12.0.1",
+            task: HOSTILE,
+            kind: "refer",
+            message: LONG,
+        },
+        Item {
+            id: "20261121-215900-ab12.7.1",
+            task: "short",
+            kind: "approval",
+            message: "as the mission asks for",
+        },
+    ];
+    insta::assert_snapshot!(everywhere(|screen| waiting::human(&items, screen)));
+}
+
+#[test]
+fn gates_from_stored_state() {
+    insta::assert_snapshot!(everywhere(|screen| {
+        gate::human(HOSTILE, "failed", Some(LONG), screen)
+            + &gate::human("b", "passed", None, screen)
+            + &gate::human("c", "waiting", Some("not finished: a"), screen)
+            + &gate::human("d", "overridden", None, screen)
+    }));
+}
+
+#[test]
+fn settings_and_where_they_come_from() {
+    let setting = |name, value: &str, origin: &str| Setting {
+        name,
+        value: value.to_owned(),
+        origin: origin.to_owned(),
+    };
+    let rows = [
+        setting("concurrency", "4", "flag: --jobs"),
+        setting("stateDir", HOSTILE, &format!("project: /{LONG}")),
+        setting("maxAttempts", "-", "default"),
+    ];
+    insta::assert_snapshot!(everywhere(|screen| settings::human(&rows, true, screen)));
+    insta::assert_snapshot!(
+        "config_short",
+        everywhere(|screen| settings::human(&rows[..1], false, screen))
+    );
+}
+
+#[test]
+fn what_a_code_means() {
+    insta::assert_snapshot!(everywhere(|screen| codes::one(Code::ALL[3], screen)));
+    // Its lines are many; that they fit is what matters.
+    let list = everywhere(codes::all);
+    assert!(list.contains(Code::ALL[0].summary()), "{list}");
+}
+
+#[test]
+fn the_machine() {
+    let checks = [
+        Check::new("state folder", Verdict::Ok, "/work/.polpo can be written"),
+        Check::new("clock", Verdict::Warn, LONG),
+        Check::new(
+            format!("agent {HOSTILE}"),
+            Verdict::Fail,
+            "there is no program 'x'",
+        ),
+        Check::new("endpoint", Verdict::Skipped, "it was not contacted"),
+    ];
+    insta::assert_snapshot!(everywhere(|screen| doctor::human(&checks, screen)));
+}
+
+#[test]
+fn a_command_that_could_not_do_its_work() {
+    let message = format!("agent 'a': no program\n       agent '{HOSTILE}': {LONG}");
+    insta::assert_snapshot!(everywhere(|screen| failure::human(&message, Some(LONG), screen)));
+    let short = everywhere(|screen| failure::human("there is no run", None, screen));
+    assert!(
+        short.contains("error: there is no run\n") && !short.contains("help"),
+        "{short}"
+    );
+}
+
+#[test]
+fn what_a_review_came_to() {
+    let findings = [Finding {
+        severity: Severity::High,
+        description: format!("{HOSTILE}{LONG}"),
+        evidence: None,
+        suggested_fix: None,
+    }];
+    let result = ReviewResult {
+        subject: HOSTILE,
+        class: OutcomeClass::BelowThreshold,
+        points: Some(52.5),
+        bar: Some(60.0),
+        dimensions: vec![("correctness", 2.0, LONG), (HOSTILE, 3.25, "fine")],
+        criteria: vec![("unmet", HOSTILE, LONG)],
+        findings: &findings,
+    };
+    insta::assert_snapshot!(everywhere(|screen| review::human(&result, screen)));
+    let without = ReviewResult {
+        class: OutcomeClass::Indeterminate,
+        points: None,
+        dimensions: Vec::new(),
+        criteria: Vec::new(),
+        findings: &[],
+        ..result
+    };
+    let text = review::human(&without, &Screen::default());
+    assert!(
+        text.contains(": indeterminate\nexit 6 (indeterminate)\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn diagnostics_of_a_mission() {
+    let text = "name: Größe\nagents: {a: {run: cat}}\ntasks:\n  - title: one\n    asignTo: a\n    dependsOn: [tow]\n  - {title: two, assignTo: a, description: \"a line that is longer than any terminal has columns, and then some more of it so that it is\", priority: none}\n";
+    let source = Source::new("missions/with a name.yaml", text.as_bytes().to_vec());
+    let report = mission::load(&source, &Layers::default()).expect_err("it is wrong");
+    insta::assert_snapshot!(everywhere(|screen| {
+        report.render(mission::Style {
+            color: screen.style.color,
+            ascii: !screen.style.unicode,
+            columns: screen.width,
+        })
+    }));
+}
+
+#[test]
+fn a_watched_status_erases_what_was_there() {
+    let mut scene = Scene::start(eventful());
+    play_eventful(&mut scene);
+    for (_, screen) in SCREENS {
+        let page = status::status(&scene.state, &scene.view, Standing::Running, &screen);
+        let frame = status::frame(&page, &screen);
+        let clear = if screen.width.is_some() {
+            "\u{1b}[H\u{1b}[2J"
+        } else {
+            ""
+        };
+        assert_eq!(frame, format!("{clear}{page}"));
+    }
+}
+
+#[test]
+fn hostile_texts_break_neither_table_nor_block() {
+    let mut scene = played();
+    scene.after(1);
+    insta::assert_snapshot!(everywhere(|screen| {
+        status::status(&scene.state, &scene.view, Standing::Suspended, screen)
+    }));
+}

@@ -1,0 +1,39 @@
+//! `quorum config show` for people.
+
+use super::style::{Role, Screen};
+use super::text::{sanitize, width};
+
+/// One setting.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// Its key.
+    pub name: &'static str,
+    /// Its value as a file would say it.
+    pub value: String,
+    /// The layer that decided it.
+    pub origin: String,
+}
+
+/// The table, with a line feed at its end.
+#[must_use]
+pub fn human(settings: &[Setting], with_origin: bool, screen: &Screen) -> String {
+    let values: Vec<_> = settings.iter().map(|setting| sanitize(&setting.value)).collect();
+    let name = settings
+        .iter()
+        .map(|setting| setting.name.len())
+        .max()
+        .unwrap_or(0);
+    let widest = values.iter().map(|value| width(value)).max().unwrap_or(0);
+    let line = |(setting, value): (&Setting, &std::borrow::Cow<'_, str>)| {
+        let key = format!("{:name$}", setting.name);
+        let key = screen.style.paint(Role::Strong, key);
+        if !with_origin {
+            return format!("{key}  {value}\n");
+        }
+        let gap = " ".repeat(widest - width(value));
+        let origin = sanitize(&setting.origin);
+        format!("{key}  {value}{gap}  {}\n", screen.style.paint(Role::Dim, origin))
+    };
+    let text: String = settings.iter().zip(&values).map(line).collect();
+    screen.wrap(&text)
+}

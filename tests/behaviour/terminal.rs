@@ -1,0 +1,270 @@
+//! What a person meets at a terminal: questions, colours, the live area; and what a script meets instead.
+
+use crate::support::{Finished, Seen, Workspace, at_terminal};
+
+const TWO: &str = "
+name: two
+agents: {a: {run: 'true'}, b: {run: 'echo no such file >&2; echo it is broken >&2; exit 3'}}
+tasks:
+  - {title: fine, assignTo: a, review: none}
+  - {title: broken, assignTo: b, maxAttempts: 1}
+  - {title: later, assignTo: a, dependsOn: [fine], review: none}
+qualityGates:
+  - {name: shut, afterTasks: [broken], blocksTasks: [later], requireAllPassed: true}
+";
+
+/// At a terminal with these variables; `typed` is answered.
+fn person(workspace: &Workspace, variables: &[(&str, &str)], typed: &str, arguments: &[&str]) -> Seen {
+    let mut command = workspace.command(arguments);
+    command.env("TERM", "xterm").envs(variables.iter().copied());
+    at_terminal(command, 80, typed)
+}
+
+/// A run that is not finished, because its gate failed.
+fn stuck() -> Workspace {
+    let workspace = Workspace::with(TWO);
+    workspace.quorum(&["run", "--run-id", "r1"]).exits(3);
+    workspace
+}
+
+fn states(workspace: &Workspace) -> Vec<String> {
+    let document = workspace.status_of("r1");
+    let tasks = document["tasks"].as_array().expect("tasks").iter();
+    tasks
+        .map(|task| task["status"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn what_would_be_lost_is_asked_about_at_a_terminal() {
+    for (arguments, question) in [
+        (&["cancel", "later"][..], "cancel later? [y/N]"),
+        (&["run", "--fresh"], "cancel the unfinished run r1? [y/N]"),
+        (
+            &["gate", "shut", "--override", "--reason", "it is known"],
+            "let gate 'shut' pass, on record? [y/N]",
+        ),
+    ] {
+        for refusal in ["n\n", "\n", "what?\n", "\u{4}"] {
+            let workspace = stuck();
+            person(&workspace, &[], refusal, arguments).exits(2).shows(&[
+                question,
+                "nothing was changed",
+                "--yes",
+            ]);
+            assert_eq!(states(&workspace), ["done", "failed", "pending"], "{arguments:?}");
+            assert_eq!(workspace.run_folders().len(), 1);
+        }
+        let workspace = stuck();
+        let agreed = person(&workspace, &[], "y\n", arguments).shows(&[question]);
+        assert_ne!(agreed.code, Some(2), "{}", agreed.text);
+        // A script has said by its arguments what it wants, and so has who never wants to be asked.
+        for more in [&["--yes"][..], &["--no-input"]] {
+            let workspace = stuck();
+            let told = person(&workspace, &[], "n\n", &[arguments, more].concat()).hides(&["[y/N]"]);
+            assert_ne!(told.code, Some(2), "{}", told.text);
+        }
+    }
+}
+
+#[test]
+fn runs_are_removed_only_on_somebodys_word() {
+    let done = || {
+        let workspace =
+            Workspace::with("{name: m, agents: {a: {run: 'true'}}, tasks: [{title: t, assignTo: a}]}");
+        workspace.quorum(&["run", "--run-id", "r1"]).exits(0);
+        workspace
+    };
+    for (variables, arguments, typed) in [
+        (&[][..], &["clean", "--all"][..], "n\n"),
+        (&[], &["clean", "--all", "--no-input"], "y\n"),
+        (&[("QUORUM_NO_INPUT", "1")], &["clean", "--all"], "y\n"),
+        (&[("CI", "true")], &["clean", "--all"], "y\n"),
+    ] {
+        let workspace = done();
+        let seen = person(&workspace, variables, typed, arguments).exits(2);
+        let seen = seen.shows(&["would remove r1 (ended, ok)", "quorum clean --all --yes"]);
+        let asked = seen.text.contains("remove 1 run? [y/N]");
+        assert_eq!(
+            asked,
+            variables.is_empty() && arguments.len() == 2,
+            "{}",
+            seen.text
+        );
+        assert_eq!(workspace.run_folders().len(), 1);
+    }
+    for (variables, arguments, typed) in [
+        (&[][..], &["clean", "--all"][..], "y\n"),
+        (&[], &["clean", "--all", "-y"], ""),
+        (&[("QUORUM_YES", "yes")], &["clean", "--all"], ""),
+    ] {
+        let workspace = done();
+        person(&workspace, variables, typed, arguments)
+            .exits(0)
+            .shows(&["1 removed, 0 kept"]);
+        assert_eq!(workspace.run_folders().len(), 0);
+    }
+}
+
+#[test]
+fn init_asks_before_it_writes_unless_it_must_not() {
+    for (typed, more, written) in [
+        ("n\n", None, false),
+        ("\n", None, true),
+        ("\u{4}", None, false),
+        ("n\n", Some("--no-input"), true),
+    ] {
+        let workspace = Workspace::new();
+        let arguments: Vec<&str> = ["init"].into_iter().chain(more).collect();
+        person(&workspace, &[], typed, &arguments).exits(0);
+        assert_eq!(workspace.exists("mission.yaml"), written, "{typed:?} {more:?}");
+    }
+}
+
+const COLOR: &str = "\u{1b}[1m";
+const ERASED: &str = "\u{1b}[2K";
+
+#[test]
+fn a_terminal_gets_what_it_can_show() {
+    for (variables, flags, colour, live) in [
+        (&[][..], &[][..], true, true),
+        (&[("NO_COLOR", "1")], &[], false, true),
+        (&[("CLICOLOR", "0")], &[], false, true),
+        (&[], &["--color", "never"], false, true),
+        (&[("NO_COLOR", "1")], &["--color", "always"], true, true),
+        (&[("TERM", "dumb")], &[], false, false),
+        (&[("CI", "true")], &[], true, false),
+        (&[], &["--progress", "plain"], true, false),
+    ] {
+        let workspace = Workspace::with(TWO);
+        let seen = person(&workspace, variables, "", &[&["run"], flags].concat()).exits(3);
+        let seen = seen.shows(&["START", "fine", "FAIL", "exit 3 (task_failed), also gate_failed"]);
+        let case = format!("{variables:?} {flags:?}\n{}", seen.text.escape_debug());
+        assert_eq!(seen.text.contains(COLOR), colour, "{case}");
+        assert_eq!(seen.text.contains(ERASED), live, "{case}");
+        if !colour && !live {
+            assert!(!seen.text.contains('\u{1b}'), "{case}");
+        }
+    }
+}
+
+#[test]
+fn colour_can_be_forced_on_a_pipe() {
+    let workspace = Workspace::with(TWO);
+    workspace.quorum(&["run"]).exits(3);
+    let status = |variables: &[(&str, &str)], flags: &[&str]| -> Finished {
+        workspace
+            .quorum_with(variables, &[&["status"], flags].concat())
+            .exits(0)
+    };
+    assert!(!status(&[], &[]).stdout.contains('\u{1b}'));
+    assert!(status(&[("CLICOLOR_FORCE", "1")], &[]).stdout.contains(COLOR));
+    assert!(
+        !status(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], &[])
+            .stdout
+            .contains('\u{1b}')
+    );
+    assert!(status(&[], &["--color=always"]).stdout.contains(COLOR));
+}
+
+#[test]
+fn symbols_are_ascii_where_the_locale_is() {
+    let workspace = Workspace::with(TWO);
+    for flags in [
+        &["run"][..],
+        &["status"],
+        &["plan"],
+        &["metrics"],
+        &["explain"],
+        &["runs"],
+    ] {
+        let printed = workspace.quorum_with(&[("LANG", "C")], flags);
+        let text = format!("{}{}", printed.stdout, printed.stderr);
+        assert!(!text.is_empty() && text.is_ascii(), "{flags:?}: {text}");
+    }
+}
+
+#[test]
+fn verbose_says_who_and_how_and_quiet_only_what_failed() {
+    let workspace = Workspace::with(TWO);
+    let verbose = workspace.quorum(&["run", "--verbose"]).exits(3).stderr;
+    for part in [
+        "AGENT [   0.0s] a  /",
+        "SPAWN [",
+        "TURN [",
+        "fine  finished in ",
+        "broken  exit 3 in ",
+        "STDERR [",
+        "broken  it is broken",
+    ] {
+        assert!(verbose.contains(part), "no {part:?} in:\n{verbose}");
+    }
+    // What failed is told of; what went well is not.
+    assert!(!verbose.contains("STDERR [   0.0s] fine"), "{verbose}");
+    let usual = workspace.quorum(&["run", "--fresh"]).exits(3).stderr;
+    for verb in ["AGENT [", "SPAWN [", "TURN [", "STDERR ["] {
+        assert!(!usual.contains(verb), "{usual}");
+    }
+    let quiet = workspace.quorum(&["run", "--fresh", "--quiet"]).exits(3).stderr;
+    assert!(quiet.contains("FAIL [") && !quiet.contains("START ["), "{quiet}");
+    workspace
+        .quorum(&["run", "-q", "-v"])
+        .exits(2)
+        .says(&["--quiet", "--verbose"]);
+}
+
+#[test]
+fn switches_of_the_environment_are_written_as_people_write_them() {
+    let workspace = Workspace::with(TWO);
+    let failed = |value: &str| {
+        workspace.quorum_with(
+            &[
+                ("QUORUM_FRESH", "1"),
+                ("QUORUM_QUIET", value),
+                ("QUORUM_ALLOW", "task_failed,gate_failed"),
+            ],
+            &["run"],
+        )
+    };
+    for (value, quiet) in [("1", true), ("on", true), ("", false), ("no", false)] {
+        let stderr = failed(value).exits(0).stderr;
+        assert_eq!(!stderr.contains("START ["), quiet, "{value:?}: {stderr}");
+    }
+    failed("perhaps")
+        .exits(2)
+        .says(&["perhaps", "neither true nor false"]);
+    let list = workspace
+        .quorum(&["runs", "--last", "1", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(list["runs"].as_array().map(Vec::len), Some(1));
+    let list = workspace
+        .quorum_with(&[("QUORUM_LAST", "2")], &["runs", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(list["runs"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_silent() {
+    let workspace = stuck();
+    for command in [
+        "status",
+        "runs",
+        "events",
+        "plan",
+        "metrics",
+        "explain",
+        "schema",
+        "--help",
+        "run --fresh",
+    ] {
+        let script = format!("set -o pipefail; $0 {command} 2>errors | head -c 1 >/dev/null; true");
+        workspace.bash(&script).exits(0);
+        let said = workspace.read("errors");
+        assert!(
+            !said.contains("panicked") && !said.contains("roken pipe"),
+            "{command}: {said}"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! The binary at a terminal of its own: what a person sees and answers.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::wait::{DEADLINE, poll};
+
+/// What came out on a terminal.
+#[derive(Debug)]
+pub struct Seen {
+    pub code: Option<i32>,
+    /// Everything that was written, with what was typed as the terminal repeats it, in lines that end with `\n`.
+    pub text: String,
+}
+
+impl Seen {
+    /// It must have exited with this code.
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.text);
+        self
+    }
+
+    /// It must show all of these.
+    pub fn shows(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(self.text.contains(part), "no {part:?} in:\n{}", self.text);
+        }
+        self
+    }
+
+    /// It must show none of these.
+    pub fn hides(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(!self.text.contains(part), "{part:?} in:\n{}", self.text);
+        }
+        self
+    }
+}
+
+/// Runs a command to its end with all its streams on a terminal of these columns. `typed` waits in the terminal from
+/// the beginning, so nothing depends on when it is read.
+pub fn at_terminal(mut command: Command, columns: u16, typed: &str) -> Seen {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
+    grantpt(&master)
+        .and_then(|()| unlockpt(&master))
+        .expect("it is ours");
+    let name = ptsname(&master, Vec::new()).expect("it has a name");
+    let name = name.to_str().expect("its name is text").to_owned();
+    let open = || {
+        OwnedFd::from(
+            File::options()
+                .read(true)
+                .write(true)
+                .open(&name)
+                .expect("it can be opened"),
+        )
+    };
+    let slave = open();
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&slave, size).expect("it has a size");
+    let mut master = File::from(master);
+    master.write_all(typed.as_bytes()).expect("it can be typed");
+    let mut child = command
+        .stdin(Stdio::from(open()))
+        .stdout(Stdio::from(open()))
+        .stderr(Stdio::from(slave))
+        .process_group(0)
+        .spawn()
+        .expect("it can be started");
+    // They hold the terminal open, and its end is what the reader waits for.
+    drop(command);
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // Linux says that the last one has hung up by an error.
+        let _ = master.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).replace("\r\n", "\n")
+    });
+    let mut status = None;
+    let ended = poll(DEADLINE, || {
+        status = child.try_wait().expect("it is our child");
+        status.is_some()
+    });
+    if !ended {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let text = reader.join().expect("reading does not panic");
+    assert!(ended, "it did not end:\n{text}");
+    Seen {
+        code: status.and_then(|status| status.code()),
+        text,
+    }
+}
