@@ -76,8 +76,8 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     let mut staying = Vec::new();
     for mut listed in all_runs(&folder)?.into_iter().map(|run| list(&folder, run)) {
         let takes = arguments.takes(&listed, now);
-        listed.at_work = takes && listed.left.holds_turns(&listed.folder);
-        if takes && !listed.at_work {
+        listed.row.agents_at_work |= takes && listed.left.holds_turns(&listed.folder);
+        if takes && !listed.row.agents_at_work {
             going.push(listed);
         } else {
             staying.push(listed);

@@ -11,7 +11,7 @@ use crate::store::{RunFolder, StateFolder};
 use super::failure::Failure;
 use super::project::{all_runs, state_folder};
 use super::screen::{LiveView, Screen};
-use super::status::has_writer;
+use super::status::{at_work, has_writer};
 
 #[derive(Debug, Args)]
 pub struct Runs {
@@ -28,8 +28,6 @@ pub struct Listed {
     pub last_at: Option<Timestamp>,
     /// What its last session may have left running.
     pub left: Left,
-    /// Whether agents of it outlived its last session and are still at work, as far as anybody asked.
-    pub at_work: bool,
     /// Whether nothing ever ran in it.
     pub never_started: bool,
 }
@@ -62,13 +60,13 @@ pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
     let (id, path) = (run.id().clone(), run.path().to_owned());
     match recovered {
         Ok(recovered) => {
-            let view = view.into_view(&recovered.state);
+            let mut view = view.into_view(&recovered.state);
             let standing = Standing::of(&recovered.state, has_writer(folder, &run));
+            view.at_work = at_work(&recovered.left(), standing);
             Listed {
                 row: RunRow::of(id, path, &recovered.state, &view, standing),
                 folder: run,
                 last_at,
-                at_work: false,
                 left: recovered.left(),
                 never_started: false,
             }
@@ -77,7 +75,6 @@ pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
             row: RunRow::unreadable(id, path, error.to_string()),
             folder: run,
             last_at: None,
-            at_work: false,
             left: Left::default(),
             never_started: matches!(error, RecoverError::NeverStarted { .. }),
         },

@@ -3,10 +3,11 @@
 use std::io;
 use std::time::Duration;
 
+use crate::domain::TaskId;
 use crate::engine::outcome;
 use crate::report::json::{Standing, write_run};
 use crate::report::status as table;
-use crate::runtime::Recovered;
+use crate::runtime::{Left, Recovered};
 use crate::store::{Lock, RunFolder, StateFolder};
 
 use super::args::Status;
@@ -59,8 +60,9 @@ fn watch(
 fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> Result<Recovered, Failure> {
     let mut view = LiveView::default();
     let recovered = open_run(run, |state, record| view.take(state, record))?;
-    let view = view.into_view(&recovered.state);
+    let mut view = view.into_view(&recovered.state);
     let standing = Standing::of(&recovered.state, has_writer(folder, run));
+    view.at_work = at_work(&recovered.left(), standing);
     if screen.is_json() {
         // Whoever read us may be gone: that is silent.
         let _ = write_run(io::stdout().lock(), &recovered.state, &view, standing);
@@ -79,6 +81,15 @@ fn exit_code(recovered: &Recovered) -> u8 {
     match recovered.finished {
         Some(_) => outcome(&recovered.state).class.exit_code(),
         None => crate::domain::OutcomeClass::Awaiting.exit_code(),
+    }
+}
+
+/// The tasks whose agents work on without a session.
+pub fn at_work(left: &Left, standing: Standing) -> Vec<TaskId> {
+    match standing {
+        Standing::Crashed => left.at_work().iter().map(|turn| turn.task).collect(),
+        // Those of a live session are its own, and an orderly end leaves none.
+        Standing::Running | Standing::Suspended | Standing::Ended => Vec::new(),
     }
 }
 

@@ -114,7 +114,15 @@ fn document<'a>(
         approvals: Approvals(source),
         requests: Requests(source),
         warnings: &view.warnings,
+        agents_at_work: at_work(state, view),
     }
+}
+
+/// Titles of tasks whose agents work on without a session.
+#[must_use]
+pub fn at_work<'a>(state: &'a State, view: &RunView) -> Vec<&'a str> {
+    let tasks = view.at_work.iter();
+    tasks.map(|id| state.plan.task(*id).title.as_ref()).collect()
 }
 
 /// What rows are made from.
@@ -149,6 +157,8 @@ struct RunDocument<'a> {
     approvals: Approvals<'a>,
     requests: Requests<'a>,
     warnings: &'a [String],
+    /// Titles of tasks whose agents outlived the session that started them and are still at work.
+    agents_at_work: Vec<&'a str>,
 }
 
 /// How many tasks are what.

@@ -8,7 +8,7 @@ use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangeme
 use crate::domain::{GateId, Phase, Points, QualityFlag, Status, TaskId};
 use crate::engine::{self, SeatState, State, TaskState};
 
-use super::json::{Standing, blocked_by, gate_state};
+use super::json::{Standing, at_work, blocked_by, gate_state};
 use super::style::{Role, Screen};
 use super::summary::{NOT_REVIEWED, approvals, failure_words, outcome_words, task_counts};
 use super::text::{against_bar, fit, sanitize, width};
@@ -84,6 +84,14 @@ impl Page<'_> {
         let (name, stands) = self.screen.fit_both(&name, ", ", standing.as_str(), width(&run));
         let head = format!("{run}{name}, {stands}");
         self.line(Some(Role::Strong), &head);
+        let at_work: Vec<_> = at_work(self.state, self.view).into_iter().map(sanitize).collect();
+        if !at_work.is_empty() {
+            let line = format!(
+                "agents are still at work on {}; `quorum resume` takes them over",
+                at_work.join(", ")
+            );
+            self.line(Some(Role::Warn), &line);
+        }
         if !self.state.plan.rules.evaluate {
             self.line(Some(Role::Warn), NOT_REVIEWED);
         }
