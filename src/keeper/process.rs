@@ -425,6 +425,15 @@ impl Keeper {
     }
 
     fn report(&mut self, mut ended: Ended) {
+        let key = ended.key();
+        if let Some(at) = self.starting.iter().position(|starting| *starting == key) {
+            self.starting.swap_remove(at);
+            self.say(&Event::Spawned {
+                key,
+                pid: number(ended.pid),
+                start_time: ended.start_time,
+            });
+        }
         let exit = ended.report(&mut self.outputs).clone();
         if let Some(lost) = &exit.output_lost {
             self.warn(format!("output of {}: {lost}", ended.label));
@@ -437,14 +446,6 @@ impl Keeper {
             exit: exit.clone(),
             at_ms: wall_clock_ms(),
         };
-        if let Some(at) = self.starting.iter().position(|key| *key == exit.key) {
-            self.starting.swap_remove(at);
-            self.say(&Event::Spawned {
-                key: exit.key,
-                pid: record.pid,
-                start_time: record.start_time,
-            });
-        }
         if let ExitsFile::Open(writer) = &mut self.exits
             && let Err(error) = writer.append(&record)
         {

@@ -157,7 +157,9 @@ struct RunDocument<'a> {
     approvals: Approvals<'a>,
     requests: Requests<'a>,
     warnings: &'a [String],
-    /// Titles of tasks whose agents outlived the session that started them and are still at work.
+    /// Titles of tasks whose agents outlived the session that started them and are still at work; left out
+    /// where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     agents_at_work: Vec<&'a str>,
 }
 

@@ -81,9 +81,8 @@ impl Left {
             return Ok(());
         }
         keeper::end(&self.identity(), END_WITHIN)?;
-        let left = self.processes.values();
-        left.map(|process| keeper::end_group(&self.process(process)))
-            .collect()
+        let mut left = self.processes.values();
+        left.try_for_each(|process| keeper::end_group(&self.process(process)))
     }
 
     /// Ends the turns of some tasks and leaves the others alone, if their keeper lives; else whatever is left. Blocks.

@@ -57,12 +57,11 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    pub fn client(&mut self) -> &mut Client {
-        self.client.as_mut().unwrap()
-    }
-
     pub fn send(&mut self, command: &Command) {
-        self.client().send(command).unwrap();
+        // It may have to have the event loop watch for room.
+        let _inside = self.runtime.enter();
+        let client = self.client.as_mut().expect("there is a runner");
+        client.send(command).unwrap();
     }
 
     /// A child with these arguments that writes to `KEY.out` and `KEY.err`. It is not sent yet.
