@@ -152,6 +152,15 @@ impl Scene {
     }
 }
 
+impl Drop for Scene {
+    /// A keeper that holds a turn would outlive its scenario.
+    fn drop(&mut self) {
+        self.client = None;
+        // What cannot be ended has failed its scenario already.
+        let _ = keeper::end(&self.identity, Duration::ZERO);
+    }
+}
+
 /// Looks again and again until `condition` holds.
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
