@@ -8,6 +8,8 @@ mod adoption;
 mod again;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/changed_mission.rs"]
+mod changed_mission;
 #[path = "behaviour/command_agents.rs"]
 mod command_agents;
 #[path = "behaviour/config.rs"]
@@ -50,6 +52,8 @@ mod json;
 mod judging;
 #[path = "behaviour/look_into.rs"]
 mod look_into;
+#[path = "behaviour/only.rs"]
+mod only;
 #[path = "behaviour/operator.rs"]
 mod operator;
 #[path = "behaviour/people.rs"]

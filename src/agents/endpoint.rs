@@ -271,6 +271,7 @@ mod tests {
     fn agent(base_url: Option<&str>, api_key: Option<&str>, headers: &[(&str, &str)]) -> AgentPlan {
         AgentPlan {
             name: "judge".into(),
+            removed: false,
             reports_to: None,
             spec: Agent {
                 adapter: Adapter::Openai,

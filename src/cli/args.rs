@@ -264,6 +264,9 @@ pub struct RunFlags {
     /// Cancel the unfinished runs that have a task in common with this mission
     #[arg(long, env = "QUORUM_FRESH")]
     pub fresh: bool,
+    /// Take only these tasks (repeatable, or with commas) and everything they need; the rest is left out of the run
+    #[arg(long, value_name = "TASK", env = "QUORUM_ONLY", num_args = 1..)]
+    pub only: Vec<String>,
     /// Show the plan instead of running it (the same as quorum plan)
     #[arg(long, env = "QUORUM_DRY_RUN")]
     pub dry_run: bool,

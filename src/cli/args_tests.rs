@@ -7,7 +7,10 @@ use super::*;
 /// Flags without a variable. They say what *this* command is about, or what a person decides here and now: a variable
 /// that outlives the command would say it of the next one too.
 const WITHOUT_VARIABLE: [(&str, &[&str]); 8] = [
-    ("quorum resume", &["retry-failed", "redo"]),
+    (
+        "quorum resume",
+        &["retry-failed", "redo", "accept-changed-mission"],
+    ),
     // `QUORUM_JSON` asks for the output's format, here as everywhere.
     ("quorum report", &["json"]),
     (

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::report::events::{Exploder, PublicEvent, human_line};
+use crate::runtime::Missions;
 use crate::store::Reader;
 
 use super::args::Events;
 use super::failure::Failure;
-use super::project::{find_run, open_run, state_folder};
+use super::project::{find_run, open_run, refuse, state_folder};
 use super::screen::Screen;
 use super::status::has_writer;
 
@@ -18,15 +19,17 @@ const POLL: Duration = Duration::from_millis(200);
 pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
-    let plan = open_run(&run, |_, _| {})?.state.plan;
-    let mut exploder = Exploder::new(&plan);
+    let started = open_run(&run, |_, _| {})?.started;
+    let mut missions = Missions::of(&run, &started).map_err(refuse)?;
+    let mut exploder = Exploder::new(&missions.plan());
     let mut reader = Reader::open(&run.journal()).map_err(Failure::internal)?;
     loop {
         // Before the reading: what a writer adds until it lets go is then read.
         let live = has_writer(&folder, &run);
         let mut silent = true;
-        while let Some(record) = reader.next_record().map_err(Failure::internal)? {
+        while let Some(mut record) = reader.next_record().map_err(Failure::internal)? {
             silent = false;
+            missions.complete(&mut record).map_err(refuse)?;
             for event in exploder.explode(record.seq, record.at, &record.events) {
                 if print(&event, screen).is_err() {
                     // Whoever read us is gone.

@@ -16,6 +16,7 @@ pub struct Failure {
     class: OutcomeClass,
     error: anyhow::Error,
     help: Option<String>,
+    details: Option<String>,
     report: Option<Report>,
 }
 
@@ -50,11 +51,19 @@ impl Failure {
         self
     }
 
+    /// The same with lines that show what it is about. They come before everything else.
+    #[must_use]
+    pub fn details(mut self, details: impl Into<String>) -> Self {
+        self.details = Some(details.into());
+        self
+    }
+
     fn new(class: OutcomeClass, error: impl Into<anyhow::Error>) -> Self {
         Self {
             class,
             error: error.into(),
             help: None,
+            details: None,
             report: None,
         }
     }
@@ -72,16 +81,20 @@ impl Failure {
 
     /// Says it on stderr, and as a document on stdout where one was asked for. Returns the exit code.
     pub fn report(self, screen: &Screen) -> u8 {
-        let text = match &self.report {
+        let mut text = self.details.clone().unwrap_or_default();
+        match &self.report {
             Some(report) => {
-                let mut text = report.render(screen.diagnostics());
+                text.push_str(&report.render(screen.diagnostics()));
                 if let Some(help) = &self.help {
                     text.push_str(&human::help(help, &screen.err()));
                 }
-                text
             }
-            None => human::human(&self.message(), self.help.as_deref(), &screen.err()),
-        };
+            None => text.push_str(&human::human(
+                &self.message(),
+                self.help.as_deref(),
+                &screen.err(),
+            )),
+        }
         screen.error(&text);
         if screen.is_json() {
             let mut document = serde_json::json!({
@@ -91,6 +104,9 @@ impl Failure {
                 "message": self.message(),
                 "help": self.help,
             });
+            if let Some(details) = &self.details {
+                document["details"] = details.as_str().into();
+            }
             if let Some(report) = &self.report {
                 document["diagnostics"] = report.to_json()["diagnostics"].clone();
             }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{GateId, Millis, RunId};
 use crate::engine::{Command, CommandResult, State, evaluate_gate};
+use crate::mission::Part;
 use crate::report::gate::human;
 use crate::store::RunFolder;
 
@@ -157,12 +158,19 @@ fn wait(run: &RunFolder, mut state: State, gates: &[GateId], limit: Millis) -> R
 }
 
 fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
-    let names: Vec<&str> = state.plan.gates.iter().map(|gate| gate.name.as_ref()).collect();
+    let gates: Vec<GateId> = state.plan.gate_ids().collect();
+    let name_of = |id: &GateId| state.plan.gate(*id).name.as_ref();
+    let is_evaluated = |id: &GateId| state.plan.gate(*id).part == Part::Selected;
+    let names: Vec<&str> = gates.iter().map(name_of).collect();
     match name {
         None if names.is_empty() => Err(Failure::usage(anyhow!("this run's mission has no gates"))),
-        None => Ok((0..names.len()).map(GateId::from_index).collect()),
-        Some(name) => match names.iter().position(|known| *known == name) {
-            Some(index) => Ok(vec![GateId::from_index(index)]),
+        // What the run leaves out will never say anything.
+        None => Ok(gates.into_iter().filter(is_evaluated).collect()),
+        Some(name) => match gates.iter().find(|id| name_of(id) == name) {
+            Some(id) if is_evaluated(id) => Ok(vec![*id]),
+            Some(_) => Err(Failure::usage(anyhow!(
+                "gate '{name}' is not evaluated: this run was told to leave out tasks that it waits for (--only)"
+            ))),
             None => Err(Failure::usage(anyhow!("there is no gate '{name}'"))
                 .help(format!("the gates of this run are: {}", names.join(", ")))),
         },

@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand, from arguments to calls to rendering. Rules live elsewhere.
 
+mod accept;
 mod answer;
 mod approvals;
 mod args;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args};
 
 use crate::engine::State;
-use crate::mission::{self, Source};
+use crate::mission::Source;
 use crate::report::plan::{PlanDocument, dot, human, mermaid};
 
 use super::args::{Format, Run};
 use super::failure::Failure;
-use super::run::{load, mission_folder};
+use super::run::{load, mission_folder, selected_plan};
 use super::screen::Screen;
 use super::session::{lay_over, options_with_config};
 
@@ -27,7 +27,8 @@ pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
     options.mission_folder = mission_folder(&arguments.mission)?;
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
-    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+    let plan = selected_plan(loaded, &mut options, &arguments.flags.only)?;
+    let state = State::new(Arc::new(plan));
     match screen.output().format {
         Some(Format::Dot) => screen.result(&dot(&state.plan)),
         Some(Format::Mermaid) => screen.result(&mermaid(&state.plan)),

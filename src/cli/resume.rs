@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
-use crate::domain::{Digest, RunId, Status, TaskId};
+use crate::domain::{RunId, Status, TaskId};
 use crate::engine::{Input, State};
 use crate::runtime::{Recovered, TellError, adopt, tell, unfinished_with};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 
+use super::accept::ChangedMission;
 use super::args::SessionFlags;
 use super::failure::Failure;
 use super::operate::{refuse_agents, told};
@@ -30,6 +31,9 @@ pub struct Resume {
     /// Do a done task again (repeatable), with everything that was built on it and the gates over it
     #[arg(long, value_name = "TASK")]
     pub redo: Vec<String>,
+    /// Go on by the mission file as it is now, though it was changed: what it changes is done again, the rest is kept
+    #[arg(long)]
+    pub accept_changed_mission: bool,
     #[command(flatten)]
     pub flags: SessionFlags,
 }
@@ -40,7 +44,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let _lock = lock(&folder, "quorum resume", run.id())?;
-    begin_again(&folder, &run, arguments)?;
+    begin_again(&folder, &run, arguments, screen)?;
     let mut view = LiveView::default();
     let mut recovered = open_run(&run, |state, record| view.take(state, record))?;
     if let Some(torn) = recovered.torn {
@@ -64,7 +68,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
 
     let mut options = recovered.state.options.clone();
     lay_over(&mut options, &arguments.flags, matches)?;
-    recovered.replan(&run, &options).map_err(refuse)?;
+    recovered.replan(&options).map_err(refuse)?;
     let programs = resolve_programs(&recovered.state, &options)?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
@@ -86,21 +90,43 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
 }
 
 /// Withdraws what is to be done once more. It is durable before the session begins, which then finds it pending.
-fn begin_again(folder: &StateFolder, run: &RunFolder, arguments: &Resume) -> Result<(), Failure> {
-    if !arguments.retry_failed && arguments.redo.is_empty() {
+fn begin_again(
+    folder: &StateFolder,
+    run: &RunFolder,
+    arguments: &Resume,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let withdraws = arguments.retry_failed || !arguments.redo.is_empty();
+    if !withdraws && !arguments.accept_changed_mission {
         return Ok(());
     }
     refuse_agents()?;
     let recovered = open_run(run, |_, _| {})?;
-    refuse_changed_mission(run, &recovered)?;
+    let changed = ChangedMission::of(run, &recovered);
+    if let Some(changed) = changed.as_ref().filter(|_| !arguments.accept_changed_mission) {
+        return Err(changed.refusal(run));
+    }
     let state = &recovered.state;
     let redone = arguments.redo.iter().map(|title| done_task(state, title));
     let redone: Vec<TaskId> = redone.collect::<Result<_, _>>()?;
-    refuse_active_titles(folder, run, state)?;
-    let mut inputs: Vec<Input> = redone.into_iter().map(Input::Redo).collect();
-    if arguments.retry_failed {
-        inputs.insert(0, Input::RetryFailed);
+    if withdraws {
+        let ended = state.plan.selected_ids();
+        let ended = ended.filter(|id| state.task(*id).status.is_terminal());
+        let titles = ended.map(|id| &*state.plan.task(id).title).collect();
+        refuse_active_titles(folder, run, &titles)?;
     }
+    let mut inputs = Vec::new();
+    if let Some(changed) = changed {
+        inputs.push(changed.accept(folder, run, &recovered, screen)?);
+    }
+    if arguments.retry_failed {
+        inputs.push(Input::RetryFailed);
+    }
+    inputs.extend(redone.into_iter().map(Input::Redo));
+    if inputs.is_empty() {
+        return Ok(());
+    }
+    // Turns of what is withdrawn are ended when the session begins: its journal does not know them as running.
     tell(run, &inputs).map_err(told).map(|_| ())
 }
 
@@ -127,11 +153,12 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
 }
 
 /// What becomes active again must not be active in another unfinished run.
-fn refuse_active_titles(folder: &StateFolder, run: &RunFolder, state: &State) -> Result<(), Failure> {
-    let ended = state.plan.tasks.iter().zip(&state.tasks);
-    let ended = ended.filter(|(_, task)| task.status.is_terminal());
-    let titles: HashSet<&str> = ended.map(|(plan, _)| &*plan.title).collect();
-    let in_the_way = unfinished_with(folder, &titles).map_err(refuse)?;
+pub fn refuse_active_titles(
+    folder: &StateFolder,
+    run: &RunFolder,
+    titles: &HashSet<&str>,
+) -> Result<(), Failure> {
+    let in_the_way = unfinished_with(folder, titles).map_err(refuse)?;
     match in_the_way.iter().find(|other| other.id() != run.id()) {
         None => Ok(()),
         Some(other) => Err(Failure::environment(anyhow!(
@@ -143,26 +170,10 @@ fn refuse_active_titles(folder: &StateFolder, run: &RunFolder, state: &State) ->
     }
 }
 
-/// A mission that was edited since the run started is another mission.
+/// A mission that was edited since the run froze it is another mission.
 fn refuse_changed_mission(run: &RunFolder, recovered: &Recovered) -> Result<(), Failure> {
-    let Some(path) = &recovered.started.mission_path else {
-        return Ok(());
-    };
-    // A file that is gone says nothing: the frozen copy is what was started.
-    let Ok(bytes) = std::fs::read(path) else {
-        return Ok(());
-    };
-    if Digest::of(&bytes) == recovered.started.mission_digest {
-        return Ok(());
+    match ChangedMission::of(run, recovered) {
+        Some(changed) => Err(changed.refusal(run)),
+        None => Ok(()),
     }
-    Err(Failure::usage(anyhow!(
-        "{} was changed since run {} started",
-        path.display(),
-        run.id()
-    ))
-    .help(format!(
-        "compare it with {}; undo the change to resume, or start anew with `quorum run --fresh {}`",
-        run.mission().display(),
-        path.display()
-    )))
 }

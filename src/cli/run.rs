@@ -40,7 +40,11 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 
     let source = Source::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
-    let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
+    let state = State::new(Arc::new(selected_plan(
+        loaded,
+        &mut options,
+        &arguments.flags.only,
+    )?));
     let programs = resolve_programs(&state, &options)?;
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
 
@@ -95,7 +99,7 @@ impl Launch<'_> {
         run.create()
             .map_err(|error| Failure::environment(anyhow!("cannot make the run: {error}")))?;
         let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
-        replace_file(&run.mission(), self.mission).map_err(io)?;
+        replace_file(&run.mission(1), self.mission).map_err(io)?;
         let file = FsLog::open(&run.journal(), 0).map_err(io)?;
         crate::store::sync_parent(&run.journal()).map_err(io)?;
         let journal = Journal::new(file, &run.journal(), JournalEnd::START);
@@ -136,6 +140,23 @@ pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Lo
         screen.error(&loaded.notes.render(screen.diagnostics()));
     }
     Ok(loaded)
+}
+
+/// The plan of what `--only` selects, with its titles in the options; of all tasks without it.
+pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) -> Result<Plan, Failure> {
+    if only.is_empty() {
+        return Ok(mission::compile(loaded.mission, options));
+    }
+    let whole = mission::compile(loaded.mission.clone(), options);
+    options.only = mission::named_tasks(&whole, only).map_err(|unknown| {
+        // `--only` takes all words up to the next flag.
+        let help = match Path::new(&unknown.title).is_file() {
+            true => "write the mission before the flag: `quorum run MISSION --only TASK`".to_owned(),
+            false => unknown.help.clone(),
+        };
+        Failure::usage(unknown).help(help)
+    })?;
+    Ok(mission::compile(loaded.mission, options))
 }
 
 /// Where a mission's relative paths begin: beside its file; the current folder for standard input.

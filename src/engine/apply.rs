@@ -4,6 +4,9 @@
 
 use crate::domain::{AttemptKind, Cause, Phase, QualityFlag, Stage, Status, TaskId, Verdict};
 
+use crate::mission::Part;
+
+use super::derive::change_plan;
 use super::event::{Event, SeatResult, StageReport};
 use super::state::{
     APPROVED, Answer, Feedback, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
@@ -19,7 +22,7 @@ pub fn apply(state: &mut State, event: &Event) {
         Event::RunStarted(started) => {
             state.options = started.options.clone();
             state.phase = RunPhase::Running;
-            for id in state.plan.task_ids() {
+            for id in state.plan.every_task_id() {
                 make_ready_if_unblocked(state, id);
             }
         }
@@ -59,6 +62,7 @@ pub fn apply(state: &mut State, event: &Event) {
             }
             state.halted = is_halted(state);
         }
+        Event::MissionChanged(change) => change_plan(state, change),
         Event::Paused { .. } => {
             state.paused = true;
             state.waits_until = None;
@@ -177,7 +181,9 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     for dependent in plan.dependents.of(id.index()) {
         if to == Status::Done {
             unblock(state, *dependent);
-        } else if state.task(*dependent).status == Status::Pending {
+        } else if state.task(*dependent).status == Status::Pending
+            && plan.task(*dependent).part == Part::Selected
+        {
             state.cascades_due.insert((*dependent, id));
         }
     }
@@ -250,10 +256,10 @@ fn unblock(state: &mut State, id: TaskId) {
     make_ready_if_unblocked(state, id);
 }
 
-fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
+pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     let task = &state.tasks[id.index()];
-    if task.status == Status::Pending && task.blockers == 0 {
-        let plan = state.plan.task(id);
+    let plan = state.plan.task(id);
+    if task.status == Status::Pending && task.blockers == 0 && plan.part == Part::Selected {
         state.ready.insert(id, plan.agent, plan.priority);
     }
 }
@@ -358,6 +364,7 @@ impl TaskState {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::ThresholdFailed { .. }
+            | Event::MissionChanged(_)
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{GateId, Status, TaskId};
+use crate::mission::Part;
 
 use super::state::{RunPhase, State};
 
@@ -69,6 +70,8 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
         Command::Reject { task, number, .. } => answer_meets(state, *task, *number, false),
         Command::CancelTask { task } => match state.tasks.get(task.index()) {
             None => Unknown,
+            // Nobody works on it, and nobody will.
+            Some(_) if state.plan.task(*task).part != Part::Selected => DecidedOtherwise,
             Some(task) if !task.status.is_terminal() => Applied,
             Some(task) if task.mode == Some(crate::domain::FailureMode::Cancelled) => AlreadySo,
             Some(_) => DecidedOtherwise,
@@ -87,6 +90,7 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
         Command::Pause => AlreadySo,
         Command::OverrideGate { gate, .. } => match state.gates.get(gate.index()) {
             None => Unknown,
+            Some(_) if state.plan.gate(*gate).part != Part::Selected => TooEarly,
             Some(gate) if gate.is_open() => AlreadySo,
             Some(gate) if gate.result.is_none() && gate.open > 0 => TooEarly,
             // Evaluated or not: its tasks have ended.

@@ -13,6 +13,7 @@ use crate::domain::{
 use crate::mission::RunOptions;
 
 use super::command::CommandResult;
+use super::mission_change::MissionChange;
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -415,6 +416,9 @@ pub enum Event {
         #[serde(rename = "b")]
         threshold: Points,
     },
+    /// `mission:changed`: from here on the run goes by another mission.
+    #[serde(rename = "mc")]
+    MissionChanged(Box<MissionChange>),
     /// Something a person should know that changes nothing.
     #[serde(rename = "wn")]
     Warning {

@@ -1,7 +1,9 @@
 //! What the world tells the engine.
 
+use std::sync::Arc;
+
 use crate::domain::{CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId};
-use crate::mission::RunOptions;
+use crate::mission::{Plan, RunOptions};
 
 use super::command::Command;
 use super::event::{
@@ -110,6 +112,17 @@ pub enum Input {
     RetryFailed,
     /// A done task is to be done again, with everything that was built on it.
     Redo(TaskId),
+    /// A person accepted a changed mission.
+    ChangeMission {
+        /// Its number among the run's frozen missions.
+        number: u32,
+        /// Digest of the mission that held before.
+        from: Digest,
+        /// Its digest.
+        to: Digest,
+        /// Its plan, under the ids of the one that holds.
+        plan: Arc<Plan>,
+    },
     /// Something a person should know.
     Warn(String),
 }
@@ -136,6 +149,7 @@ impl Input {
             Self::Operator(_) => "operator",
             Self::RetryFailed => "retry-failed",
             Self::Redo(_) => "redo",
+            Self::ChangeMission { .. } => "change-mission",
             Self::Warn(_) => "warn",
         }
     }

@@ -14,9 +14,11 @@
 mod apply;
 mod command;
 mod decide;
+mod derive;
 mod effect;
 mod event;
 mod input;
+mod mission_change;
 mod outcome;
 mod ready;
 mod state;
@@ -34,6 +36,7 @@ pub use event::{
     SeatId, SeatResult, StageReport, StopCause, Usage,
 };
 pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
+pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use state::{
     Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,

@@ -53,7 +53,7 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
                 || state.threshold_failed.is_some()
         }
         OutcomeClass::Awaiting => {
-            counts.awaiting > for_judges || (state.paused && accounted as usize != state.tasks.len())
+            counts.awaiting > for_judges || (state.paused && accounted != counts.selected)
         }
         OutcomeClass::Ok | OutcomeClass::Internal | OutcomeClass::Usage | OutcomeClass::Environment => false,
     };
@@ -62,7 +62,7 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         .filter(|class| holds(*class))
         .collect();
     // A run that is not finished and cannot say why must never look like success.
-    if conditions.is_empty() && accounted as usize != state.tasks.len() {
+    if conditions.is_empty() && accounted != counts.selected {
         conditions.push(OutcomeClass::Internal);
     }
     if conditions.is_empty() {

@@ -13,7 +13,7 @@ use super::command::CommandResult;
 use super::event::{CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause};
 use super::ready::ReadyQueue;
 
-/// A run's state: `fold(apply, journal)` over a fixed plan.
+/// A run's state: `fold(apply, journal)` over the plan it starts with.
 #[derive(Debug, Clone)]
 pub struct State {
     /// The resolved mission.
@@ -67,6 +67,10 @@ pub enum RunPhase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Counts {
+    /// Tasks that the run takes.
+    pub selected: u32,
+    /// Tasks of the mission that the run was told to leave out.
+    pub not_taken: u32,
     /// Tasks that are done.
     pub done: u32,
     /// Tasks that failed.
@@ -107,7 +111,7 @@ impl Counts {
 }
 
 /// A gate's state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GateState {
     /// Tasks of `afterTasks` that are not terminal yet.
     pub open: u32,
@@ -319,44 +323,16 @@ impl State {
     /// The state before the first event.
     #[must_use]
     pub fn new(plan: Arc<Plan>) -> Self {
-        let tasks = plan
-            .task_ids()
-            .map(|id| {
-                let dependencies = plan.dependencies.of(id.index()).len();
-                let gates = plan.gates_before.of(id.index()).len();
-                let blockers =
-                    u32::try_from(dependencies + gates).expect("edges are counted in u32 by the loader");
-                TaskState {
-                    blockers,
-                    ..TaskState::default()
-                }
-            })
-            .collect();
-        let gates = plan
-            .gates
-            .iter()
-            .map(|gate| GateState {
-                open: u32::try_from(gate.after.len()).expect("edges are counted in u32 by the loader"),
-                result: None,
-                overridden: false,
-            })
-            .collect();
-        let mut ready = ReadyQueue::default();
-        for (index, agent) in plan.agents.iter().enumerate() {
-            if let Some(limit) = agent.spec.max_concurrent {
-                ready.set_limit(AgentId::from_index(index), limit);
-            }
-        }
-        Self {
+        let mut state = Self {
             plan,
             phase: RunPhase::New,
             stop: None,
             options: RunOptions::default(),
-            tasks,
-            gates,
+            tasks: Vec::new(),
+            gates: Vec::new(),
             counts: Counts::default(),
             threshold_failed: None,
-            ready,
+            ready: ReadyQueue::default(),
             slots: 0,
             turns_running: 0,
             exclusive: 0,
@@ -367,7 +343,9 @@ impl State {
             cascades_due: BTreeSet::new(),
             halted: false,
             failed_fast: false,
-        }
+        };
+        state.derive();
+        state
     }
 
     /// The state of a task.
@@ -385,7 +363,7 @@ impl State {
     /// Whether any selected task is not terminal: the run can be resumed.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
-        (self.counts.done + self.counts.failed) as usize != self.tasks.len()
+        self.counts.done + self.counts.failed != self.counts.selected
     }
 
     /// Tasks that wait because judges, not people, are missing.

@@ -60,7 +60,7 @@ pub fn reviewers(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<El
     let named = named.unwrap_or_default();
     let manager = plan.agent(author).reports_to;
     let claim = |agent: AgentId| {
-        if agent == author {
+        if agent == author || plan.agent(agent).removed {
             return None;
         }
         if let Some(position) = named.iter().position(|name| *name == agent) {
@@ -145,6 +145,7 @@ mod tests {
     fn plan(agents: &[Row], author: u32, delegated_by: Option<u32>) -> Plan {
         let agent = |(name, adapter, role, manager): &Row| AgentPlan {
             name: (*name).into(),
+            removed: false,
             reports_to: manager.map(AgentId),
             spec: Agent {
                 adapter: *adapter,
@@ -154,6 +155,7 @@ mod tests {
         };
         let task = TaskPlan {
             title: "work".into(),
+            part: crate::mission::Part::Selected,
             description: None,
             agent: AgentId(author),
             delegated_by: delegated_by.map(AgentId),

@@ -12,7 +12,7 @@ use rust_decimal::Decimal;
 use super::defaults;
 use super::model::{self, Expectation, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
+    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
     TaskPlan, Verification,
 };
 use super::scalar::Fraction;
@@ -53,11 +53,12 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         .zip(reports_to)
         .map(|((name, spec), reports_to)| AgentPlan {
             name: Arc::from(name),
+            removed: false,
             reports_to,
             spec,
         })
         .collect();
-    Plan {
+    let mut plan = Plan {
         name: mission.name.into(),
         agents,
         dependents: Edges::new(tasks.len(), &turned(&dependencies)),
@@ -67,7 +68,9 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         tasks,
         gates,
         rules,
-    }
+    };
+    super::selection::select(&mut plan, &options.only);
+    plan
 }
 
 /// Ids of agents by name.
@@ -110,7 +113,7 @@ fn dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
     mission.tasks.iter().enumerate().flat_map(pairs_of).collect()
 }
 
-fn turned(pairs: &[(u32, TaskId)]) -> Vec<(u32, TaskId)> {
+pub(super) fn turned(pairs: &[(u32, TaskId)]) -> Vec<(u32, TaskId)> {
     pairs.iter().map(|(from, to)| (to.0, TaskId(*from))).collect()
 }
 
@@ -122,6 +125,7 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
         .iter()
         .map(|gate| GatePlan {
             name: gate.name.clone(),
+            part: Part::Selected,
             after: tasks(&gate.after_tasks),
             blocks: tasks(&gate.blocks_tasks),
             min_score: gate.min_score,
@@ -132,7 +136,11 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
         .collect()
 }
 
-fn gate_edges(tasks: usize, gates: &[GatePlan], side: impl Fn(&GatePlan) -> &[TaskId]) -> Edges<GateId> {
+pub(super) fn gate_edges(
+    tasks: usize,
+    gates: &[GatePlan],
+    side: impl Fn(&GatePlan) -> &[TaskId],
+) -> Edges<GateId> {
     let mut pairs = Vec::new();
     for (index, gate) in gates.iter().enumerate() {
         pairs.extend(side(gate).iter().map(|task| (task.0, GateId::from_index(index))));
@@ -180,6 +188,7 @@ impl Compiler<'_> {
         TaskPlan {
             limits: self.limits(&task),
             title: task.title,
+            part: Part::Selected,
             description: task.description,
             agent,
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),

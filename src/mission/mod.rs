@@ -29,6 +29,8 @@ mod problem;
 mod read;
 mod scalar;
 mod schema;
+mod selection;
+mod succession;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -43,10 +45,12 @@ pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
+    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
     TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
+pub use selection::{UnknownTask, named_tasks};
+pub use succession::succeed;
 pub use text::suggestion;

@@ -13,7 +13,7 @@ use crate::domain::{AgentId, Bar, Dimension, GateId, Millis, Points, TaskId};
 use super::model;
 
 /// A mission, resolved.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// The mission's name.
     pub name: String,
@@ -54,14 +54,44 @@ impl Plan {
         &self.gates[id.index()]
     }
 
-    /// All task ids in file order.
-    pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + use<> {
+    /// The ids of all tasks of the mission, selected or not. In file order; what a changed mission added comes last.
+    pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + Clone + '_ {
+        self.every_task_id()
+            .filter(|id| self.task(*id).part != Part::Removed)
+    }
+
+    /// The ids of all tasks that the run takes.
+    pub fn selected_ids(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.every_task_id()
+            .filter(|id| self.task(*id).part == Part::Selected)
+    }
+
+    /// The ids of all tasks that the run ever had: those that a changed mission no longer has, too.
+    pub fn every_task_id(&self) -> impl Iterator<Item = TaskId> + Clone + use<> {
         (0..self.tasks.len()).map(TaskId::from_index)
+    }
+
+    /// The ids of all gates of the mission, evaluated or not.
+    pub fn gate_ids(&self) -> impl Iterator<Item = GateId> + '_ {
+        let all = (0..self.gates.len()).map(GateId::from_index);
+        all.filter(|id| self.gate(*id).part != Part::Removed)
     }
 }
 
+/// What part a task or a gate has in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    /// It is worked on, or evaluated.
+    #[default]
+    Selected,
+    /// The mission has it, but the run was told to leave it out (`--only`).
+    NotSelected,
+    /// Only a mission that the run had before has it. It keeps its id, because the journal speaks of it.
+    Removed,
+}
+
 /// Adjacency in two flat vectors: the targets of node `i` are `targets[starts[i]..starts[i + 1]]`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Edges<T> {
     starts: Vec<u32>,
     targets: Vec<T>,
@@ -99,10 +129,12 @@ impl<T: Copy> Edges<T> {
 }
 
 /// An agent with its name and manager resolved; the rest as written in the file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct AgentPlan {
     /// Its name.
     pub name: Arc<str>,
+    /// Whether only a mission that the run had before has it.
+    pub removed: bool,
     /// Its manager.
     pub reports_to: Option<AgentId>,
     /// What the file says of it.
@@ -110,10 +142,12 @@ pub struct AgentPlan {
 }
 
 /// A task, resolved.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TaskPlan {
     /// Its unique title.
     pub title: Box<str>,
+    /// Whether the run takes it.
+    pub part: Part,
     /// What is to be done.
     pub description: Option<Box<str>>,
     /// Who does it.
@@ -145,7 +179,7 @@ pub struct TaskPlan {
 }
 
 /// `acceptance` and `verification`, resolved. The grader is the heuristic one: the other is not built.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
     /// `acceptance`: each one a probe, and all of them required.
     pub criteria: Vec<String>,
@@ -169,7 +203,7 @@ pub struct AttemptLimits {
 }
 
 /// The declared expectations of a task, by how they are judged.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expectations {
     /// Deterministic checks, in file order.
     pub checks: Vec<model::Check>,
@@ -178,7 +212,7 @@ pub struct Expectations {
 }
 
 /// An `llm_review`, resolved.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panel {
     /// What good work is, in words.
     pub criteria: Option<String>,
@@ -204,10 +238,12 @@ pub enum Reviewers {
 }
 
 /// A gate, resolved.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct GatePlan {
     /// Its unique name.
     pub name: Box<str>,
+    /// Whether the run evaluates it: all of its `after` are selected.
+    pub part: Part,
     /// What must be terminal before it is evaluated.
     pub after: Vec<TaskId>,
     /// What waits for its pass.
@@ -265,6 +301,9 @@ pub struct RunOptions {
     pub allow: Vec<crate::domain::OutcomeClass>,
     /// `--fail-fast`: once a task has failed, nothing more is started in this session.
     pub fail_fast: bool,
+    /// `--only`: titles of the tasks that the run takes, with everything they need; empty takes all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// `--timeout`: how long a session may take.
     pub timeout: Option<Millis>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.

@@ -7,6 +7,7 @@ use crate::domain::GateId;
 use crate::engine::{GateState, State};
 
 use super::rank::{Rank, reason, worst_first};
+use super::summary::left_out;
 use super::view::RunView;
 
 /// Annotations of one kind that GitHub shows.
@@ -26,12 +27,15 @@ pub fn annotations(state: &State, view: &RunView) -> String {
     if let (Some(points), Some(bar)) = (state.threshold_failed, state.plan.rules.quality_threshold) {
         errors.push(("mission score".to_owned(), format!("{points} < {bar}")));
     }
+    if let Some(words) = left_out(state) {
+        notices.push(("quorum".to_owned(), words));
+    }
     for (rank, id) in worst_first(state, view) {
         let list = match rank {
             Rank::Failed | Rank::Cascaded | Rank::Indeterminate => &mut errors,
             Rank::BelowBar | Rank::Waiting => &mut warnings,
             Rank::Unreviewed => &mut notices,
-            Rank::Open | Rank::Reworked | Rank::Done => continue,
+            Rank::Open | Rank::Reworked | Rank::Done | Rank::NotSelected => continue,
         };
         list.push((
             state.plan.task(id).title.to_string(),

@@ -132,9 +132,11 @@ impl TaskHistory {
                     self.attempts.push(AttemptHistory::new(1, AttemptKind::Execute));
                 }
             }
-            Event::AttemptPlanned { attempt, kind, .. } => {
-                self.attempts.push(AttemptHistory::new(*attempt, *kind));
-            }
+            Event::AttemptPlanned { attempt, kind, .. } => match self.attempts.last_mut() {
+                // Planned anew before it had begun.
+                Some(last) if last.number == *attempt => last.kind = *kind,
+                _ => self.attempts.push(AttemptHistory::new(*attempt, *kind)),
+            },
             _ => {
                 if let Some(attempt) = self.attempts.last_mut() {
                     attempt.apply(at, event);
@@ -308,6 +310,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::GateEvaluated { .. }
         | Event::GateOverridden { .. }
         | Event::ThresholdFailed { .. }
+        | Event::MissionChanged(_)
         | Event::Paused { .. }
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }

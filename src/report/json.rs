@@ -12,7 +12,8 @@ use crate::domain::{
     BarOrigin, Cause, DimensionScore, FailureClass, GateId, OutcomeClass, Phase, Points, QualityFlag, RunId,
     Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{self, GateState, RunPhase, State};
+use crate::engine::{self, RunPhase, State};
+use crate::mission::Part;
 
 use super::ids::{ApprovalId, RequestId};
 use super::reviews::ReviewRow;
@@ -20,6 +21,9 @@ use super::view::{AttemptView, FailureView, RunView, UsageView, WaitingView};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.run/v1";
+
+/// The status of a task, and the state of a gate, that the run was told to leave out.
+pub(super) const NOT_TAKEN: &str = "notTaken";
 
 /// Where a run stands as seen from outside: `state` of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -173,7 +177,7 @@ pub struct Counts {
     pending: usize,
     awaiting: u32,
     running: u32,
-    not_taken: u32,
+    pub(super) not_taken: u32,
     clean: u32,
     relaxed: u32,
     unreviewed: u32,
@@ -189,13 +193,13 @@ impl Counts {
         let counts = &state.counts;
         let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
         Self {
-            total: state.tasks.len(),
+            total: (counts.selected + counts.not_taken) as usize,
             done: counts.done,
             failed: counts.failed,
-            pending: state.tasks.len().saturating_sub(elsewhere as usize),
+            pending: counts.selected.saturating_sub(elsewhere) as usize,
             awaiting: counts.awaiting,
             running: counts.running,
-            not_taken: 0,
+            not_taken: counts.not_taken,
             clean: counts.clean,
             relaxed: counts.relaxed,
             unreviewed: counts.unreviewed,
@@ -286,7 +290,11 @@ impl<'a> TaskRow<'a> {
         Self {
             title: &plan.title,
             agent: &state.plan.agent(plan.agent).name,
-            status: task.status.as_str(),
+            status: match plan.part {
+                Part::Selected => task.status.as_str(),
+                Part::NotSelected => NOT_TAKEN,
+                Part::Removed => "removed",
+            },
             phase: task.phase.map(Phase::as_str),
             quality_flag: task.flag.map(QualityFlag::as_str),
             points: task.points.map(Points::to_f64),
@@ -324,10 +332,10 @@ impl<'a> TaskRow<'a> {
 
 /// What holds a pending task: titles of dependencies that are not done, then names of gates that did not pass.
 pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
-    if state.task(id).status != Status::Pending {
+    let plan = &state.plan;
+    if state.task(id).status != Status::Pending || plan.task(id).part != Part::Selected {
         return Vec::new();
     }
-    let plan = &state.plan;
     let dependencies = plan.dependencies.of(id.index()).iter();
     let gates = plan.gates_before.of(id.index()).iter();
     dependencies
@@ -439,11 +447,11 @@ struct Gates<'a>(Source<'a>);
 impl Serialize for Gates<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let state = self.0.state;
-        let rows = state.gates.iter().enumerate().map(|(index, gate)| {
-            let result = gate.result.as_ref();
+        let rows = state.plan.gate_ids().map(|id| {
+            let result = state.gate(id).result.as_ref();
             GateRow {
-                name: &state.plan.gate(GateId::from_index(index)).name,
-                state: gate_state(gate),
+                name: &state.plan.gate(id).name,
+                state: gate_state(state, id),
                 avg_score: result.and_then(|result| result.avg).map(Points::score_f64),
                 reason: result.and_then(|result| result.reason.as_deref()),
             }
@@ -461,9 +469,11 @@ struct GateRow<'a> {
     reason: Option<&'a str>,
 }
 
-/// `passed`, `failed`, `waiting` or `overridden`.
-pub(super) fn gate_state(gate: &GateState) -> &'static str {
+/// `passed`, `failed`, `waiting`, `overridden` or [`NOT_TAKEN`].
+pub(super) fn gate_state(state: &State, id: GateId) -> &'static str {
+    let gate = state.gate(id);
     match &gate.result {
+        _ if state.plan.gate(id).part != Part::Selected => NOT_TAKEN,
         _ if gate.overridden => "overridden",
         Some(result) if result.passed => "passed",
         Some(_) => "failed",

@@ -16,10 +16,10 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use crate::domain::{Cause, FailureClass, FailureMode, GateId, OutcomeClass, QualityFlag, TaskId, Timestamp};
+use crate::domain::{Cause, FailureClass, FailureMode, OutcomeClass, QualityFlag, TaskId, Timestamp};
 use crate::engine::{self, Outcome, State};
 
-use super::json::gate_state;
+use super::json::{NOT_TAKEN, gate_state};
 use super::rank::{Rank, rank, reason};
 use super::summary::outcome_words;
 use super::text::criteria_words;
@@ -136,7 +136,7 @@ fn status(state: &State, view: &RunView, id: TaskId) -> TestCaseStatus {
             task.flag.map_or("below-threshold", QualityFlag::as_str),
         ),
         Rank::Indeterminate => not_good(NonSuccessKind::Error, OutcomeClass::Indeterminate.as_str()),
-        Rank::Waiting | Rank::Open => {
+        Rank::Waiting | Rank::Open | Rank::NotSelected => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(&message);
             return status;
@@ -192,24 +192,28 @@ fn findings(view: &RunView, id: TaskId, attempt: u32) -> String {
 fn gates(state: &State) -> TestSuite {
     let mut suite = TestSuite::new("quality gates");
     let class = format!("{} quality gates", clean(&state.plan.name));
-    for (index, gate) in state.gates.iter().enumerate() {
-        let result = gate.result.as_ref();
+    for id in state.plan.gate_ids() {
+        let result = state.gate(id).result.as_ref();
         let why = result
             .and_then(|result| result.reason.as_deref())
             .unwrap_or_default();
-        let status = match gate_state(gate) {
+        let status = match gate_state(state, id) {
             "failed" => failure("gate-failed", why),
-            "waiting" => {
+            open @ ("waiting" | NOT_TAKEN) => {
                 let mut status = TestCaseStatus::skipped();
-                status.set_message("not evaluated: its tasks have not ended");
+                status.set_message(if open == NOT_TAKEN {
+                    "not evaluated: not all of its tasks were selected (--only)"
+                } else {
+                    "not evaluated: its tasks have not ended"
+                });
                 status
             }
             _ => TestCaseStatus::success(),
         };
-        let name = clean(&state.plan.gate(GateId::from_index(index)).name);
+        let name = clean(&state.plan.gate(id).name);
         let mut case = TestCase::new(name, status);
         case.set_classname(class.as_str());
-        case.add_property(("state", gate_state(gate)));
+        case.add_property(("state", gate_state(state, id)));
         if let Some(points) = result.and_then(|result| result.avg) {
             case.add_property(("score", points.to_string().as_str()));
         }

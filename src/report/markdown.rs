@@ -7,7 +7,7 @@ use crate::engine::{self, Outcome, State};
 
 use super::json::gate_state;
 use super::rank::{Rank, reason, worst_first};
-use super::summary::{NOT_REVIEWED, outcome_words, task_counts};
+use super::summary::{NOT_REVIEWED, left_out, outcome_words, task_counts};
 use super::text::{clock, sanitize};
 use super::view::RunView;
 
@@ -94,6 +94,9 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
     if !state.plan.rules.evaluate {
         let _ = writeln!(text, "> **{NOT_REVIEWED}**\n");
     }
+    if let Some(words) = left_out(state) {
+        let _ = writeln!(text, "> **{words}**\n");
+    }
     let counts = &state.counts;
     let _ = writeln!(text, "- tasks: {}", task_counts(state));
     let below = counts.below_threshold + counts.degraded + counts.unverified;
@@ -116,12 +119,12 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
 }
 
 fn gate_rows(state: &State) -> Vec<String> {
-    let row = |(index, gate): (usize, &engine::GateState)| {
-        let result = gate.result.as_ref();
+    let row = |id: GateId| {
+        let result = state.gate(id).result.as_ref();
         format!(
             "| {} | {} | {} | {} |\n",
-            escape(&state.plan.gate(GateId::from_index(index)).name),
-            gate_state(gate),
+            escape(&state.plan.gate(id).name),
+            gate_state(state, id),
             number(result.and_then(|result| result.avg)),
             escape(
                 result
@@ -130,7 +133,7 @@ fn gate_rows(state: &State) -> Vec<String> {
             ),
         )
     };
-    state.gates.iter().enumerate().map(row).collect()
+    state.plan.gate_ids().map(row).collect()
 }
 
 fn number(points: Option<Points>) -> String {
@@ -158,7 +161,7 @@ fn sign(rank: Rank) -> &'static str {
         Rank::BelowBar => "⚠️",
         Rank::Waiting => "⏸",
         Rank::Open => "⏹",
-        Rank::Unreviewed => "➖",
+        Rank::Unreviewed | Rank::NotSelected => "➖",
         Rank::Reworked | Rank::Done => "✅",
     }
 }

@@ -99,7 +99,8 @@ impl Metrics {
         let of = |task: TaskId| self.tasks.get(task.index()).unwrap_or(&nothing);
         let mut agents = vec![(false, Sums::default()); plan.agents.len()];
         let mut mission = Sums::default();
-        for task in plan.task_ids() {
+        // Work for tasks that a changed mission no longer has was done all the same.
+        for task in plan.every_task_id() {
             let agent = &mut agents[plan.task(task).agent.index()];
             agent.0 = true;
             agent.1.add(of(task));

@@ -3,6 +3,7 @@
 
 use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
 use crate::engine::{State, Waiting};
+use crate::mission::Part;
 
 use super::json::blocked_by;
 use super::summary::failure_words;
@@ -30,6 +31,8 @@ pub(super) enum Rank {
     Reworked,
     /// Done at once.
     Done,
+    /// Left out of the run (`--only`).
+    NotSelected,
 }
 
 impl Rank {
@@ -45,6 +48,7 @@ impl Rank {
             Self::Unreviewed => "done, unreviewed",
             Self::Reworked => "done after rework",
             Self::Done => "done",
+            Self::NotSelected => "not selected",
         }
     }
 }
@@ -52,6 +56,9 @@ impl Rank {
 /// The rank of a task. Total: every state has exactly one.
 pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
     let task = state.task(id);
+    if state.plan.task(id).part != Part::Selected {
+        return Rank::NotSelected;
+    }
     let for_judges = task.waiting.as_ref().is_some_and(Waiting::is_for_judges);
     match (task.status, task.flag) {
         (Status::Failed, _) if task.mode == Some(FailureMode::Cascade) => Rank::Cascaded,
@@ -119,6 +126,7 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
                 (status, _) => format!("not finished: {}", status.as_str()),
             }
         }
+        Rank::NotSelected => "not selected (--only)".to_owned(),
         Rank::Unreviewed => "nobody judged it".to_owned(),
         Rank::Reworked | Rank::Done => score().unwrap_or_default(),
     }

@@ -103,7 +103,15 @@ impl RunRow {
     fn cells(&self, nothing: &str) -> [String; 6] {
         let done = self.counts.as_ref().map_or_else(
             || nothing.to_owned(),
-            |counts| format!("{}/{}", counts.done, counts.total),
+            |counts| match counts.not_taken {
+                0 => format!("{}/{}", counts.done, counts.total),
+                left_out => format!(
+                    "{}/{} of {}",
+                    counts.done,
+                    counts.total - left_out as usize,
+                    counts.total
+                ),
+            },
         );
         // Seconds are enough for people.
         let when = self

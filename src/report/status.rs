@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use comfy_table::presets::{ASCII_BORDERS_ONLY_CONDENSED, NOTHING, UTF8_BORDERS_ONLY};
 use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table};
 
-use crate::domain::{GateId, Phase, Points, QualityFlag, Status, TaskId};
+use crate::domain::{Phase, Points, QualityFlag, Status, TaskId};
 use crate::engine::{self, SeatState, State, TaskState};
+use crate::mission::Part;
 
-use super::json::{Standing, at_work, blocked_by, gate_state};
+use super::json::{NOT_TAKEN, Standing, at_work, blocked_by, gate_state};
 use super::style::{Role, Screen};
-use super::summary::{NOT_REVIEWED, approvals, failure_words, outcome_words, task_counts};
+use super::summary::{NOT_REVIEWED, approvals, failure_words, left_out, outcome_words, task_counts};
 use super::text::{against_bar, fit, sanitize, width};
 use super::view::RunView;
 
@@ -95,6 +96,9 @@ impl Page<'_> {
         if !self.state.plan.rules.evaluate {
             self.line(Some(Role::Warn), NOT_REVIEWED);
         }
+        if let Some(words) = left_out(self.state) {
+            self.line(Some(Role::Warn), &words);
+        }
         self.line(None, &format!("tasks: {}", task_counts(self.state)));
     }
 
@@ -117,7 +121,7 @@ impl Page<'_> {
         for line in table.lines() {
             let _ = writeln!(self.text, "{}", line.trim_end());
         }
-        let hidden = self.state.tasks.len() - shown.len();
+        let hidden = tasks_of_mission(self.state).saturating_sub(shown.len());
         if hidden > 0 {
             self.line(Some(Role::Dim), &format!("and {hidden} more, all in --json"));
         }
@@ -166,7 +170,11 @@ impl Page<'_> {
         };
         let score = |points: Points| against_bar(points, engine::bar(self.state, id), symbols);
         let score = task.points.map_or_else(|| symbols.nothing.to_owned(), score);
-        let (mut status, flag) = (status_words(task), task.flag.map(QualityFlag::as_str));
+        let words = match plan.part {
+            Part::Selected => status_words(task),
+            Part::NotSelected | Part::Removed => "not selected".to_owned(),
+        };
+        let (mut status, flag) = (words, task.flag.map(QualityFlag::as_str));
         if !self.is_wide()
             && let Some(flag) = flag.filter(|_| task.flag != Some(QualityFlag::Clean))
         {
@@ -225,9 +233,13 @@ impl Page<'_> {
 
     fn gates(&mut self) {
         let state = self.state;
-        for (index, gate) in state.gates.iter().enumerate() {
-            let name = sanitize(&state.plan.gate(GateId::from_index(index)).name).into_owned();
-            let (stands, result) = (gate_state(gate), gate.result.as_ref());
+        for id in state.plan.gate_ids() {
+            let name = sanitize(&state.plan.gate(id).name).into_owned();
+            let result = state.gate(id).result.as_ref();
+            let stands = match gate_state(state, id) {
+                NOT_TAKEN => "not selected",
+                stands => stands,
+            };
             let mut line = format!("gate {name}: {stands}");
             if let Some(avg) = result.and_then(|result| result.avg) {
                 let _ = write!(line, ", average {avg}");
@@ -242,7 +254,7 @@ impl Page<'_> {
 
 /// The tasks that are shown, in file order.
 fn shown(state: &State) -> Vec<TaskId> {
-    if state.tasks.len() <= ROWS {
+    if tasks_of_mission(state) <= ROWS {
         return state.plan.task_ids().collect();
     }
     let is_news = |id: &TaskId| state.task(*id).flag != Some(QualityFlag::Clean);
@@ -251,6 +263,11 @@ fn shown(state: &State) -> Vec<TaskId> {
     shown.extend(state.plan.task_ids().filter(|id| !is_news(id)).take(room));
     shown.sort_unstable();
     shown
+}
+
+/// Tasks of the mission, selected or not.
+fn tasks_of_mission(state: &State) -> usize {
+    (state.counts.selected + state.counts.not_taken) as usize
 }
 
 fn color(task: &TaskState) -> Option<Color> {

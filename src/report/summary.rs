@@ -9,7 +9,7 @@ use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, Ta
 use crate::engine::{self, Outcome, State};
 
 use super::ids::ApprovalId;
-use super::json::gate_state;
+use super::json::{NOT_TAKEN, gate_state};
 use super::style::{Role, Screen};
 use super::text::{against_bar, clock, count, sanitize, width};
 use super::view::{FailureView, RunView, UsageView};
@@ -97,6 +97,9 @@ fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
     if !state.plan.rules.evaluate {
         page.line(Some(Role::Warn), NOT_REVIEWED);
     }
+    if let Some(words) = left_out(state) {
+        page.line(Some(Role::Warn), &words);
+    }
 }
 
 fn tallies(page: &mut Page<'_>, state: &State) {
@@ -124,18 +127,28 @@ fn tallies(page: &mut Page<'_>, state: &State) {
     }
 }
 
+/// What a run with `--only` says beside its result: it is not the whole mission's.
+pub(super) fn left_out(state: &State) -> Option<String> {
+    let left_out = state.counts.not_taken;
+    (left_out > 0).then(|| {
+        let all = count((left_out + state.counts.selected) as usize, "task");
+        format!("ONLY A PART: {left_out} of {all} left out (--only)")
+    })
+}
+
 /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
 pub(super) fn task_counts(state: &State) -> String {
     let counts = &state.counts;
     let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
-    let pending = state.tasks.len().saturating_sub(elsewhere as usize);
-    let mut text = format!("{} of {} done", counts.done, state.tasks.len());
+    let pending = counts.selected.saturating_sub(elsewhere) as usize;
+    let mut text = format!("{} of {} done", counts.done, counts.selected);
     for (number, what) in [
         (counts.failed as usize, "failed"),
         (counts.running as usize, "under way"),
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
+        (counts.not_taken as usize, "not selected"),
     ] {
         if number > 0 {
             let _ = write!(text, ", {number} {what}");
@@ -156,22 +169,20 @@ fn gates(page: &mut Page<'_>, state: &State) {
         let role = state.threshold_failed.map(|_| Role::Bad);
         page.line(role, &format!("mission score: {score}"));
     }
-    if state.gates.is_empty() {
+    let states: Vec<(GateId, &str)> = state
+        .plan
+        .gate_ids()
+        .map(|id| (id, gate_state(state, id)))
+        .collect();
+    if states.is_empty() {
         return;
     }
-    let states: Vec<_> = state.gates.iter().map(gate_state).collect();
-    let sums = ["passed", "failed", "overridden", "waiting"].map(|wanted| {
-        let number = states.iter().filter(|state| **state == wanted).count();
-        (number > 0).then(|| format!("{number} {wanted}"))
-    });
-    let sums: Vec<_> = sums.into_iter().flatten().collect();
-    page.line(None, &format!("gates: {}", sums.join(", ")));
-    let failed: Vec<_> = (0..states.len())
-        .filter(|index| states[*index] == "failed")
-        .collect();
-    let row = |index: &usize| {
-        let name = sanitize(&state.plan.gate(GateId::from_index(*index)).name).into_owned();
-        let result = state.gates[*index].result.as_ref();
+    page.line(None, &format!("gates: {}", gate_sums(state)));
+    let failed = states.iter().filter(|(_, state)| *state == "failed");
+    let failed: Vec<GateId> = failed.map(|(id, _)| *id).collect();
+    let row = |id: &GateId| {
+        let name = sanitize(&state.plan.gate(*id).name).into_owned();
+        let result = state.gate(*id).result.as_ref();
         let reason = result
             .and_then(|result| result.reason.as_deref())
             .unwrap_or_default();
@@ -179,6 +190,24 @@ fn gates(page: &mut Page<'_>, state: &State) {
     };
     let rows = failed.iter().take(ROWS).map(row).collect();
     page.list("failed gates:", Role::Bad, rows, failed.len());
+}
+
+/// `2 passed, 1 failed`; empty where there are no gates.
+pub(super) fn gate_sums(state: &State) -> String {
+    let states: Vec<&str> = state.plan.gate_ids().map(|id| gate_state(state, id)).collect();
+    let kinds = [
+        ("passed", "passed"),
+        ("failed", "failed"),
+        ("overridden", "overridden"),
+        ("waiting", "waiting"),
+        (NOT_TAKEN, "not selected"),
+    ];
+    let sums = kinds.map(|(wanted, words)| {
+        let number = states.iter().filter(|state| **state == wanted).count();
+        (number > 0).then(|| format!("{number} {words}"))
+    });
+    let sums: Vec<_> = sums.into_iter().flatten().collect();
+    sums.join(", ")
 }
 
 /// Only where scores are: the worst come first.

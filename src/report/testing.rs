@@ -14,7 +14,7 @@ use crate::engine::{
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, Review, TaskType};
 use crate::mission::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Plan, Reviewers, Rules, RunOptions,
+    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
     TaskPlan, Verification,
 };
 
@@ -69,6 +69,7 @@ impl Mission {
     pub fn new(name: &str) -> Self {
         let agent = |name: &str, adapter| AgentPlan {
             name: name.into(),
+            removed: false,
             reports_to: None,
             spec: model::Agent {
                 adapter,
@@ -114,6 +115,7 @@ impl Mission {
             .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
         self.plan.tasks.push(TaskPlan {
             title: title.into(),
+            part: Part::Selected,
             description: None,
             agent: AgentId(0),
             delegated_by: None,
@@ -202,6 +204,7 @@ impl Mission {
     pub fn gate(mut self, name: &str, after: &[u32], blocks: &[u32], min_score: Option<u8>) -> Self {
         self.plan.gates.push(GatePlan {
             name: name.into(),
+            part: Part::Selected,
             after: after.iter().copied().map(TaskId).collect(),
             blocks: blocks.iter().copied().map(TaskId).collect(),
             min_score: min_score.map(Points::whole),
@@ -502,7 +505,7 @@ impl<'o> Scene<'o> {
     /// The session is told to stop, and what ran is lost.
     pub fn stopped(&mut self, cause: StopCause) -> &mut Self {
         self.input(&Input::Stop(cause));
-        for task in self.plan.task_ids() {
+        for task in self.plan.every_task_id() {
             if self.state.task(task).running.is_some() {
                 self.commit(vec![Event::TurnLost {
                     turn: self.state.current_turn(task),

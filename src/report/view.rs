@@ -226,6 +226,10 @@ impl RunView {
     /// Takes in one event, decided at `at`. Costs O(1), but for the words in it.
     pub fn apply(&mut self, plan: &Plan, seq: u64, at: Timestamp, event: &Event) {
         self.seq = Some(seq);
+        // A changed mission may have added tasks.
+        if self.tasks.len() < plan.tasks.len() {
+            self.tasks.resize_with(plan.tasks.len(), TaskView::default);
+        }
         if !matches!(
             event,
             Event::RunFinished { .. } | Event::Warning { .. } | Event::CommandTaken { .. }
@@ -283,6 +287,7 @@ impl RunView {
             | Event::DependencyFailed { .. }
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
+            | Event::MissionChanged(_)
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
@@ -426,6 +431,11 @@ impl TaskView {
     }
 
     fn plan_attempt(&mut self, number: u32, kind: AttemptKind) {
+        if let Some(last) = self.attempts.last_mut().filter(|last| last.number == number) {
+            // Planned anew before it had begun.
+            last.kind = kind;
+            return;
+        }
         self.attempts.push(AttemptView {
             number,
             kind,

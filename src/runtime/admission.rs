@@ -30,7 +30,8 @@ impl Unfinished {
 /// # Errors
 /// When a run cannot be read: it might be in the way, so it must not be passed over.
 pub fn unfinished_runs(folder: &StateFolder, plan: &Plan) -> Result<Vec<Unfinished>, RecoverError> {
-    let titles = plan.tasks.iter().map(|task| task.title.as_ref()).collect();
+    let selected = plan.selected_ids();
+    let titles = selected.map(|id| plan.task(id).title.as_ref()).collect();
     unfinished_with(folder, &titles)
 }
 
@@ -83,13 +84,9 @@ fn active_titles(run: &RunFolder) -> Result<Option<Vec<String>>, RecoverError> {
         Err(RecoverError::Foreign { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let open = state
-        .plan
-        .tasks
-        .iter()
-        .zip(&state.tasks)
-        .filter(|(_, task)| !task.status.is_terminal());
+    let selected = state.plan.selected_ids();
+    let open = selected.filter(|id| !state.task(*id).status.is_terminal());
     Ok(state
         .is_unfinished()
-        .then(|| open.map(|(plan, _)| plan.title.to_string()).collect()))
+        .then(|| open.map(|id| state.plan.task(id).title.to_string()).collect()))
 }

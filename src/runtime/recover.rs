@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+
+use crate::domain::{OutcomeClass, RunId, TurnId};
+use crate::engine::{self, Event, FORMAT, KeeperRef, ProcessRef, RunStarted, State};
+use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
+use crate::store::{DamagedJournal, JournalEnd, Reader, Record, RunFolder};
 
 use super::adopt::Left;
-use crate::domain::{Digest, OutcomeClass, RunId, TurnId};
-use crate::engine::{self, Event, FORMAT, KeeperRef, ProcessRef, RunStarted, State};
-use crate::mission::{self, ConfigLayer, Layers, Plan, Report, RunOptions, Source, load_config};
-use crate::store::{self, DamagedJournal, JournalEnd, Reader, Record, RunFolder};
+use super::missions::Missions;
 
 /// A run as its journal tells it.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Recovered {
     pub state: State,
     /// How the run started.
     pub started: RunStarted,
+    /// The missions that it went by.
+    pub missions: Missions,
     /// The keeper of the last session.
     pub keeper: KeeperRef,
     /// The processes of turns in flight, by turn.
@@ -132,9 +135,10 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         });
     }
     let started = (**started).clone();
-    let plan = Arc::new(frozen_plan(run, &started, &started.options)?);
+    let missions = Missions::of(run, &started)?;
     let mut recovered = Recovered {
-        state: State::new(plan),
+        state: State::new(missions.plan()),
+        missions,
         keeper: started.keeper.clone(),
         processes: BTreeMap::new(),
         started,
@@ -143,7 +147,8 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         finished: None,
     };
     let mut record = Some(first);
-    while let Some(current) = record {
+    while let Some(mut current) = record {
+        recovered.missions.complete(&mut current)?;
         recovered.take(&current);
         watch(&recovered.state, &current);
         record = reader.next_record()?;
@@ -152,7 +157,7 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
     recovered.torn = reader.torn();
     let options = recovered.state.options.clone();
     if options != recovered.started.options {
-        recovered.replan(run, &options)?;
+        recovered.replan(&options)?;
     }
     Ok(recovered)
 }
@@ -199,39 +204,10 @@ impl Recovered {
     ///
     /// # Errors
     /// [`RecoverError`]
-    pub fn replan(&mut self, run: &RunFolder, options: &RunOptions) -> Result<(), RecoverError> {
-        self.state.plan = Arc::new(frozen_plan(run, &self.started, options)?);
+    pub fn replan(&mut self, options: &RunOptions) -> Result<(), RecoverError> {
+        self.state.plan = self.missions.plan_with(options)?;
         Ok(())
     }
-}
-
-fn frozen_plan(run: &RunFolder, started: &RunStarted, options: &RunOptions) -> Result<Plan, RecoverError> {
-    let path = run.mission();
-    let bytes = store::read_regular(&path).map_err(|source| RecoverError::Mission {
-        path: path.clone(),
-        source,
-    })?;
-    let found = Digest::of(&bytes);
-    if found != started.mission_digest {
-        return Err(RecoverError::MissionChanged {
-            run: run.id().clone(),
-            path,
-            expected: started.mission_digest.short(),
-            found: found.short(),
-        });
-    }
-    let refused = |report: Report| RecoverError::MissionRefused {
-        path: path.clone(),
-        message: report.render(mission::Style {
-            color: false,
-            ascii: true,
-            columns: None,
-        }),
-    };
-    let source = Source::new(path.to_string_lossy().as_ref(), bytes);
-    let layers = layers_of(options).map_err(refused)?;
-    let loaded = mission::load(&source, &layers).map_err(refused)?;
-    Ok(mission::compile(loaded.mission, options))
 }
 
 /// The configuration files beneath a mission, from the texts that its options hold.

@@ -228,10 +228,13 @@ impl RunFolder {
         fs::remove_dir_all(&trash)
     }
 
-    /// The frozen mission.
+    /// A frozen mission: 1 is the one that the run started with, the others were accepted later.
     #[must_use]
-    pub fn mission(&self) -> PathBuf {
-        self.root.join("mission.yaml")
+    pub fn mission(&self, number: u32) -> PathBuf {
+        match number {
+            0 | 1 => self.root.join("mission.yaml"),
+            later => self.root.join(format!("mission.{later}.yaml")),
+        }
     }
 
     /// The append-only truth.

@@ -54,7 +54,7 @@ pub struct Snapshot {
     pub unfinished: bool,
     /// Sums over all tasks.
     pub counts: Counts,
-    /// One for each task.
+    /// One for each task that the run takes.
     pub rows: Vec<Row>,
 }
 
@@ -65,7 +65,8 @@ impl Snapshot {
     /// The snapshot of a state.
     #[must_use]
     pub fn of(run: &RunId, state: &State, end: JournalEnd, outcome: Option<OutcomeClass>) -> Self {
-        let rows = state.plan.tasks.iter().zip(&state.tasks);
+        let selected = state.plan.selected_ids();
+        let rows = selected.map(|id| (state.plan.task(id), state.task(id)));
         Self {
             schema: SCHEMA.to_owned(),
             run_id: run.clone(),

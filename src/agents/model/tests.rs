@@ -20,6 +20,7 @@ fn endpoint(base_url: &str) -> Endpoint {
 pub(super) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoint {
     let agent = AgentPlan {
         name: "judge".into(),
+        removed: false,
         reports_to: None,
         spec: Agent {
             adapter,

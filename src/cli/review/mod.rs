@@ -347,7 +347,7 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
                 .help("judge a part of it with `quorum review --criteria TEXT -`"),
         );
     }
-    let bytes = read_regular(&run.mission()).map_err(Failure::internal)?;
+    let bytes = read_regular(&run.mission(recovered.missions.number())).map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut document = json!({
         "description": plan.description.as_deref().unwrap_or_default(),
@@ -375,13 +375,10 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
 }
 
 fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
-    let found = state
-        .plan
-        .tasks
-        .iter()
-        .position(|task| task.title.as_ref() == title);
-    found.map(TaskId::from_index).ok_or_else(|| {
-        let nearest = state.plan.tasks.iter().map(|task| task.title.as_ref());
+    let plan = &state.plan;
+    let found = plan.task_ids().find(|id| &*plan.task(*id).title == title);
+    found.ok_or_else(|| {
+        let nearest = plan.task_ids().map(|id| plan.task(id).title.as_ref());
         let nearest =
             nearest.max_by(|a, b| strsim::jaro_winkler(a, title).total_cmp(&strsim::jaro_winkler(b, title)));
         let failure = Failure::usage(anyhow!("there is no task '{title}' in this run"));

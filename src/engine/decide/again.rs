@@ -3,11 +3,13 @@
 //! What hangs on a result that is withdrawn is withdrawn with it: the gates over it close in `apply`, and a redone
 //! task takes along everything that was built on it, behind gates too, for those were opened by the old result.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::domain::{AttemptKind, Status, TaskId};
 use crate::engine::event::Event;
 use crate::engine::state::State;
+use crate::mission::Plan;
 
 use super::draft::Draft;
 
@@ -33,7 +35,7 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
     }
     let why = format!("built on '{}', which is redone", state.plan.task(root).title);
     let mut events = from_the_start(state, root, "redone");
-    for id in built_on(state, root) {
+    for id in built_on(&state.plan, &[root]).into_keys() {
         if state.task(id).status != Status::Pending {
             events.extend(from_the_start(state, id, &why));
         }
@@ -41,26 +43,29 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
     events
 }
 
-/// Everything that could only start once this task was done: dependents, what its gates block, and so on.
-fn built_on(state: &State, root: TaskId) -> BTreeSet<TaskId> {
-    let plan = &state.plan;
-    let mut found = BTreeSet::new();
-    let mut open = vec![root];
-    while let Some(id) = open.pop() {
+/// Everything that could only start once one of these tasks was done: dependents, what its gates block, and so on.
+/// Each with the first of them that it was built on.
+pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId> {
+    let mut found = BTreeMap::new();
+    let mut open: Vec<(TaskId, TaskId)> = roots.iter().rev().map(|root| (*root, *root)).collect();
+    while let Some((id, root)) = open.pop() {
         let gates = plan.gates_after.of(id.index()).iter();
         let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
         for next in plan.dependents.of(id.index()).iter().chain(blocked) {
-            if found.insert(*next) {
-                open.push(*next);
+            if let Entry::Vacant(vacant) = found.entry(*next) {
+                vacant.insert(root);
+                open.push((*next, root));
             }
         }
     }
-    found.remove(&root);
+    for root in roots {
+        found.remove(root);
+    }
     found
 }
 
 /// Full allowances again; attempt numbers go on.
-fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
+pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
     let mut draft = Draft::new(state, id);
     if draft.task.running.is_some() {
         let turn = state.current_turn(id);

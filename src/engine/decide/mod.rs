@@ -9,11 +9,13 @@
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `again` | failed and done work tried again by a person's word (5) |
+//! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod again;
+mod change;
 mod conclude;
 mod draft;
 mod operator;
@@ -50,6 +52,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
+        Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
         Input::Warn(message) => vec![Event::Warning {
             message: message.clone(),
         }],
@@ -84,6 +87,8 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
-        Input::Start(_) | Input::Resume { .. } | Input::Operator(_) => Vec::new(),
+        Input::Start(_) | Input::Resume { .. } | Input::Operator(_) | Input::ChangeMission { .. } => {
+            Vec::new()
+        }
     }
 }

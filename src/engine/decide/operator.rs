@@ -41,7 +41,7 @@ fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
         Command::CancelRun => {
             let open = state
                 .plan
-                .task_ids()
+                .selected_ids()
                 .filter(|id| !state.task(*id).status.is_terminal());
             open.flat_map(|id| cancel(state, id, by)).collect()
         }

@@ -199,7 +199,7 @@ fn finish(state: &State) -> Vec<Event> {
 #[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::new();
-    for id in state.plan.task_ids() {
+    for id in state.plan.selected_ids() {
         needed.insert(state.plan.task(id).agent);
         // People are asked from outside: nothing needs to be reached for them.
         match judged_by(state, id) {

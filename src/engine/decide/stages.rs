@@ -59,7 +59,11 @@ impl Panel {
 
 /// Who judges this task. Depends on the plan and the options alone.
 pub(in crate::engine) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
-    let plan = &state.plan;
+    judged_by_plan(&state.plan, id)
+}
+
+/// Who judges this task by a plan, whichever holds.
+pub(super) fn judged_by_plan(plan: &Plan, id: TaskId) -> JudgedBy {
     let task = plan.task(id);
     let expectations = task.expectations.as_deref();
     let asks_for_judge = expectations.is_some_and(|e| e.panel.is_some()) || task.review == Review::Required;
@@ -106,14 +110,19 @@ fn is_evaluated(plan: &Plan, id: TaskId) -> bool {
 
 /// What the task's score must reach; `None` where no score decides about it.
 pub(in crate::engine) fn bar(state: &State, id: TaskId) -> Option<Bar> {
-    match judged_by(state, id) {
+    bar_of_plan(&state.plan, id)
+}
+
+/// The same by a plan, whichever holds.
+pub(super) fn bar_of_plan(plan: &Plan, id: TaskId) -> Option<Bar> {
+    match judged_by_plan(plan, id) {
         JudgedBy::Panel(_) => {
-            let expectations = state.plan.task(id).expectations.as_deref();
+            let expectations = plan.task(id).expectations.as_deref();
             expectations.and_then(|e| e.panel.as_ref()).map(|panel| panel.bar)
         }
-        JudgedBy::Evaluation(_) => Some(state.plan.rules.eval_bar),
+        JudgedBy::Evaluation(_) => Some(plan.rules.eval_bar),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => {
-            let verification = state.plan.task(id).verification.as_deref();
+            let verification = plan.task(id).verification.as_deref();
             verification.map(|verification| verification.bar)
         }
     }

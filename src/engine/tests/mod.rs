@@ -1,5 +1,6 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
+mod change;
 mod operator;
 mod properties;
 mod scenarios;

@@ -6,10 +6,8 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use crate::domain::{FailureClass, Millis, OutcomeClass, QualityFlag, Status, TurnId};
-use crate::engine::{
-    Effect, Event, GateState, Input, RunPhase, State, StopCause, decide, outcome, worst_case,
-};
-use crate::mission::RunOptions;
+use crate::engine::{Effect, Event, Input, RunPhase, State, StopCause, apply, decide, outcome, worst_case};
+use crate::mission::{Part, RunOptions};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
@@ -38,7 +36,7 @@ impl Random {
     }
 }
 
-fn random_mission(random: &mut Random) -> String {
+pub(super) fn random_mission(random: &mut Random) -> String {
     let n = 1 + random.below(9);
     let mut yaml = String::from("name: random\nagents:\n  w1: {run: [/bin/true]}\n");
     yaml.push_str(random.pick(&[
@@ -152,6 +150,20 @@ pub(super) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
     }
 }
 
+/// Mostly everything; else some of the tasks that there are.
+fn random_selection(random: &mut Random, yaml: &str) -> Vec<String> {
+    if random.chance(70) {
+        return Vec::new();
+    }
+    let titles = (0..10).map(|n| format!("t{n}"));
+    let titles = titles.filter(|title| yaml.contains(&format!("title: {title},")));
+    let mut titles: Vec<String> = titles.collect();
+    let kept = titles.remove(random.below(titles.len()));
+    titles.retain(|_| random.chance(20));
+    titles.push(kept);
+    titles
+}
+
 pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
     let mut random = Random(seed);
     let yaml = random_mission(&mut random);
@@ -160,6 +172,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         strict: random.chance(10),
         fail_fast: random.chance(10),
         jobs: Some(1 + u32::try_from(random.below(4)).unwrap()),
+        only: random_selection(&mut random, &yaml),
         wait_approvals: random.chance(30).then_some(Millis(1000)),
         ..options()
     };
@@ -184,7 +197,8 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
 
 /// What `ok` promises, computed from the tasks and not from the engine's sums.
 pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
-    let tasks_ok = state.tasks.iter().all(|task| {
+    let tasks_ok = state.plan.selected_ids().all(|id| {
+        let task = state.task(id);
         let flag = task.flag;
         task.status == Status::Done
             && matches!(
@@ -194,8 +208,23 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
             && !(options.strict && flag == Some(QualityFlag::Unreviewed))
             && !task.indeterminate
     });
-    let gates_ok = state.gates.iter().all(GateState::is_open);
+    let mut gates = state.plan.gates.iter().zip(&state.gates);
+    let gates_ok = gates.all(|(plan, gate)| gate.is_open() == (plan.part == Part::Selected));
     tasks_ok && gates_ok && state.threshold_failed.is_none() && state.stop.is_none()
+}
+
+/// Everything in a state that follows from its plan and from where tasks and gates stand.
+pub(super) fn followed(state: &State) -> String {
+    let blockers: Vec<u32> = state
+        .plan
+        .selected_ids()
+        .map(|id| state.task(id).blockers)
+        .collect();
+    let open: Vec<u32> = state.gates.iter().map(|gate| gate.open).collect();
+    let due = (&state.gates_due, &state.cascades_due, state.halted);
+    let ready: Vec<_> = state.ready.next_up().collect();
+    let sums = (state.counts, state.slots, state.turns_running, state.exclusive);
+    format!("{blockers:?} {open:?} {due:?} {ready:?} {sums:?}")
 }
 
 proptest! {
@@ -211,6 +240,23 @@ proptest! {
         prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
         let finished = simulation.journal.iter().flatten().filter(|e| matches!(e, Event::RunFinished { .. })).count();
         prop_assert_eq!(finished, 1);
+        for id in state.plan.every_task_id().filter(|id| state.plan.task(*id).part != Part::Selected) {
+            let task = state.task(id);
+            prop_assert_eq!((task.status, task.attempt), (Status::Pending, 0), "{:?} was left out\n{}", id, yaml);
+        }
+    }
+
+    #[test]
+    fn what_follows_from_a_plan_is_what_was_kept_up_to_date(seed: u64) {
+        let (yaml, options, simulation) = random_run(seed);
+        let plan = plan_of(&yaml, &options);
+        let mut state = State::new(plan);
+        for record in &simulation.journal {
+            record.iter().for_each(|event| apply(&mut state, event));
+            let mut anew = state.clone();
+            anew.derive();
+            prop_assert_eq!(followed(&anew), followed(&state), "after {:?}\n{}", record, yaml);
+        }
     }
 
     #[test]

@@ -8,9 +8,11 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, CriterionGrade, FailureClass, FailureMode, GateId, Phase, Points,
     QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, Verdict,
 };
-use crate::engine::{CheckResult, Event, Exit, GateResult, RunStarted, SeatId, SeatResult, StageReport};
-use crate::mission::Plan;
+use crate::engine::{
+    CheckResult, Event, Exit, GateResult, MissionChange, RunStarted, SeatId, SeatResult, StageReport,
+};
 use crate::mission::model::{Check, CommandCheck};
+use crate::mission::{Part, Plan};
 use crate::report::ids::{ApprovalId, task_key};
 use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
@@ -21,8 +23,9 @@ use super::payload::{Payload, created_task, file, findings_of, run_finished, sco
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
 /// fixes come from what went before.
 #[derive(Debug)]
-pub struct Exploder<'p> {
-    plan: &'p Plan,
+pub struct Exploder {
+    /// The plan that holds; the events bring those that follow it.
+    plan: Arc<Plan>,
     view: RunView,
     run_id: Arc<str>,
 }
@@ -30,41 +33,54 @@ pub struct Exploder<'p> {
 /// A name and what belongs to it.
 type Named = (&'static str, Payload);
 
-impl<'p> Exploder<'p> {
+impl Exploder {
     /// Before the first record.
     #[must_use]
-    pub fn new(plan: &'p Plan) -> Self {
+    pub fn new(plan: &Arc<Plan>) -> Self {
         Self {
-            plan,
+            plan: Arc::clone(plan),
             view: RunView::new(plan),
             run_id: Arc::from(""),
         }
     }
 
     /// The public events of one record, in order. The tasks of `run:started` are made one by one as they are asked
-    /// for. Dropping the iterator early loses the rest of the record.
+    /// for. Dropping the iterator early loses the rest of the record. A record that changes the mission is told by the
+    /// new plan as a whole, which has the ids and names of the old one too.
     pub fn explode<'a>(
         &'a mut self,
         seq: u64,
         at: Timestamp,
         events: &'a [Event],
-    ) -> impl Iterator<Item = PublicEvent> + use<'a, 'p> {
-        let plan = self.plan;
+    ) -> impl Iterator<Item = PublicEvent> + use<'a> {
+        for event in events {
+            if let Event::MissionChanged(change) = event
+                && let Some(plan) = &change.plan
+            {
+                self.plan = Arc::clone(plan);
+            }
+        }
+        let plan = Arc::clone(&self.plan);
         (seq..)
             .zip(events)
             .enumerate()
             .flat_map(move |(index, (seq, event))| {
-                self.view.apply(plan, seq, at, event);
+                self.view.apply(&plan, seq, at, event);
                 if let Event::RunStarted(started) = event {
                     self.run_id = Arc::from(started.run_id.as_str());
                 }
                 let run_id = self.run_id.clone();
                 let named = self.name(event, &events[index + 1..]);
-                let created = matches!(event, Event::RunStarted(_)).then(|| plan.task_ids());
-                let created = created
-                    .into_iter()
-                    .flatten()
-                    .map(|id| ("task:created", created_task(plan, id)));
+                let (all, added) = match event {
+                    Event::RunStarted(_) => (Some(plan.every_task_id()), Vec::new()),
+                    Event::MissionChanged(change) => (None, change.added.clone()),
+                    _ => (None, Vec::new()),
+                };
+                let created_by = Arc::clone(&plan);
+                let created = all.into_iter().flatten().chain(added).filter_map(move |id| {
+                    let is_taken = created_by.task(id).part == Part::Selected;
+                    is_taken.then(|| ("task:created", created_task(&created_by, id)))
+                });
                 named
                     .into_iter()
                     .chain(created)
@@ -100,6 +116,7 @@ impl<'p> Exploder<'p> {
                 let log = Payload::default().with("level", "warn");
                 vec![("log", log.with("message", message.as_str()))]
             }
+            Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
             Event::Waiting { until } => {
                 vec![(
@@ -153,14 +170,14 @@ impl<'p> Exploder<'p> {
             .with("turn", turn.turn)
     }
 
-    fn agent_name(&self, id: AgentId) -> &'p str {
+    fn agent_name(&self, id: AgentId) -> &str {
         &self.plan.agent(id).name
     }
 
     fn run_started(&self, started: &RunStarted) -> Payload {
         Payload::default()
             .with("mission", self.plan.name.as_str())
-            .with("tasks", self.plan.tasks.len())
+            .with("tasks", self.plan.selected_ids().count())
             .with("version", started.version.as_str())
             .with("format", started.format)
             .with("missionDigest", started.mission_digest.to_string())
@@ -169,6 +186,23 @@ impl<'p> Exploder<'p> {
                 started.mission_path.as_ref().map(|path| path.to_string_lossy()),
             )
             .with("options", json!(started.options))
+    }
+
+    fn mission_changed(&self, change: &MissionChange) -> Payload {
+        let titles = |ids: &[TaskId]| {
+            let titles = ids.iter().map(|id| &*self.plan.task(*id).title);
+            titles.collect::<Vec<&str>>()
+        };
+        let gates = change.gates.iter().map(|id| &*self.plan.gate(*id).name);
+        Payload::default()
+            .with("mission", self.plan.name.as_str())
+            .with("number", change.number)
+            .with("missionDigest", change.to.to_string())
+            .with("previousDigest", change.from.to_string())
+            .with("added", titles(&change.added))
+            .with("removed", titles(&change.removed))
+            .with("changed", titles(&change.changed))
+            .with("gates", gates.collect::<Vec<&str>>())
     }
 
     /// What happens to a task as a whole.

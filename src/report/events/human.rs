@@ -10,13 +10,14 @@ use crate::report::text::sanitize;
 use super::PublicEvent;
 
 /// Keys that repeat what a line already says, and references that only a machine follows.
-const LEFT_OUT: [&str; 12] = [
+const LEFT_OUT: [&str; 13] = [
     "taskId",
     "title",
     "taskTitle",
     "task",
     "missionId",
     "missionDigest",
+    "previousDigest",
     "promptDigest",
     "options",
     "output",

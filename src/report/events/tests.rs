@@ -53,6 +53,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Waiting { .. } => "Waiting",
         Event::CommandTaken { .. } => "CommandTaken",
         Event::ThresholdFailed { .. } => "ThresholdFailed",
+        Event::MissionChanged(_) => "MissionChanged",
         Event::Warning { .. } => "Warning",
     }
 }

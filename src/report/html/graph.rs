@@ -83,23 +83,20 @@ pub(super) fn drawing(state: &State, ranked: &[(Rank, TaskId)], full: &[TaskId])
     let wave_of = waves(plan);
     let number = wave_of.iter().max().map_or(0, |last| *last as usize + 1);
     let lines = lines(plan);
+    let (tasks, gates) = (plan.task_ids().count(), plan.gate_ids().count());
     let words = format!(
         "{}, {}, {}, {}",
-        count(plan.tasks.len(), "task"),
+        count(tasks, "task"),
         count(number, "wave"),
         count(lines.len(), "dependency line"),
-        count(plan.gates.len(), "gate"),
+        count(gates, "gate"),
     );
-    let why_not = if plan.tasks.len() > TASKS {
+    let why_not = if tasks > TASKS {
+        Some(format!("{tasks} tasks are too many to draw one by one"))
+    } else if lines.len() > LINES || gates > TASKS {
         Some(format!(
-            "{} tasks are too many to draw one by one",
-            plan.tasks.len()
-        ))
-    } else if lines.len() > LINES || plan.gates.len() > TASKS {
-        Some(format!(
-            "{} lines and {} gates are too many to draw one by one",
+            "{} lines and {gates} gates are too many to draw one by one",
             lines.len(),
-            plan.gates.len()
         ))
     } else {
         None
@@ -109,7 +106,10 @@ pub(super) fn drawing(state: &State, ranked: &[(Rank, TaskId)], full: &[TaskId])
         ranks[id.index()] = *rank;
     }
     let (rows, graph) = match &why_not {
-        Some(_) => (wave_rows(&wave_of, &ranks, number), None),
+        Some(_) => {
+            let sorted = ranked.iter().map(|(rank, id)| (wave_of[id.index()], *rank));
+            (wave_rows(sorted.collect(), number), None)
+        }
         None => (Vec::new(), Some(graph(state, &wave_of, &lines, &ranks, full))),
     };
     Drawing {
@@ -121,11 +121,11 @@ pub(super) fn drawing(state: &State, ranked: &[(Rank, TaskId)], full: &[TaskId])
     }
 }
 
-fn wave_rows(wave_of: &[u32], ranks: &[Rank], number: usize) -> Vec<WaveRow> {
-    let mut sorted: Vec<(u32, Rank)> = wave_of.iter().copied().zip(ranks.iter().copied()).collect();
-    sorted.sort_unstable();
+/// `tasks` are the wave and the rank of each.
+fn wave_rows(mut tasks: Vec<(u32, Rank)>, number: usize) -> Vec<WaveRow> {
+    tasks.sort_unstable();
     let mut rows = Vec::with_capacity(number);
-    for wave in sorted.chunk_by(|one, other| one.0 == other.0) {
+    for wave in tasks.chunk_by(|one, other| one.0 == other.0) {
         let parts = wave.chunk_by(|one, other| one.1 == other.1);
         rows.push(WaveRow {
             number: wave[0].0 + 1,
@@ -190,7 +190,7 @@ fn task_box(state: &State, id: TaskId, rank: Rank, frame: Frame, small: bool) ->
 
 fn gate_box(state: &State, id: GateId, frame: Frame, small: bool) -> Box {
     let name = sanitize(&state.plan.gate(id).name);
-    let standing = gate_state(state.gate(id));
+    let standing = gate_state(state, id);
     let (tone, sign) = match standing {
         "passed" => ("good", "✓"),
         "failed" => ("bad", "×"),

@@ -67,8 +67,8 @@ pub(super) fn lines(plan: &Plan) -> Vec<(Thing, Thing)> {
         let needs = plan.dependencies.of(task.index()).iter();
         lines.extend(needs.map(|need| (Thing::Task(*need), Thing::Task(task))));
     }
-    for (index, gate) in plan.gates.iter().enumerate() {
-        let id = GateId::from_index(index);
+    for id in plan.gate_ids() {
+        let gate = plan.gate(id);
         lines.extend(
             gate.after
                 .iter()
@@ -112,16 +112,21 @@ impl Layout {
             tasks_of[wave_of[task.index()] as usize].push(task);
         }
         let mut gates_of = vec![Vec::new(); waves];
-        for (index, gate) in plan.gates.iter().enumerate() {
-            let last = gate.after.iter().map(|task| wave_of[task.index()] as usize).max();
-            gates_of[last.unwrap_or(0)].push(GateId::from_index(index));
+        for id in plan.gate_ids() {
+            let last = plan
+                .gate(id)
+                .after
+                .iter()
+                .map(|task| wave_of[task.index()] as usize)
+                .max();
+            gates_of[last.unwrap_or(0)].push(id);
         }
         let mut layout = Self {
             places: Vec::new(),
             columns: Vec::new(),
             first: Vec::new(),
             lines: Vec::new(),
-            small: plan.tasks.len() > SMALL,
+            small: plan.task_ids().count() > SMALL,
         };
         let (mut of_task, mut of_gate) = (vec![0; plan.tasks.len()], vec![0; plan.gates.len()]);
         for wave in 0..waves {

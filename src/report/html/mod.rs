@@ -27,10 +27,10 @@ use crate::domain::{Millis, OutcomeClass, TaskId};
 use crate::engine::{self, Outcome, State};
 
 use super::history::Histories;
-use super::json::{Standing, gate_state, run_facts, weight};
+use super::json::{Standing, run_facts, weight};
 use super::rank::{Rank, reason, worst_first};
 use super::show::{Files, TaskDocument};
-use super::summary::{NOT_REVIEWED, next_commands, outcome_words, task_counts};
+use super::summary::{NOT_REVIEWED, gate_sums, left_out, next_commands, outcome_words, task_counts};
 use super::text::{clock, sanitize, seconds};
 use super::view::RunView;
 
@@ -85,6 +85,7 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
     let page = context! {
         run => Serde(run_facts(state, view, Standing::of(state, false))),
         outcome => Serde(told.outcome.map(OutcomeRow::of)),
+        left_out => left_out(state),
         not_reviewed => (!state.plan.rules.evaluate).then_some(NOT_REVIEWED),
         span => view.session_started_at.zip(view.finished_at).map(|(from, to)| span(to.since(from))),
         not_done => task_counts(state).split_once(", ").map(|(_, others)| others),
@@ -195,13 +196,8 @@ fn span(span: Millis) -> String {
 
 /// `2 passed, 1 failed`; none where there are no gates.
 fn gate_counts(state: &State) -> Option<String> {
-    let states: Vec<_> = state.gates.iter().map(gate_state).collect();
-    let sums = ["passed", "failed", "overridden", "waiting"].map(|wanted| {
-        let number = states.iter().filter(|state| **state == wanted).count();
-        (number > 0).then(|| format!("{number} {wanted}"))
-    });
-    let sums: Vec<_> = sums.into_iter().flatten().collect();
-    (!sums.is_empty()).then(|| sums.join(", "))
+    let sums = gate_sums(state);
+    (!sums.is_empty()).then_some(sums)
 }
 
 /// The weights of a task's dimensions, by name.
@@ -309,7 +305,7 @@ fn tone(rank: Rank) -> &'static str {
     match rank {
         Rank::Failed | Rank::Cascaded => "bad",
         Rank::Indeterminate | Rank::BelowBar | Rank::Waiting => "warn",
-        Rank::Open | Rank::Unreviewed => "open",
+        Rank::Open | Rank::Unreviewed | Rank::NotSelected => "open",
         Rank::Reworked | Rank::Done => "good",
     }
 }
@@ -322,7 +318,7 @@ fn sign(rank: Rank) -> &'static str {
         Rank::BelowBar => "!",
         Rank::Waiting => "‖",
         Rank::Open => "○",
-        Rank::Unreviewed => "–",
+        Rank::Unreviewed | Rank::NotSelected => "–",
         Rank::Reworked | Rank::Done => "✓",
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
     } = *told;
     let start = view.started_at.unwrap_or_default();
     let mut lists: Vec<(TaskId, usize, Vec<Piece>)> = Vec::new();
-    let mut left_out = state.tasks.len().saturating_sub(tasks.len());
+    let mut left_out = state.plan.task_ids().count().saturating_sub(tasks.len());
     for id in tasks {
         let Some(history) = histories
             .task(*id)

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::super::text::sanitize;
-use crate::mission::{Plan, waves};
+use crate::mission::{GatePlan, Part, Plan, waves};
 
 /// The graph in Graphviz's language: tasks as boxes in ranks, gates as diamonds.
 #[must_use]
@@ -15,7 +15,8 @@ pub fn dot(plan: &Plan) -> String {
         quoted(&plan.name)
     );
     let wave_of = waves(plan);
-    for ((index, task), wave) in plan.tasks.iter().enumerate().zip(&wave_of) {
+    for id in plan.selected_ids() {
+        let (index, task, wave) = (id.index(), plan.task(id), wave_of[id.index()]);
         let agent = &plan.agent(task.agent).name;
         let _ = writeln!(
             text,
@@ -25,7 +26,7 @@ pub fn dot(plan: &Plan) -> String {
             wave + 1
         );
     }
-    for (index, gate) in plan.gates.iter().enumerate() {
+    for (index, gate) in evaluated(plan) {
         let _ = writeln!(
             text,
             "  g{index} [shape=diamond, label=\"{}\"];",
@@ -56,7 +57,8 @@ pub fn mermaid(plan: &Plan) -> String {
         safe
     };
     let mut text = "flowchart LR\n".to_owned();
-    for (index, task) in plan.tasks.iter().enumerate() {
+    for id in plan.selected_ids() {
+        let (index, task) = (id.index(), plan.task(id));
         let agent = &plan.agent(task.agent).name;
         let _ = writeln!(
             text,
@@ -65,7 +67,7 @@ pub fn mermaid(plan: &Plan) -> String {
             quoted(agent)
         );
     }
-    for (index, gate) in plan.gates.iter().enumerate() {
+    for (index, gate) in evaluated(plan) {
         let _ = writeln!(text, "  g{index}{{\"{}\"}}", quoted(&gate.name));
     }
     for (from, to) in edges(plan) {
@@ -74,10 +76,16 @@ pub fn mermaid(plan: &Plan) -> String {
     text
 }
 
+/// The gates that the run evaluates, by number.
+fn evaluated(plan: &Plan) -> impl Iterator<Item = (usize, &GatePlan)> {
+    let gates = plan.gates.iter().enumerate();
+    gates.filter(|(_, gate)| gate.part == Part::Selected)
+}
+
 /// From what comes first to what waits for it.
 fn edges(plan: &Plan) -> Vec<(String, String)> {
     let mut edges = Vec::new();
-    for task in plan.task_ids() {
+    for task in plan.selected_ids() {
         let needs = plan.dependencies.of(task.index());
         edges.extend(
             needs
@@ -85,7 +93,7 @@ fn edges(plan: &Plan) -> Vec<(String, String)> {
                 .map(|need| (format!("t{}", need.0), format!("t{}", task.0))),
         );
     }
-    for (index, gate) in plan.gates.iter().enumerate() {
+    for (index, gate) in evaluated(plan) {
         edges.extend(
             gate.after
                 .iter()
@@ -94,6 +102,7 @@ fn edges(plan: &Plan) -> Vec<(String, String)> {
         edges.extend(
             gate.blocks
                 .iter()
+                .filter(|task| plan.task(**task).part == Part::Selected)
                 .map(|task| (format!("g{index}"), format!("t{}", task.0))),
         );
     }

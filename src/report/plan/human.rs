@@ -19,6 +19,13 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
         plan.concurrency,
     );
     let _ = writeln!(text, "{}", screen.style.paint(Role::Strong, head));
+    if plan.not_taken > 0 {
+        let words = format!(
+            "only a part: {} left out (--only)",
+            count(plan.not_taken as usize, "task")
+        );
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, words));
+    }
     if !plan.evaluate {
         let words = "reviews are switched off: agents' work will be taken as it comes";
         let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, words));

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible};
-use crate::mission::{Reviewers, waves};
+use crate::mission::{Part, Reviewers, waves};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.plan/v1";
@@ -33,6 +33,8 @@ pub struct PlanDocument<'a> {
     waves: Vec<Vec<&'a str>>,
     tasks: Vec<TaskRow<'a>>,
     gates: Vec<GateRow<'a>>,
+    /// Tasks that `--only` leaves out.
+    not_taken: u32,
     worst_case: WorstCaseRow,
     cost: CostRow,
 }
@@ -140,13 +142,15 @@ impl<'a> PlanDocument<'a> {
     pub fn of(state: &'a State) -> Self {
         let plan = &*state.plan;
         let wave_of = waves(plan);
-        let last = wave_of.iter().max().map_or(0, |wave| *wave as usize + 1);
-        let mut by_wave = vec![Vec::new(); last];
-        for (id, wave) in plan.task_ids().zip(&wave_of) {
-            by_wave[*wave as usize].push(&*plan.task(id).title);
+        let selected = || plan.selected_ids().map(|id| (id, wave_of[id.index()]));
+        let last = selected().map(|(_, wave)| wave).max();
+        let mut by_wave = vec![Vec::new(); last.map_or(0, |wave| wave as usize + 1)];
+        for (id, wave) in selected() {
+            by_wave[wave as usize].push(&*plan.task(id).title);
         }
-        let rows = plan.task_ids().zip(&wave_of);
-        let tasks: Vec<TaskRow<'a>> = rows.map(|(id, wave)| TaskRow::of(state, id, *wave + 1)).collect();
+        let tasks: Vec<TaskRow<'a>> = selected()
+            .map(|(id, wave)| TaskRow::of(state, id, wave + 1))
+            .collect();
         let worst_case = tasks
             .iter()
             .fold(WorstCaseRow::NOTHING, |sum, task| sum.plus(task.worst_case));
@@ -160,6 +164,7 @@ impl<'a> PlanDocument<'a> {
             waves: by_wave,
             tasks,
             gates: gates(state),
+            not_taken: state.counts.not_taken,
             worst_case,
             cost: CostRow {
                 known: false,
@@ -172,8 +177,8 @@ impl<'a> PlanDocument<'a> {
 fn agents(state: &State) -> Vec<AgentRow<'_>> {
     let plan = &*state.plan;
     let mut tasks = vec![0; plan.agents.len()];
-    for task in &plan.tasks {
-        tasks[task.agent.index()] += 1;
+    for id in plan.selected_ids() {
+        tasks[plan.task(id).agent.index()] += 1;
     }
     let rows = plan.agents.iter().zip(tasks).map(|(agent, tasks)| AgentRow {
         name: &agent.name,
@@ -188,10 +193,16 @@ fn agents(state: &State) -> Vec<AgentRow<'_>> {
 fn gates(state: &State) -> Vec<GateRow<'_>> {
     let plan = &*state.plan;
     let titles = |ids: &[TaskId]| ids.iter().map(|id| &*plan.task(*id).title).collect();
-    let rows = plan.gates.iter().map(|gate| GateRow {
+    let evaluated = plan.gates.iter().filter(|gate| gate.part == Part::Selected);
+    let rows = evaluated.map(|gate| GateRow {
         name: &gate.name,
         after_tasks: titles(&gate.after),
-        blocks_tasks: titles(&gate.blocks),
+        blocks_tasks: gate
+            .blocks
+            .iter()
+            .filter(|id| plan.task(**id).part == Part::Selected)
+            .map(|id| &*plan.task(*id).title)
+            .collect(),
         min_score: gate.min_score.map(crate::domain::Points::to_f64),
         require_all_passed: gate.require_all_passed,
         accept_below_threshold: gate.accept_below_threshold,

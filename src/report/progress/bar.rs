@@ -172,7 +172,7 @@ fn rows(state: &State, live: &Live, screen: &Screen) -> Vec<String> {
 /// `7/12 done · 1 rework · 2 waiting`: the footer without its clock.
 fn counts(state: &State, live: &Live, screen: &Screen) -> String {
     let counts = &state.counts;
-    let mut parts = vec![format!("{}/{} done", counts.done, state.tasks.len())];
+    let mut parts = vec![format!("{}/{} done", counts.done, counts.selected)];
     let running = live.running().len();
     let hidden = if running > ROWS { running } else { 0 };
     for (number, what) in [

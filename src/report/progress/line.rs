@@ -144,6 +144,7 @@ impl Lines {
         match event {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
+            | Event::MissionChanged(_)
             | Event::Stopping { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
@@ -199,7 +200,7 @@ impl Lines {
 
     fn of_run(&self, state: &State, event: &Event) -> Option<Line> {
         let mission = &*state.plan.name;
-        let tasks = || count(state.tasks.len(), "task");
+        let tasks = || count(state.counts.selected as usize, "task");
         Some(match event {
             Event::RunStarted(started) => {
                 let review = if state.plan.rules.evaluate {
@@ -208,13 +209,27 @@ impl Lines {
                     ", nothing is reviewed"
                 };
                 let slots = state.plan.rules.concurrency;
-                let detail = format!("{}, {slots} at a time{review}  {}", tasks(), started.run_id);
+                let left_out = match state.counts.not_taken {
+                    0 => String::new(),
+                    left_out => format!(", {left_out} left out"),
+                };
+                let run = &started.run_id;
+                let detail = format!("{}{left_out}, {slots} at a time{review}  {run}", tasks());
                 Line::new("RUN", Role::Active, mission, detail)
             }
             Event::RunResumed { .. } => {
                 let finished = state.counts.done + state.counts.failed;
                 let detail = format!("{finished} of {} finished before", tasks());
                 Line::new("RESUME", Role::Active, mission, detail)
+            }
+            Event::MissionChanged(change) => {
+                let parts = [
+                    (change.added.len(), "added"),
+                    (change.removed.len(), "removed"),
+                    (change.changed.len(), "changed"),
+                ];
+                let parts = parts.map(|(number, what)| format!("{number} {what}"));
+                Line::new("MISSION", Role::Warn, mission, parts.join(", "))
             }
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));

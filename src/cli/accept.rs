@@ -1,0 +1,133 @@
+//! A mission file that was changed since its run froze it: `resume` refuses it, `--accept-changed-mission` goes on by it.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+
+use crate::domain::{Digest, TaskId, Timestamp};
+use crate::engine::{self, Input, State};
+use crate::mission::{self, Source};
+use crate::report::difference::{consequences, unified};
+use crate::runtime::Recovered;
+use crate::store::{RunFolder, StateFolder, read_regular, replace_file};
+
+use super::failure::Failure;
+use super::resume::refuse_active_titles;
+use super::run::load;
+use super::screen::Screen;
+use super::session::resolve_programs;
+
+/// A mission file that is not the one that the run goes by.
+pub struct ChangedMission {
+    path: PathBuf,
+    source: Source,
+    frozen: PathBuf,
+    /// The number of the frozen one.
+    number: u32,
+}
+
+impl ChangedMission {
+    /// Looks whether the mission file was changed. One that is gone says nothing: the frozen copy is what was started.
+    pub fn of(run: &RunFolder, recovered: &Recovered) -> Option<Self> {
+        let path = recovered.started.mission_path.clone()?;
+        let bytes = read_regular(&path).ok()?;
+        let missions = &recovered.missions;
+        (Digest::of(&bytes) != missions.digest()).then(|| Self {
+            source: Source::new(path.to_string_lossy().as_ref(), bytes),
+            frozen: run.mission(missions.number()),
+            number: missions.number(),
+            path,
+        })
+    }
+
+    /// What was changed, line by line.
+    fn difference(&self) -> String {
+        // It was read a moment ago; without it every line is new.
+        let old = read_regular(&self.frozen).unwrap_or_default();
+        let names = (self.frozen.to_string_lossy(), self.path.to_string_lossy());
+        unified(
+            &String::from_utf8_lossy(&old),
+            &String::from_utf8_lossy(&self.source.bytes),
+            (&names.0, &names.1),
+        )
+    }
+
+    /// Why the run does not go on.
+    pub fn refusal(&self, run: &RunFolder) -> Failure {
+        let since = match self.number {
+            1 => "started",
+            _ => "accepted it",
+        };
+        Failure::usage(anyhow!(
+            "{} was changed since run {} {since}",
+            self.path.display(),
+            run.id()
+        ))
+        .details(self.difference())
+        .help(format!(
+            "`quorum resume {} --accept-changed-mission` goes on by the new text; to go on by the old one, restore the \
+             file from {}",
+            run.id(),
+            self.frozen.display()
+        ))
+    }
+
+    /// Checks the new text as `run` would, says what it changes, and freezes it beside the old one. What comes back is
+    /// to be told to the run; before that nothing has changed.
+    pub fn accept(
+        &self,
+        folder: &StateFolder,
+        run: &RunFolder,
+        recovered: &Recovered,
+        screen: &Screen,
+    ) -> Result<Input, Failure> {
+        let state = &recovered.state;
+        let options = &state.options;
+        let loaded = load(&self.source, options, screen)?;
+        let plan = mission::compile(loaded.mission, options);
+        if plan.selected_ids().next().is_none() {
+            return Err(Failure::usage(anyhow!(
+                "the changed mission has none of the tasks that this run was told to take (--only {})",
+                options.only.join(", ")
+            )));
+        }
+        let number = self.number + 1;
+        let input = Input::ChangeMission {
+            number,
+            from: recovered.missions.digest(),
+            to: Digest::of(&self.source.bytes),
+            plan: Arc::new(mission::succeed(&state.plan, plan)),
+        };
+        let events = engine::decide(state, &input, Timestamp::now());
+        let mut after = state.clone();
+        for event in &events {
+            engine::apply(&mut after, event);
+        }
+        refuse_active_titles(folder, run, &becoming_active(state, &after))?;
+        resolve_programs(&after, options)?;
+        screen.error(&format!(
+            "{}the mission was changed, and run {} goes on by it:\n{}",
+            self.difference(),
+            run.id(),
+            consequences(&events, &after)
+        ));
+        let path = run.mission(number);
+        replace_file(&path, &self.source.bytes)
+            .map_err(|error| Failure::internal(anyhow!("cannot write {}: {error}", path.display())))?;
+        Ok(input)
+    }
+}
+
+/// Titles of the tasks that are active after a change and were not before.
+fn becoming_active<'s>(before: &State, after: &'s State) -> HashSet<&'s str> {
+    let is_active = |state: &State, id: TaskId| {
+        let task = state.plan.tasks.get(id.index());
+        task.is_some_and(|task| task.part == mission::Part::Selected) && !state.task(id).status.is_terminal()
+    };
+    let ids = after.plan.selected_ids();
+    ids.filter(|id| is_active(after, *id) && !is_active(before, *id))
+        .map(|id| &*after.plan.task(id).title)
+        .collect()
+}

@@ -1,0 +1,190 @@
+//! A changed mission that a person accepted (`resume --accept-changed-mission`): what of the work done still holds.
+//!
+//! Tasks are matched by title, so the new plan has the ids of the old one. Work and verdicts hold as long as
+//! everything that they depend on is the same; else the task is done again as by `--redo`, with what was built on it.
+//! All of it is one record, so no crash finds half a change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::{AgentId, GateId, QualityFlag, Status, TaskId};
+use crate::engine::event::Event;
+use crate::engine::input::Input;
+use crate::engine::mission_change::MissionChange;
+use crate::engine::state::{State, TaskState};
+use crate::mission::model::Agent;
+use crate::mission::{Part, Plan};
+
+use super::again::{built_on, from_the_start};
+use super::draft::Draft;
+use super::stages::{JudgedBy, bar_of_plan, judged_by_plan};
+
+/// First what is withdrawn, under the old plan; then the change itself.
+pub(super) fn change_mission(state: &State, input: &Input) -> Vec<Event> {
+    let Input::ChangeMission {
+        number,
+        from,
+        to,
+        plan: new,
+    } = input
+    else {
+        return Vec::new();
+    };
+    let old = &*state.plan;
+    let was_taken = |id: &TaskId| {
+        old.tasks
+            .get(id.index())
+            .is_some_and(|task| task.part == Part::Selected)
+    };
+    let is_taken = |id: &TaskId| new.task(*id).part == Part::Selected;
+    let removed: Vec<TaskId> = old.selected_ids().filter(|id| !is_taken(id)).collect();
+    let added: Vec<TaskId> = new.selected_ids().filter(|id| !was_taken(id)).collect();
+    let kept = || new.selected_ids().filter(was_taken);
+    let changed: Vec<TaskId> = kept().filter(|id| is_changed(state, new, *id)).collect();
+
+    let mut why: BTreeMap<TaskId, String> = BTreeMap::new();
+    for id in &removed {
+        why.insert(*id, "no longer in the mission".to_owned());
+    }
+    for id in &changed {
+        why.insert(*id, "its definition in the mission was changed".to_owned());
+    }
+    for (id, root) in built_on(new, &changed) {
+        if was_taken(&id) {
+            let because = || format!("built on '{}', which was changed", new.task(root).title);
+            why.entry(id).or_insert_with(because);
+        }
+    }
+    let again: BTreeSet<TaskId> = why.keys().copied().collect();
+    let mut events = Vec::new();
+    for (id, why) in &why {
+        events.extend(withdraw(state, *id, why));
+    }
+    events.push(Event::MissionChanged(Box::new(MissionChange {
+        number: *number,
+        from: *from,
+        to: *to,
+        added,
+        removed,
+        changed,
+        gates: withdrawn_gates(state, new, &again),
+        plan: Some(new.clone()),
+    })));
+    events
+}
+
+/// The task begins from the start, if it has begun. Full allowances; attempt numbers go on.
+fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
+    let task = state.task(id);
+    if task.status != Status::Pending {
+        return from_the_start(state, id, why);
+    }
+    if task.attempt == 0 {
+        return Vec::new();
+    }
+    // It was sent back and its next attempt has not begun: that attempt is the first of the new task.
+    let mut draft = Draft::new(state, id);
+    draft.emit(Event::AttemptPlanned {
+        task: id,
+        attempt: task.attempt,
+        kind: crate::domain::AttemptKind::Execute,
+    });
+    draft.into_events()
+}
+
+/// Whether what a task has reached was reached on other terms than those of the new plan.
+fn is_changed(state: &State, new: &Plan, id: TaskId) -> bool {
+    let old = &*state.plan;
+    if work(old, id) != work(new, id) || judging(old, id) != judging(new, id) {
+        return true;
+    }
+    // How often and how long it may try makes good work neither better nor worse, but may save what was not good.
+    !is_good(state.task(id))
+        && state.task(id).status.is_terminal()
+        && allowance(old, id) != allowance(new, id)
+}
+
+fn is_good(task: &TaskState) -> bool {
+    task.status == Status::Done && !task.flag.is_some_and(QualityFlag::is_below_bar)
+}
+
+/// What the worker is told and given.
+fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
+    let task = plan.task(id);
+    let needs: BTreeSet<TaskId> = plan.dependencies.of(id.index()).iter().copied().collect();
+    (
+        (&task.title, &task.description, task.kind, &task.workspace),
+        (&plan.rules.workspace, needs),
+        (task.agent, as_asked(plan, task.agent)),
+    )
+}
+
+/// What its work is held against, and by whom.
+fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
+    let task = plan.task(id);
+    let judged_by = judged_by_plan(plan, id);
+    let (agents, evaluated) = match &judged_by {
+        JudgedBy::Panel(panel) => (panel.seats.as_slice(), None),
+        JudgedBy::Evaluation(agents) => (
+            agents.as_slice(),
+            Some((
+                plan.rules.fail_open_on_unparsed_eval,
+                plan.rules.verify_prior_feedback,
+            )),
+        ),
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => (&[][..], None),
+    };
+    let judges: Vec<Agent> = agents.iter().map(|agent| as_asked(plan, *agent)).collect();
+    let bar = bar_of_plan(plan, id).map(|bar| bar.points);
+    (
+        (&task.target_files, &task.expectations, &task.verification),
+        evaluated,
+        (judged_by, judges, bar),
+    )
+}
+
+/// An agent as far as what it says depends on it: not when it is asked, nor why it of all agents.
+fn as_asked(plan: &Plan, id: AgentId) -> Agent {
+    Agent {
+        max_concurrent: None,
+        timeout: None,
+        role: None,
+        reports_to: None,
+        ..plan.agent(id).spec.clone()
+    }
+}
+
+fn allowance(plan: &Plan, id: TaskId) -> impl PartialEq + use<> {
+    let task = plan.task(id);
+    (
+        task.limits,
+        task.turn_timeout,
+        task.on_exhausted.or(plan.rules.on_exhausted),
+        plan.rules.max_assessment_retries,
+    )
+}
+
+/// Gates whose result was about something else: other tasks, another bar, or work that is done again.
+fn withdrawn_gates(state: &State, new: &Plan, again: &BTreeSet<TaskId>) -> Vec<GateId> {
+    let old = &*state.plan;
+    let has_result = |id: &GateId| {
+        let gate = state.gate(*id);
+        gate.result.is_some() || gate.overridden
+    };
+    let is_withdrawn = |id: &GateId| {
+        question(old, *id) != question(new, *id)
+            || old.gate(*id).after.iter().any(|task| again.contains(task))
+    };
+    let gates = (0..old.gates.len()).map(GateId::from_index);
+    gates.filter(|id| has_result(id) && is_withdrawn(id)).collect()
+}
+
+/// What a gate asks. Whom it holds changes nothing about the answer.
+fn question(plan: &Plan, id: GateId) -> impl PartialEq + use<> {
+    let gate = plan.gate(id);
+    let after: BTreeSet<TaskId> = gate.after.iter().copied().collect();
+    let switched_off = gate.min_score.is_some() && !plan.rules.evaluate;
+    (
+        (gate.part, after, gate.min_score, switched_off),
+        (gate.require_all_passed, gate.accept_below_threshold),
+    )
+}

@@ -1,0 +1,117 @@
+//! What follows from a plan and the states of its tasks and gates: what holds what, what is ready, what is due, sums.
+//!
+//! `apply` keeps it up to date event by event, at the cost of the task's degree. Here it is made from nothing: for a
+//! run that begins, and for one whose mission was changed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::domain::{AgentId, GateId, Status};
+use crate::mission::{Part, Plan};
+
+use super::apply::make_ready_if_unblocked;
+use super::mission_change::MissionChange;
+use super::ready::ReadyQueue;
+use super::state::{Counts, GateState, RunPhase, State, TaskState};
+
+/// Goes on with another plan. Tasks and gates keep their ids, and whatever they have reached.
+///
+/// A change that comes without its plan changes nothing: whoever replays a journal puts the plans into its events.
+pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
+    let Some(plan) = &change.plan else {
+        return;
+    };
+    for gate in &change.gates {
+        state.gates[gate.index()] = GateState::default();
+    }
+    state.plan = Arc::clone(plan);
+    state.derive();
+}
+
+impl State {
+    /// Makes everything anew that follows from the plan and from where tasks and gates stand. Costs O(tasks and edges).
+    pub(super) fn derive(&mut self) {
+        let plan = Arc::clone(&self.plan);
+        self.tasks.resize_with(plan.tasks.len(), TaskState::default);
+        self.gates.resize_with(plan.gates.len(), GateState::default);
+        self.derive_gates(&plan);
+        self.derive_sums(&plan);
+        self.ready = ReadyQueue::default();
+        for (index, agent) in plan.agents.iter().enumerate() {
+            if let Some(limit) = agent.spec.max_concurrent {
+                self.ready.set_limit(AgentId::from_index(index), limit);
+            }
+        }
+        self.cascades_due = BTreeSet::new();
+        for id in plan.every_task_id() {
+            let dependencies = plan.dependencies.of(id.index()).iter();
+            let open = dependencies
+                .clone()
+                .filter(|on| self.task(**on).status != Status::Done)
+                .count();
+            let gates = plan.gates_before.of(id.index()).iter();
+            let shut = gates.filter(|gate| !self.gate(**gate).is_open()).count();
+            let is_selected = plan.task(id).part == Part::Selected;
+            if is_selected && self.task(id).status == Status::Pending {
+                let failed = dependencies.filter(|on| self.task(**on).status == Status::Failed);
+                let due: Vec<_> = failed.map(|on| (id, *on)).collect();
+                self.cascades_due.extend(due);
+            }
+            self.tasks[id.index()].blockers =
+                u32::try_from(open + shut).expect("edges are counted in u32 by the loader");
+            if self.task(id).holds_slot() {
+                self.ready.occupy(plan.task(id).agent);
+            }
+            // Before the run has started nothing is ready; its start makes it so.
+            if self.phase != RunPhase::New {
+                make_ready_if_unblocked(self, id);
+            }
+        }
+    }
+
+    fn derive_gates(&mut self, plan: &Plan) {
+        self.gates_due = BTreeSet::new();
+        self.halted = false;
+        for (index, gate) in plan.gates.iter().enumerate() {
+            let after = gate.after.iter();
+            let open = after.filter(|id| !self.task(**id).status.is_terminal()).count();
+            let state = &mut self.gates[index];
+            state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
+            if gate.part == Part::Selected && open == 0 && state.result.is_none() && !gate.after.is_empty() {
+                self.gates_due.insert(GateId::from_index(index));
+            }
+            self.halted |= state.has_failed() && gate.halt_on_fail;
+        }
+    }
+
+    fn derive_sums(&mut self, plan: &Plan) {
+        let mut counts = Counts::default();
+        (self.slots, self.turns_running, self.exclusive) = (0, 0, 0);
+        for (task, state) in plan.tasks.iter().zip(&self.tasks) {
+            match task.part {
+                Part::Selected => counts.selected += 1,
+                Part::NotSelected => counts.not_taken += 1,
+                Part::Removed => {}
+            }
+            let holds = u32::from(state.holds_slot());
+            self.slots += holds;
+            self.turns_running += u32::from(state.running.is_some());
+            if task.exclusive {
+                self.exclusive += holds;
+            }
+            if task.part != Part::Selected {
+                continue;
+            }
+            counts.running += holds;
+            counts.done += u32::from(state.status == Status::Done);
+            counts.failed += u32::from(state.status == Status::Failed);
+            counts.awaiting += u32::from(state.status == Status::AwaitingApproval);
+            counts.indeterminate += u32::from(state.indeterminate);
+            counts.reworked += u32::from(state.attempt > 1);
+            if let Some(flag) = state.flag {
+                *counts.of_flag(flag) += 1;
+            }
+        }
+        self.counts = counts;
+    }
+}

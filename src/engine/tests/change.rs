@@ -1,0 +1,309 @@
+//! A changed mission that a person accepted: what holds, what is done again, and that every journal with such a change
+//! can go on.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
+use crate::engine::{Effect, Event, Input, MissionChange, RunPhase, State, outcome};
+use crate::mission::{Part, RunOptions, succeed};
+
+use super::properties::{Random, followed, random_mission, random_run, really_ok};
+use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+
+/// A panel, a chain, a gate, and two that stand alone.
+const BASE: &str = "
+name: base
+agents:
+  w: {run: [/bin/true]}
+  j: {run: [/bin/true], role: reviewer}
+tasks:
+  - {title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [j]}]}
+  - {title: b, assignTo: w, dependsOn: [a], review: none}
+  - {title: c, assignTo: w, review: none}
+  - {title: d, assignTo: w, review: none}
+  - {title: f, assignTo: w, review: none, maxAttempts: 1}
+qualityGates:
+  - {name: g, afterTasks: [a], blocksTasks: [d], minScore: 4}
+";
+
+fn change(state: &State, yaml: &str, options: &RunOptions) -> Input {
+    let new = plan_of(yaml, options);
+    let new = Arc::into_inner(new).expect("nobody else has it");
+    Input::ChangeMission {
+        number: 2,
+        from: Digest::of(b"old"),
+        to: Digest::of(yaml.as_bytes()),
+        plan: Arc::new(succeed(&state.plan, new)),
+    }
+}
+
+/// Everything is done but `f`, which failed.
+fn ended() -> Simulation {
+    let mut simulation = Simulation::new(BASE, options());
+    simulation.run(|state, effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(4) => Answer::AgentFailed(FailureClass::Unknown),
+        _ => good(state, effect),
+    });
+    simulation
+}
+
+fn changed_to(replacements: &[(&str, &str)]) -> Simulation {
+    let mut simulation = ended();
+    let mut yaml = BASE.to_owned();
+    for (old, new) in replacements {
+        assert!(yaml.contains(old), "{old}");
+        yaml = yaml.replace(old, new);
+    }
+    let input = change(&simulation.state, &yaml, &options());
+    assert!(simulation.say(&input));
+    simulation
+}
+
+/// Titles of the tasks that are to be done, of all that the run takes.
+fn to_do(state: &State) -> String {
+    let open = state
+        .plan
+        .selected_ids()
+        .filter(|id| state.task(*id).status == Status::Pending);
+    let titles: Vec<&str> = open.map(|id| &*state.plan.task(id).title).collect();
+    titles.join(" ")
+}
+
+fn has_result(simulation: &Simulation) -> bool {
+    simulation.state.gates[0].result.is_some()
+}
+
+#[test]
+fn only_what_depends_on_the_change_is_done_again() {
+    for (old, new, again, gate_stays) in [
+        ("title: a,", "title: a, description: more,", "a b d", false),
+        ("criteria: c", "criteria: other", "a b d", false),
+        (
+            "{run: [/bin/true], role",
+            "{run: [/bin/false], role",
+            "a b d",
+            false,
+        ),
+        ("criteria: c,", "criteria: c, threshold: 4,", "a b d", false),
+        ("title: c,", "title: c, targetFiles: [x],", "c", true),
+        ("title: c,", "title: c, dependsOn: [b],", "c", true),
+        (
+            "title: c,",
+            "title: c, acceptance: ['`x.txt` exists'], verification: {grader: heuristic},",
+            "c",
+            true,
+        ),
+        ("dependsOn: [a], ", "", "b", true),
+        (
+            "w: {run: [/bin/true]}",
+            "w: {run: [/bin/false]}",
+            "a b c d f",
+            false,
+        ),
+        // How fast, how often and in which order makes done work neither better nor worse.
+        (
+            "title: c,",
+            "title: c, priority: 3, exclusive: true, maxRetries: 9, maxDuration: 1h,",
+            "",
+            true,
+        ),
+        (
+            "w: {run: [/bin/true]}",
+            "w: {run: [/bin/true], maxConcurrent: 1}",
+            "",
+            true,
+        ),
+        (
+            "name: base",
+            "description: nothing but words\nname: other",
+            "",
+            true,
+        ),
+        // It may save what failed.
+        ("maxAttempts: 1", "maxAttempts: 2", "f", true),
+        // The answer of a gate depends on its question, not on whom it holds.
+        ("minScore: 4", "minScore: 4.5", "", false),
+        ("afterTasks: [a]", "afterTasks: [a, c]", "", false),
+        ("blocksTasks: [d]", "blocksTasks: [d, f]", "", true),
+    ] {
+        let simulation = changed_to(&[(old, new)]);
+        let state = &simulation.state;
+        assert_eq!(
+            (to_do(state).as_str(), has_result(&simulation)),
+            (again, gate_stays),
+            "{new}"
+        );
+        let reached = state
+            .tasks
+            .iter()
+            .filter(|task| task.status.is_terminal())
+            .count();
+        assert_eq!(
+            (state.counts.done + state.counts.failed) as usize,
+            reached,
+            "{new}"
+        );
+    }
+}
+
+#[test]
+fn tasks_come_and_go_under_ids_that_stay() {
+    let added = "  - {title: e, assignTo: w, dependsOn: [c], review: none}\n  - {title: f";
+    let mut simulation = changed_to(&[
+        ("  - {title: b, assignTo: w, dependsOn: [a], review: none}\n", ""),
+        ("  - {title: f", added),
+    ]);
+    let state = &simulation.state;
+    assert_eq!(to_do(state), "e");
+    assert_eq!(state.plan.task(TaskId(1)).part, Part::Removed);
+    assert_eq!(&*state.plan.task(TaskId(5)).title, "e");
+    assert_eq!(
+        (state.counts.selected, state.counts.done, state.counts.failed),
+        (5, 3, 1)
+    );
+    let change = simulation.journal.last().and_then(|record| record.last());
+    let Some(Event::MissionChanged(change)) = change else {
+        panic!("{change:?}");
+    };
+    let MissionChange {
+        added,
+        removed,
+        changed,
+        gates,
+        ..
+    } = &**change;
+    assert_eq!((added, removed), (&vec![TaskId(5)], &vec![TaskId(1)]));
+    assert_eq!((changed.len(), gates.len()), (0, 0));
+    simulation.resume();
+    simulation.turns.clear();
+    simulation.run(good);
+    let worked: Vec<TaskId> = simulation.turns.iter().map(|turn| turn.task).collect();
+    assert_eq!(worked, [TaskId(5)]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
+}
+
+#[test]
+fn a_task_that_comes_back_begins_anew() {
+    let without = BASE.replace("  - {title: c, assignTo: w, review: none}\n", "");
+    let mut simulation = ended();
+    let input = change(&simulation.state, &without, &options());
+    assert!(simulation.say(&input));
+    assert_eq!(to_do(&simulation.state), "");
+    let input = change(&simulation.state, BASE, &options());
+    assert!(simulation.say(&input));
+    assert_eq!(to_do(&simulation.state), "c");
+    assert_eq!(
+        simulation.state.task(TaskId(2)).attempt,
+        2,
+        "attempt numbers go on"
+    );
+}
+
+#[test]
+fn an_agent_that_is_gone_judges_nothing() {
+    let alone = BASE
+        .replace("  j: {run: [/bin/true], role: reviewer}\n", "")
+        .replace(
+            ", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]",
+            ", review: required",
+        );
+    let mut simulation = ended();
+    let input = change(&simulation.state, &alone, &options());
+    assert!(simulation.say(&input));
+    simulation.resume();
+    simulation.run(good);
+    let task = simulation.state.task(TaskId(0));
+    assert!(task.waiting.is_some(), "{task:?}");
+}
+
+#[test]
+fn a_selection_outlives_a_change() {
+    let options = RunOptions {
+        only: vec!["b".to_owned()],
+        ..options()
+    };
+    let mut simulation = Simulation::new(BASE, options.clone());
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    assert_eq!(
+        (
+            simulation.state.counts.selected,
+            simulation.state.counts.not_taken
+        ),
+        (2, 3)
+    );
+    // From here on b needs c as well.
+    let yaml = BASE.replace("dependsOn: [a]", "dependsOn: [a, c]");
+    let input = change(&simulation.state, &yaml, &options);
+    assert!(simulation.say(&input));
+    assert_eq!(to_do(&simulation.state), "b c");
+    assert_eq!(
+        (
+            simulation.state.counts.selected,
+            simulation.state.counts.not_taken
+        ),
+        (3, 2)
+    );
+}
+
+#[test]
+fn a_change_without_its_plan_changes_nothing() {
+    let simulation = changed_to(&[("title: c,", "title: c, targetFiles: [x],")]);
+    let text = serde_json::to_string(&simulation.journal).unwrap();
+    let journal: Vec<Vec<Event>> = serde_json::from_str(&text).unwrap();
+    assert_eq!(journal, simulation.journal);
+    let read = Simulation::recovered(plan_of(BASE, &options()), &journal);
+    assert_eq!(statuses(&read.state), statuses(&simulation.state));
+    assert!(read.state.plan.task(TaskId(2)).target_files.is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_prefix_of_a_journal_can_go_on_by_another_mission(seed: u64) {
+        let (yaml, options, simulation) = random_run(seed);
+        let plan = plan_of(&yaml, &options);
+        let mut random = Random(seed ^ 0x5eed);
+        let next = random_mission(&mut random);
+        if plan_of(&next, &options).selected_ids().next().is_none() {
+            return Ok(());
+        }
+        for cut in 1..=simulation.journal.len() {
+            let mut changed = Simulation::recovered(plan.clone(), &simulation.journal[..cut]);
+            let input = change(&changed.state, &next, &options);
+            prop_assert!(changed.say(&input));
+            let mut anew = changed.state.clone();
+            anew.derive();
+            prop_assert_eq!(followed(&anew), followed(&changed.state));
+            // The journal tells the same.
+            let read = Simulation::recovered(plan.clone(), &changed.journal);
+            prop_assert_eq!(format!("{:?}", read.state.tasks), format!("{:?}", changed.state.tasks));
+            prop_assert_eq!(followed(&read.state), followed(&changed.state));
+
+            let finished: Vec<bool> = changed.state.tasks.iter().map(|task| task.status.is_terminal()).collect();
+            changed.resume();
+            changed.run(good);
+            let state = &changed.state;
+            prop_assert_eq!(state.phase, RunPhase::Finished);
+            for task in changed.turns.iter().map(|turn| turn.task) {
+                prop_assert!(!finished[task.index()], "{task:?} ran again though it was kept\n{yaml}\n{next}");
+                prop_assert_eq!(state.plan.task(task).part, Part::Selected);
+            }
+            let class = outcome(state).class;
+            prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{}", yaml, next);
+            prop_assert_eq!(class == OutcomeClass::Ok, really_ok(state, &options), "{:?}\n{}\n{}", class, yaml, next);
+        }
+    }
+
+    #[test]
+    fn the_same_mission_again_changes_nothing(seed: u64) {
+        let (yaml, options, mut simulation) = random_run(seed);
+        let before = (format!("{:?}", simulation.state.tasks), followed(&simulation.state));
+        let input = change(&simulation.state, &yaml, &options);
+        prop_assert!(simulation.say(&input));
+        prop_assert_eq!(before, (format!("{:?}", simulation.state.tasks), followed(&simulation.state)));
+    }
+}
