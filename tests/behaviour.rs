@@ -2,6 +2,8 @@
 //!
 //! One test binary for all subjects, because each one links slowly.
 
+#[path = "behaviour/adoption.rs"]
+mod adoption;
 #[path = "behaviour/again.rs"]
 mod again;
 #[path = "behaviour/bad_input.rs"]
