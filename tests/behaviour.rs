@@ -83,6 +83,9 @@ mod storage;
 #[path = "behaviour/storage_faults.rs"]
 mod storage_faults;
 mod support;
+#[cfg(target_os = "linux")]
+#[path = "behaviour/syscalls.rs"]
+mod syscalls;
 #[path = "behaviour/terminal.rs"]
 mod terminal;
 #[path = "behaviour/torture.rs"]

@@ -6,6 +6,8 @@
 pub mod junit;
 mod run;
 mod terminal;
+#[cfg(target_os = "linux")]
+pub mod trace;
 mod wait;
 
 use std::fs;
