@@ -29,10 +29,8 @@ pub fn traced(mut command: Command) -> Option<Calls> {
     let mine = Some(WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD);
     waitpid(root, mine).ok()?;
     let follow = Options::PTRACE_O_TRACEFORK | Options::PTRACE_O_TRACEVFORK | Options::PTRACE_O_TRACECLONE;
-    let options = follow
-        | Options::PTRACE_O_TRACEEXEC
-        | Options::PTRACE_O_TRACESYSGOOD
-        | Options::PTRACE_O_EXITKILL;
+    let options =
+        follow | Options::PTRACE_O_TRACEEXEC | Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_EXITKILL;
     ptrace::setoptions(root, options).ok()?;
     ptrace::syscall(root, None).ok()?;
 
