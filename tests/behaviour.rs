@@ -2,6 +2,8 @@
 //!
 //! One test binary for all subjects, because each one links slowly.
 
+#[path = "behaviour/adoption.rs"]
+mod adoption;
 #[path = "behaviour/again.rs"]
 mod again;
 #[path = "behaviour/bad_input.rs"]
@@ -81,6 +83,9 @@ mod storage;
 #[path = "behaviour/storage_faults.rs"]
 mod storage_faults;
 mod support;
+#[cfg(target_os = "linux")]
+#[path = "behaviour/syscalls.rs"]
+mod syscalls;
 #[path = "behaviour/terminal.rs"]
 mod terminal;
 #[path = "behaviour/torture.rs"]

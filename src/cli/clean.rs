@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::domain::{Millis, Timestamp};
 use crate::report::count;
 use crate::report::runs::{RunRow, cleaned, left};
-use crate::runtime::end_keeper;
+use crate::runtime::TellError;
 use crate::store::{Lock, LockError};
 
 use super::confirm::{Answer, ask};
@@ -72,15 +72,24 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
         .sweep()
         .map_err(|error| Failure::internal(anyhow!("cannot remove what an earlier clean left: {error}")))?;
     let now = Timestamp::now();
-    let listed = all_runs(&folder)?.into_iter().map(|run| list(&folder, run));
-    let (going, staying): (Vec<Listed>, Vec<Listed>) =
-        listed.partition(|listed| arguments.takes(listed, now));
+    let mut going = Vec::new();
+    let mut staying = Vec::new();
+    for mut listed in all_runs(&folder)?.into_iter().map(|run| list(&folder, run)) {
+        let takes = arguments.takes(&listed, now);
+        listed.row.agents_at_work |= takes && listed.left.holds_turns(&listed.folder);
+        if takes && !listed.row.agents_at_work {
+            going.push(listed);
+        } else {
+            staying.push(listed);
+        }
+    }
     if !going.is_empty() {
         confirm(arguments, &going, screen)?;
     }
     for listed in &going {
-        // A crashed session's agents may still run: their folder must not vanish below them.
-        end_keeper(&listed.keeper).map_err(told)?;
+        // What a killed keeper left may still run: its folder must not vanish below it.
+        let end = listed.left.end();
+        end.map_err(|error| told(TellError::StillRuns(error)))?;
         listed.folder.remove().map_err(|error| {
             Failure::internal(anyhow!(
                 "cannot remove {}: {error}",

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::domain::{RunId, TurnId};
-use crate::engine::{Event, KeeperRef};
+use crate::engine::{Event, KeeperRef, ProcessRef};
 use crate::keeper::{self, ProcessIdentity};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
@@ -19,7 +19,7 @@ use super::events::not_printed;
 use super::failure::Failure;
 use super::project::{find_run, state_folder};
 use super::screen::Screen;
-use super::show::{check_attempt, tell};
+use super::show::{Told, check_attempt, tell};
 use super::status::has_writer;
 
 /// How often a followed task is looked at.
@@ -69,6 +69,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
     // Before the reading: what a writer adds until it lets go is then read.
     let mut live = has_writer(&folder, &run);
     let mut told = tell(&run, &arguments.task)?;
+    live = live || goes_on(&told);
     if !arguments.follow {
         check_attempt(&told.history, arguments.attempt)?;
     }
@@ -86,8 +87,24 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
             return Ok(0);
         }
         std::thread::sleep(POLL);
-        live = has_writer(&folder, &run);
+        live = has_writer(&folder, &run) || goes_on(&told);
         told.end = catch_up(&run, told.end, &mut told.history, &mut told.keeper)?;
+    }
+}
+
+/// Whether the agent outlived the session that started it and still speaks.
+fn goes_on(told: &Told) -> bool {
+    let last = told.history.turns().last();
+    let open = last.filter(|turn| matches!(turn.end, TurnStanding::Open));
+    let process = open.and_then(|turn| turn.process.as_ref());
+    process.is_some_and(|process| keeper::alive(&identity(process, &told.keeper)))
+}
+
+fn identity(process: &ProcessRef, keeper: &KeeperRef) -> ProcessIdentity {
+    ProcessIdentity {
+        pid: process.pid,
+        start_time: process.start_time,
+        boot_id: keeper.boot_id.clone(),
     }
 }
 
@@ -188,12 +205,7 @@ impl<'a> Printer<'a> {
 
     /// The output of a running turn by way of its process: the file may not have its name yet.
     fn of_process(&self, turn: &TurnHistory, keeper: &KeeperRef) -> Option<File> {
-        let process = turn.process.as_ref()?;
-        let identity = ProcessIdentity {
-            pid: process.pid,
-            start_time: process.start_time,
-            boot_id: keeper.boot_id.clone(),
-        };
+        let identity = identity(turn.process.as_ref()?, keeper);
         let descriptor = if self.arguments.stderr { 2 } else { 1 };
         keeper::open_output(&identity, descriptor)
     }

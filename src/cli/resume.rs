@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args};
 
 use crate::domain::{RunId, Status, TaskId};
 use crate::engine::{Input, State};
-use crate::runtime::{Recovered, end_keeper, tell, unfinished_with};
+use crate::runtime::{Recovered, TellError, adopt, tell, unfinished_with};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 
 use super::accept::ChangedMission;
@@ -65,24 +65,26 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         return Ok(exit_code(outcome.class.exit_code(), reported));
     }
     refuse_changed_mission(&run, &recovered)?;
-    end_keeper(&recovered.keeper).map_err(told)?;
 
     let mut options = recovered.state.options.clone();
     lay_over(&mut options, &arguments.flags, matches)?;
     recovered.replan(&options).map_err(refuse)?;
-    let state = recovered.state;
-    let programs = resolve_programs(&state, &options)?;
-    make_workspace(&state.plan.rules.workspace)?;
+    let programs = resolve_programs(&recovered.state, &options)?;
+    make_workspace(&recovered.state.plan.rules.workspace)?;
 
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
+    // Last of what may fail: as long as nobody takes the turns over, they go on below their keeper.
+    let keeping = adopt(&run, &recovered, keeper).map_err(|error| told(TellError::StillRuns(error)))?;
+    let state = recovered.state;
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
     let journal = Journal::new(file, &run.journal(), recovered.end);
     let input = Input::Resume {
         options: Box::new(options),
-        keeper: keeper_ref(&keeper),
+        keeper: keeper_ref(&keeping.keeper),
+        kept: keeping.adopted.turns(),
     };
     let watchers = screen.watch(&run, &arguments.flags, programs.places(&state), view);
-    let ending = drive(&run, state, journal, keeper, programs, watchers.observers, input)
+    let ending = drive(&run, state, journal, keeping, programs, watchers.observers, input)
         .map_err(|failure| reports.after_failure(&run, failure, screen))?;
     Ok(screen.finish(&run, ending, watchers.view, &reports))
 }
@@ -124,7 +126,7 @@ fn begin_again(
     if inputs.is_empty() {
         return Ok(());
     }
-    end_keeper(&recovered.keeper).map_err(told)?;
+    // Turns of what is withdrawn are ended when the session begins: its journal does not know them as running.
     tell(run, &inputs).map_err(told).map(|_| ())
 }
 

@@ -10,7 +10,7 @@ use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source, later_keys};
-use crate::runtime::{Ending, Observer, Programs, layers_of, tell, unfinished_runs};
+use crate::runtime::{Ending, Keeping, Observer, Programs, Unfinished, layers_of, tell, unfinished_runs};
 use crate::store::{
     FolderError, FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file,
 };
@@ -20,7 +20,7 @@ use super::confirm::think_again;
 use super::failure::Failure;
 use super::operate::{OPERATOR, told};
 use super::plan::plan;
-use super::project::{current_dir, refuse, state_folder};
+use super::project::{current_dir, open_run, refuse, state_folder};
 use super::reports::Reports;
 use super::screen::{LiveView, Screen};
 use super::session::{
@@ -127,7 +127,7 @@ impl Launch<'_> {
             &run,
             self.state,
             journal,
-            self.keeper,
+            Keeping::fresh(self.keeper),
             self.programs,
             self.observers,
             first,
@@ -282,15 +282,26 @@ fn clear_the_way(
     match in_the_way.first() {
         None => Ok(()),
         Some(unfinished) => Err(Failure::environment(anyhow!(
-            "task '{}' is still active in the unfinished run {}",
+            "task '{}' is still active in the unfinished run {}{}",
             unfinished.title,
-            unfinished.id()
+            unfinished.id(),
+            if agents_work_on(unfinished)? {
+                ", whose agents are still at work"
+            } else {
+                ""
+            }
         ))
         .help(format!(
             "`quorum resume {}` continues that run, `quorum run --fresh …` cancels it and starts this one",
             unfinished.id()
         ))),
     }
+}
+
+/// Whether agents of a run outlived its session.
+fn agents_work_on(unfinished: &Unfinished) -> Result<bool, Failure> {
+    let recovered = open_run(&unfinished.run, |_, _| {})?;
+    Ok(!recovered.left().at_work().is_empty())
 }
 
 /// Calls off an unfinished run: what is not terminal fails, mode cancelled.

@@ -3,16 +3,15 @@
 use clap::Args;
 
 use crate::domain::Timestamp;
-use crate::engine::KeeperRef;
 use crate::report::json::Standing;
 use crate::report::runs::{RunRow, document, human};
-use crate::runtime::{RecoverError, recover};
+use crate::runtime::{Left, RecoverError, recover};
 use crate::store::{RunFolder, StateFolder};
 
 use super::failure::Failure;
 use super::project::{all_runs, state_folder};
 use super::screen::{LiveView, Screen};
-use super::status::has_writer;
+use super::status::{at_work, has_writer};
 
 #[derive(Debug, Args)]
 pub struct Runs {
@@ -27,8 +26,8 @@ pub struct Listed {
     pub row: RunRow,
     /// When anything last happened in it.
     pub last_at: Option<Timestamp>,
-    /// The keeper of its last session.
-    pub keeper: KeeperRef,
+    /// What its last session may have left running.
+    pub left: Left,
     /// Whether nothing ever ran in it.
     pub never_started: bool,
 }
@@ -61,13 +60,14 @@ pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
     let (id, path) = (run.id().clone(), run.path().to_owned());
     match recovered {
         Ok(recovered) => {
-            let view = view.into_view(&recovered.state);
+            let mut view = view.into_view(&recovered.state);
             let standing = Standing::of(&recovered.state, has_writer(folder, &run));
+            view.at_work = at_work(&recovered.left(), standing);
             Listed {
                 row: RunRow::of(id, path, &recovered.state, &view, standing),
                 folder: run,
                 last_at,
-                keeper: recovered.keeper,
+                left: recovered.left(),
                 never_started: false,
             }
         }
@@ -75,7 +75,7 @@ pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
             row: RunRow::unreadable(id, path, error.to_string()),
             folder: run,
             last_at: None,
-            keeper: KeeperRef::default(),
+            left: Left::default(),
             never_started: matches!(error, RecoverError::NeverStarted { .. }),
         },
     }

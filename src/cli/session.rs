@@ -10,7 +10,7 @@ use crate::domain::{Bar, BarOrigin, Points};
 use crate::engine::{Input, KeeperRef, State};
 use crate::keeper;
 use crate::mission::RunOptions;
-use crate::runtime::{Ending, EnvironmentProblem, Observer, Programs, Session, SessionSetup};
+use crate::runtime::{Ending, EnvironmentProblem, Keeping, Observer, Programs, Session, SessionSetup};
 use crate::store::{FsLog, Journal, RunFolder};
 
 use super::args::SessionFlags;
@@ -103,7 +103,7 @@ pub fn drive(
     folder: &RunFolder,
     state: State,
     journal: Journal<FsLog>,
-    keeper: keeper::Handle,
+    keeping: Keeping,
     programs: Programs,
     observers: Vec<Box<dyn Observer>>,
     first: Input,
@@ -113,7 +113,8 @@ pub fn drive(
         runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
     let run = folder.id().clone();
     let ending = runtime.block_on(async {
-        let keeper = keeper
+        let keeper = keeping
+            .keeper
             .into_async()
             .map_err(|error| Failure::internal(anyhow!("the keeper: {error}")))?;
         let setup = SessionSetup {
@@ -122,6 +123,7 @@ pub fn drive(
             journal,
             keeper,
             programs,
+            adopted: keeping.adopted,
             observers,
         };
         Session::new(setup).run(first).await.map_err(|error| {

@@ -7,14 +7,16 @@ use crate::domain::{RunId, TaskId};
 use crate::engine::{KeeperRef, State};
 use crate::mission::suggestion;
 use crate::report::history::TaskHistory;
+use crate::report::json::Standing;
 use crate::report::show::{FileView, TaskDocument, human};
 use crate::report::view::RunView;
-use crate::runtime::preview;
+use crate::runtime::{Left, preview};
 use crate::store::{JournalEnd, RunFolder, SpoolName};
 
 use super::failure::Failure;
 use super::project::{find_run, open_run, state_folder};
 use super::screen::{LiveView, Screen};
+use super::status::{at_work, has_writer};
 
 /// How much of a file is quoted, in bytes.
 const PREVIEW: u64 = 2_000;
@@ -39,6 +41,8 @@ pub struct Told {
     pub history: TaskHistory,
     /// The keeper of the last session.
     pub keeper: KeeperRef,
+    /// What that session may have left running.
+    pub left: Left,
     /// How far the journal was read.
     pub end: JournalEnd,
 }
@@ -46,7 +50,9 @@ pub struct Told {
 pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
-    let told = tell(&run, &arguments.task)?;
+    let mut told = tell(&run, &arguments.task)?;
+    let standing = Standing::of(&told.state, has_writer(&folder, &run));
+    told.view.at_work = at_work(&told.left, standing);
     check_attempt(&told.history, arguments.attempt)?;
     let files = |name: &SpoolName| file_view(&run, name);
     let document = TaskDocument::of(&told.state, &told.view, &told.history, arguments.attempt, &files);
@@ -73,6 +79,7 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
             }
         }
     })?;
+    let left = recovered.left();
     let state = recovered.state;
     let Some(history) = history else {
         let titles = state.plan.tasks.iter().map(|task| task.title.as_ref());
@@ -84,6 +91,7 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
         state,
         view,
         history,
+        left,
         keeper: recovered.keeper,
         end: recovered.end,
     })

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde_json::from_value;
 
+use crate::domain::TaskId;
 use crate::engine::outcome;
 use crate::report::json::Standing;
 use crate::report::status::{self as table, StatusPage};
-use crate::runtime::{Recovered, stored_page};
+use crate::runtime::{Left, Recovered, stored_page};
 use crate::store::{Lock, RunFolder, StateFolder};
 
 use super::args::Status;
@@ -25,8 +26,11 @@ pub fn status(arguments: &Status, screen: &Screen) -> Result<u8, Failure> {
     if !wants_more && let Some(page) = stored_page(&run).and_then(|page| from_value::<StatusPage>(page).ok())
     {
         let standing = page.standing(has_writer(&folder, &run));
-        screen.result(&page.render(standing, &screen.out()));
-        return Ok(0);
+        // Agents may have outlived a crash; who they are is not in the snapshot.
+        if standing != Standing::Crashed {
+            screen.result(&page.render(standing, &screen.out()));
+            return Ok(0);
+        }
     }
     let mut recovered = show(&folder, &run, screen, false)?;
     if arguments.watch {
@@ -67,8 +71,9 @@ fn watch(
 fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> Result<Recovered, Failure> {
     let mut view = LiveView::default();
     let recovered = open_run(run, |state, record| view.take(state, record))?;
-    let view = view.into_view(&recovered.state);
+    let mut view = view.into_view(&recovered.state);
     let standing = Standing::of(&recovered.state, has_writer(folder, run));
+    view.at_work = at_work(&recovered.left(), standing);
     if screen.is_json() {
         screen.run(&recovered.state, &view, standing);
     } else {
@@ -86,6 +91,15 @@ fn exit_code(recovered: &Recovered) -> u8 {
     match recovered.finished {
         Some(_) => outcome(&recovered.state).class.exit_code(),
         None => crate::domain::OutcomeClass::Awaiting.exit_code(),
+    }
+}
+
+/// The tasks whose agents work on without a session.
+pub fn at_work(left: &Left, standing: Standing) -> Vec<TaskId> {
+    match standing {
+        Standing::Crashed => left.at_work().iter().map(|turn| turn.task).collect(),
+        // Those of a live session are its own, and an orderly end leaves none.
+        Standing::Running | Standing::Suspended | Standing::Ended => Vec::new(),
     }
 }
 

@@ -100,7 +100,8 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::AgentSpawned { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
-        | Event::TurnLost { turn } => change_task(state, turn.task, event),
+        | Event::TurnLost { turn }
+        | Event::TurnAdopted { turn } => change_task(state, turn.task, event),
     }
 }
 
@@ -357,6 +358,7 @@ impl TaskState {
             }),
             // What these say is in the transition beside them, or matters to readers only.
             Event::AgentSpawned { .. }
+            | Event::TurnAdopted { .. }
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
             | Event::DependencyFailed { .. } => {}

@@ -160,6 +160,13 @@ pub enum Event {
         #[serde(rename = "i", with = "turn_id")]
         turn: TurnId,
     },
+    /// `turn:adopted`: the turn outlived the runner that started it. It still works, or its end is on the keeper's record.
+    #[serde(rename = "ta")]
+    TurnAdopted {
+        /// The turn.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+    },
     /// The files that the task's rules name are to be looked at.
     #[serde(rename = "sc")]
     ScanRequested {

@@ -16,12 +16,14 @@ use super::event::{
 pub enum Input {
     /// A run begins.
     Start(Box<RunStarted>),
-    /// A later session of the run begins; whatever was in flight is lost.
+    /// A later session of the run begins; what was in flight and is not kept is lost.
     Resume {
         /// The options that hold now.
         options: Box<RunOptions>,
         /// The process that holds this session's children.
         keeper: KeeperRef,
+        /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
+        kept: Vec<TurnId>,
     },
     /// Look at what has become due: gates, failed dependencies, free slots, the end of the run.
     Advance,

@@ -37,6 +37,7 @@ pub(super) struct Child {
     kill: Option<Instant>,
     timed_out: bool,
     terminated: bool,
+    outlives_runner: bool,
 }
 
 /// A child that is reaped but not yet reported, because processes of its tree may still be dying.
@@ -47,6 +48,7 @@ pub(super) struct Ended {
     pub(super) start_time: u64,
     /// Report it at this time even if its processes have not died.
     pub(super) give_up: Instant,
+    pub(super) outlives_runner: bool,
     exit: Exit,
     streams: Streams,
 }
@@ -118,18 +120,31 @@ impl Child {
             kill: None,
             timed_out: false,
             terminated: false,
+            outlives_runner: spawn.outlives_runner,
         })
     }
 
     /// The news of its start.
     pub(super) fn spawned(&mut self) -> Event {
-        // A zombie can still be asked, so this fails only where the system does not tell.
-        self.start_time = platform::start_time(self.pid).unwrap_or(0);
         Event::Spawned {
             key: self.key,
             pid: number(self.pid),
-            start_time: self.start_time,
+            start_time: self.start_time(),
         }
+    }
+
+    /// When it started, in clock ticks since boot.
+    pub(super) fn start_time(&mut self) -> u64 {
+        if self.start_time == 0 {
+            // A zombie can still be asked, so this fails only where the system does not tell.
+            self.start_time = platform::start_time(self.pid).unwrap_or(0);
+        }
+        self.start_time
+    }
+
+    /// Whether it goes on without a runner.
+    pub(super) fn outlives_runner(&self) -> bool {
+        self.outlives_runner && platform::IS_FOUND_AGAIN
     }
 
     /// When [`enforce`](Self::enforce) has something to do next.
@@ -194,6 +209,7 @@ impl Child {
             pid: self.pid,
             start_time: self.start_time,
             give_up: now + patience,
+            outlives_runner: self.outlives_runner,
             streams: self.streams,
             exit: Exit {
                 key: self.key,

@@ -1,17 +1,20 @@
 //! The runner's end: forking the keeper, and talking to it without ever waiting for it.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 
+use super::adoption::hear;
 use super::identity::ProcessIdentity;
 use super::platform;
 use super::posix::{self, Forked};
 use super::process::{self, Greeting};
-use super::protocol::{Command, Event, Frames, Outgoing};
+use super::protocol::{Command, Event, Frames, Outgoing, encode};
 
 const READ_SIZE: usize = 64 << 10;
 
@@ -46,6 +49,8 @@ pub fn fork() -> io::Result<Handle> {
                 socket: runner,
                 pid,
                 identity,
+                incoming: Frames::default(),
+                received: VecDeque::new(),
             })
         }
     }
@@ -72,12 +77,14 @@ fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the keeper has ended")
 }
 
-/// A keeper that runs and waits for its first command. Dropping this ends it.
+/// A keeper that runs and waits for commands. Dropping this ends it, unless it holds children that outlive a runner.
 #[derive(Debug)]
 pub struct Handle {
     socket: UnixStream,
     pid: Pid,
     identity: ProcessIdentity,
+    incoming: Frames,
+    received: VecDeque<Event>,
 }
 
 impl Handle {
@@ -91,6 +98,54 @@ impl Handle {
         &self.identity
     }
 
+    /// The end of a connection to a keeper that another process forked; `incoming` is what it has said already.
+    pub(super) fn reconnected(
+        socket: UnixStream,
+        identity: ProcessIdentity,
+        incoming: Frames,
+    ) -> io::Result<Handle> {
+        let pid = i32::try_from(identity.pid).ok().and_then(Pid::from_raw);
+        Ok(Handle {
+            socket,
+            pid: pid.ok_or(io::ErrorKind::InvalidInput)?,
+            identity,
+            incoming,
+            received: VecDeque::new(),
+        })
+    }
+
+    /// Ends these children and waits until they are gone. Blocks; what else happens meanwhile is not lost.
+    ///
+    /// # Errors
+    ///
+    /// `TimedOut` if they are not gone by then, and what else breaks the connection.
+    pub fn end_children(&mut self, keys: &[u64], grace: Duration, within: Duration) -> io::Result<()> {
+        let deadline = Instant::now() + within;
+        self.socket.set_nonblocking(false)?;
+        let mut bytes = Vec::new();
+        for &key in keys {
+            let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+            encode(&Command::Terminate { key, grace_ms }, &mut bytes)?;
+        }
+        self.socket.write_all(&bytes)?;
+        let mut left: BTreeSet<u64> = keys.iter().copied().collect();
+        while !left.is_empty() {
+            let event = hear(&mut self.socket, &mut self.incoming, deadline)?;
+            if let Event::Exited(exit) = &event {
+                left.remove(&exit.key);
+            }
+            self.received.push_back(event);
+        }
+        Ok(())
+    }
+
+    /// Lets the keeper go, because another one does its work. It ends, having nothing to hold.
+    pub fn dismiss(self) {
+        drop(self.socket);
+        // If it cannot be waited for it is a zombie until this process ends, which disturbs nobody.
+        let _ = posix::wait_for(self.pid);
+    }
+
     /// The way to talk to the keeper. Must be called inside a tokio runtime with I/O enabled.
     pub fn into_async(self) -> io::Result<Client> {
         self.socket.set_nonblocking(true)?;
@@ -99,14 +154,16 @@ impl Handle {
             room: None,
             pid: self.pid,
             identity: self.identity,
-            incoming: Frames::default(),
+            incoming: self.incoming,
+            received: self.received,
             outgoing: Outgoing::default(),
             read_buffer: vec![0; READ_SIZE],
         })
     }
 }
 
-/// The runner's connection to the keeper. Dropping it makes the keeper kill all children and end.
+/// The runner's connection to the keeper. Dropping it without [`shutdown`](Self::shutdown) means that the runner died: the
+/// keeper holds what outlives a runner for the next one, and kills the rest.
 #[derive(Debug)]
 pub struct Client {
     /// Watched for events only: a watch for room as well would wake the runner whenever the keeper takes a command.
@@ -116,6 +173,8 @@ pub struct Client {
     pid: Pid,
     identity: ProcessIdentity,
     incoming: Frames,
+    /// Events that were received before there was a loop to take them.
+    received: VecDeque<Event>,
     outgoing: Outgoing,
     read_buffer: Vec<u8>,
 }
@@ -156,6 +215,9 @@ impl Client {
     /// `UnexpectedEof` once the keeper has ended and all its events have been received.
     pub async fn recv(&mut self) -> io::Result<Event> {
         loop {
+            if let Some(event) = self.received.pop_front() {
+                return Ok(event);
+            }
             if let Some(event) = self.incoming.next()? {
                 return Ok(event);
             }
@@ -258,6 +320,8 @@ impl Client {
                 start_time: 0,
                 boot_id: String::new(),
             },
+            incoming: Frames::default(),
+            received: VecDeque::new(),
         };
         handle.into_async().expect("a socket can be made asynchronous")
     }

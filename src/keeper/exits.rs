@@ -5,15 +5,16 @@
 //! torn or damaged one counts as no line.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::outputs::open_regular;
 use super::protocol::Exit;
-use crate::store::{self, checked_line};
+use crate::store::checked_line;
 
 /// One line of `exits.log`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,12 @@ pub struct ExitRecord {
     pub at_ms: u64,
 }
 
+/// How much of the log is read: the exits of a hundred thousand children, while only those are looked for whose end the
+/// last runner did not live to see.
+const READ_AT_MOST: u64 = 64 << 20;
+/// A longer line is none of ours.
+const LONGEST_LINE: u64 = 64 << 10;
+
 /// What [`read`] found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExitsLog {
@@ -42,27 +49,48 @@ pub struct ExitsLog {
     pub damaged: usize,
 }
 
-/// Reads an `exits.log`. A missing file is an empty log: no child has ended yet.
+/// Reads the end of an `exits.log`: at most the last [`READ_AT_MOST`] bytes, for whoever can write to the file can make it
+/// as long as they like. A missing file is an empty log: no child has ended yet.
+///
+/// # Errors
+///
+/// What is there is a link or no regular file, and whatever the file system says.
 pub fn read(path: &Path) -> io::Result<ExitsLog> {
-    let bytes = match store::read_regular(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+    read_within(path, READ_AT_MOST)
+}
+
+fn read_within(path: &Path, most: u64) -> io::Result<ExitsLog> {
+    let mut file = match open_regular(OpenOptions::new().read(true), path, OFlags::empty()) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExitsLog::default()),
         Err(error) => return Err(error),
     };
+    let skipped = file.metadata()?.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut rest = BufReader::new(file.take(most));
     let mut log = ExitsLog::default();
-    for line in bytes
-        .split_inclusive(|&byte| byte == b'\n')
-        .filter(|line| *line != b"\n")
-    {
+    // The first line is a whole one only at the beginning of the file.
+    let mut cut = skipped > 0;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = rest.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(log);
+        }
         let whole = line
             .strip_suffix(b"\n")
             .filter(|line| checked_line::verify(line).is_ok());
-        match whole.map(serde_json::from_slice) {
+        let record = whole.map(serde_json::from_slice);
+        match record {
+            _ if cut => {}
             Some(Ok(record)) => log.records.push(record),
+            Some(Err(_)) if line == b"\n" => {}
+            // What is left of a line that is too long counts as damage once more, which harms nobody.
             _ => log.damaged += 1,
         }
+        cut &= !line.ends_with(b"\n");
     }
-    Ok(log)
 }
 
 /// The keeper's end of the log.
@@ -170,11 +198,44 @@ mod tests {
     }
 
     #[test]
+    fn only_the_end_of_a_long_log_is_read() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("exits.log");
+        for key in 1..=9 {
+            Writer::open(&path).unwrap().append(&record(key)).unwrap();
+        }
+        let whole = std::fs::metadata(&path).unwrap().len();
+        let line = whole / 9;
+        let keys = |most| -> Vec<u64> {
+            let log = read_within(&path, most).unwrap();
+            assert_eq!(log.damaged, 0);
+            log.records.iter().map(|record| record.exit.key).collect()
+        };
+        assert_eq!(keys(whole), (1..=9).collect::<Vec<_>>());
+        assert_eq!(keys(2 * line + line / 2), [8, 9]);
+        assert_eq!(keys(line / 2), [0; 0]);
+    }
+
+    #[test]
+    fn garbage_hides_no_record() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("exits.log");
+        let mut bytes = vec![b'x'; 3 * usize::try_from(LONGEST_LINE).unwrap()];
+        bytes.extend(b"\n\xff\0{}\n[1,2]\n{\"label\":7}\n\n");
+        std::fs::write(&path, bytes).unwrap();
+        Writer::open(&path).unwrap().append(&record(1)).unwrap();
+        let log = read(&path).unwrap();
+        assert_eq!(log.records, [record(1)]);
+        assert!(log.damaged >= 4, "{}", log.damaged);
+    }
+
+    #[test]
     fn a_link_is_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let (target, link) = (place.path().join("target"), place.path().join("exits.log"));
         std::os::unix::fs::symlink(&target, &link).unwrap();
         assert!(Writer::open(&link).is_err());
+        assert!(read(&link).is_err());
         assert!(!target.exists());
     }
 }

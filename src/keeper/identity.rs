@@ -62,11 +62,10 @@ pub fn is_an_agents(pid: u32) -> io::Result<bool> {
     platform::below_a_keeper(pid, KEEPER_NAME, &[TURN_KEY_VARIABLE, "QUORUM_RUN_ID"])
 }
 
-/// A path to the same file that is short enough for the address of a socket, wherever `folder`, which is open and holds
-/// it, lies. Where the system has none (all but Linux) it is `path` itself. Good while `folder` is open.
+/// Whether this is the boot of that name, so that process ids and start times of it mean something.
 #[must_use]
-pub fn short_path(folder: &std::fs::File, path: &std::path::Path) -> std::path::PathBuf {
-    platform::short_path(folder, path)
+pub fn is_this_boot(boot_id: &str) -> bool {
+    platform::boot_id().is_ok_and(|current| current == boot_id)
 }
 
 /// What a running process writes to its standard output (1) or error (2), from the beginning, where that is a file: it
@@ -91,4 +90,15 @@ pub fn open_output(identity: &ProcessIdentity, descriptor: std::os::fd::RawFd) -
 /// what the system refuses.
 pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     platform::end(identity, wait)
+}
+
+/// Kills the process group of a child whose keeper is gone, if its leader is still the very process of `identity`: such a
+/// one need not carry the marker any more that [`end`] goes by, for a program may overwrite its own environment. Blocks
+/// until the leader is gone.
+///
+/// # Errors
+///
+/// `TimedOut` if it cannot be killed, and what the system refuses.
+pub fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
+    platform::end_group(identity)
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,14 +12,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
-use super::identity::ProcessIdentity;
+use super::identity::{ProcessIdentity, number};
 use super::orphans::{Marker, TURN_KEY_VARIABLE};
 use super::posix;
 
 /// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.
 const KILL_WAIT: Duration = Duration::from_secs(2);
+
+/// A keeper is recognised again, so it may outlive its runner.
+pub(super) const IS_FOUND_AGAIN: bool = true;
 
 /// From now on a descendant whose parent dies becomes a child of this process, however it hid.
 pub(super) fn adopt_orphans() -> io::Result<()> {
@@ -223,6 +227,12 @@ pub(super) fn short_path(folder: &File, path: &Path) -> PathBuf {
         .map_or_else(|| folder.clone(), |name| folder.join(name))
 }
 
+/// User and process at the other end of a socket, as they were when it was connected, or listened.
+pub(super) fn peer(socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
+    let peer = rustix::net::sockopt::socket_peercred(socket)?;
+    Ok((peer.uid.as_raw(), Some(number(peer.pid))))
+}
+
 fn pid_of(identity: &ProcessIdentity) -> Option<Pid> {
     i32::try_from(identity.pid).ok().and_then(Pid::from_raw)
 }
@@ -294,6 +304,23 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
             process.gone_within(deadline.saturating_duration_since(Instant::now()))?;
         }
     }
+}
+
+/// See [`end_group`](super::end_group).
+pub(super) fn end_group(identity: &ProcessIdentity) -> io::Result<()> {
+    let Some(leader) = Held::of(pid_of(identity), |_| alive(identity)) else {
+        return Ok(());
+    };
+    // It was there a moment ago, and a number is not given out again so soon.
+    if let Some(group) = pid_of(identity) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    leader.signal(Signal::KILL)?;
+    if leader.gone_within(KILL_WAIT)? {
+        return Ok(());
+    }
+    let message = format!("process {} cannot be killed", identity.pid);
+    Err(io::Error::new(io::ErrorKind::TimedOut, message))
 }
 
 /// A process held by a descriptor, so that a signal cannot reach another one with the same number.

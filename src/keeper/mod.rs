@@ -10,15 +10,21 @@
 //!   signal can never reach a stranger that got the same number;
 //! * enforces time-outs (SIGTERM, then SIGKILL after a grace) without the runner's help;
 //! * records every exit in `exits.log`, which survives the runner;
-//! * kills everything when the runner is gone.
+//! * kills everything when the runner asks for it, which an orderly end always does;
+//! * holds what is marked [`Spawn::outlives_runner`] when the runner dies without a word, and kills the rest. It waits for
+//!   the next runner at a socket in the run's folder, tells it what it holds, and then serves it like the first one. It
+//!   ends with the last thing it holds.
 //!
 //! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the keeper's
-//! loop, `child` one child's life, `outputs` the files its output goes to, `orphans` the
-//! hunt for processes that left their group, `exits` the record, `identity` how a process is recognised again after a crash, `resolve` the search for programs. `posix` holds the few
-//! raw system calls; everything that only Linux has is in `linux`, with a plain process-group fallback in `other`.
+//! loop, `adoption` how the next runner finds it, `child` one child's life, `outputs` the files its output goes to,
+//! `orphans` the hunt for processes that left their group, `exits` the record, `identity` how a process is recognised
+//! again after a crash, `socket` sockets in folders of the state and who may speak there, `resolve` the search for
+//! programs. `posix` holds the few raw system calls; everything that only Linux has is in `linux`, with a plain
+//! process-group fallback in `other`.
 //!
 //! What a child costs beyond the bare spawn is measured by `cargo test --release --test keeper -- --ignored`.
 
+mod adoption;
 mod child;
 mod client;
 mod exits;
@@ -29,6 +35,7 @@ mod posix;
 mod process;
 mod protocol;
 mod resolve;
+mod socket;
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -37,10 +44,14 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
+pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
 pub use client::{Client, Handle, fork};
 pub use exits::{ExitRecord, ExitsLog, read as read_exits};
-pub use identity::{ProcessIdentity, alive, end, is_an_agents, is_of_an_agent, open_output, short_path};
+pub use identity::{
+    ProcessIdentity, alive, end, end_group, is_an_agents, is_of_an_agent, is_this_boot, open_output,
+};
 pub use orphans::TURN_KEY_VARIABLE;
 pub use posix::survive_file_size_limit;
 pub use protocol::{Command, Event, Exit, Spawn};
 pub use resolve::resolve;
+pub use socket::{Refusal, SocketAddress, may_speak};

@@ -5,12 +5,16 @@ use std::convert::Infallible;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::RawFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::Pid;
 
 use super::identity::ProcessIdentity;
+
+/// Nobody would find the keeper again, so it ends with its runner.
+pub(super) const IS_FOUND_AGAIN: bool = false;
 
 /// Orphans go to the system's first process.
 pub(super) fn adopt_orphans() -> io::Result<()> {
@@ -110,6 +114,10 @@ pub(super) fn short_path(_folder: &File, path: &Path) -> PathBuf {
     path.to_owned()
 }
 
+pub(super) fn peer(_socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(super) fn alive(_identity: &ProcessIdentity) -> bool {
     false
 }
@@ -119,5 +127,9 @@ pub(super) fn open_output(_identity: &ProcessIdentity, _descriptor: RawFd) -> Op
 }
 
 pub(super) fn end(_identity: &ProcessIdentity, _wait: Duration) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn end_group(_identity: &ProcessIdentity) -> io::Result<()> {
     Ok(())
 }

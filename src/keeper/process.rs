@@ -1,16 +1,22 @@
 //! The keeper itself: one thread in one loop that waits for the runner, for children and for the next deadline, and
 //! never for anything else.
+//!
+//! A runner that says [`Command::Shutdown`] or has not started anything that may outlive it takes everything with it. One
+//! that is simply gone was killed: then checks and judges are killed, turns go on under their deadlines, and the keeper
+//! waits at its door for the next runner, until the last turn has ended.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
+use super::adoption::{self, Door, HeldChild, Holding};
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::exits::{ExitRecord, Writer};
 use super::identity::{KEEPER_NAME, ProcessIdentity, number};
@@ -67,9 +73,12 @@ fn become_keeper(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentity)> 
 }
 
 struct Keeper {
-    socket: UnixStream,
-    /// False once the runner is gone.
-    connected: bool,
+    /// The connection to the runner; `None` while there is none.
+    runner: Option<UnixStream>,
+    /// Where the door for the next runner will be.
+    door_path: Option<PathBuf>,
+    /// Open while there is no runner and something to hold for the next one.
+    door: Option<Door>,
     signals: Signals,
     incoming: Frames,
     outgoing: Outgoing,
@@ -79,6 +88,8 @@ struct Keeper {
     /// Running children, by key.
     children: HashMap<u64, Child>,
     by_pid: HashMap<Pid, u64>,
+    /// The first key that no child has had.
+    next_key: u64,
     /// Children whose start was not told yet.
     starting: Vec<u64>,
     /// When to tell.
@@ -103,11 +114,13 @@ enum ExitsFile {
     Failed,
 }
 
-/// What the runner's end of the socket allows.
+/// What the runner's end of the socket, or the door, allows.
 #[derive(Default)]
 struct Ready {
     readable: bool,
     closed: bool,
+    /// Somebody is at the door.
+    knocked: bool,
 }
 
 impl Keeper {
@@ -115,8 +128,9 @@ impl Keeper {
         let outer = std::env::var(TURN_KEY_VARIABLE).ok();
         let marker = Marker::of(&identity).within(outer);
         Keeper {
-            socket,
-            connected: true,
+            runner: Some(socket),
+            door_path: None,
+            door: None,
             signals,
             incoming: Frames::default(),
             outgoing: Outgoing::default(),
@@ -125,6 +139,7 @@ impl Keeper {
             exits: ExitsFile::Awaited,
             children: HashMap::new(),
             by_pid: HashMap::new(),
+            next_key: 1,
             starting: Vec::new(),
             tell_starts: None,
             ended: Vec::new(),
@@ -140,7 +155,9 @@ impl Keeper {
     fn serve(&mut self) {
         while !self.finished() {
             let ready = self.wait();
-            if ready.closed {
+            if ready.knocked {
+                self.admit();
+            } else if ready.closed {
                 self.runner_gone();
             } else if ready.readable {
                 self.read();
@@ -159,6 +176,9 @@ impl Keeper {
                 child.enforce(now);
             }
             self.report_ended(now);
+            if self.runner.is_none() && !self.holds_turns() {
+                self.stop();
+            }
             self.tell_starts(now);
             self.write();
         }
@@ -166,7 +186,7 @@ impl Keeper {
 
     fn finished(&self) -> bool {
         let all_gone = self.alone && self.children.is_empty() && self.ended.is_empty();
-        let all_said = self.outgoing.is_empty() || !self.connected;
+        let all_said = self.outgoing.is_empty() || self.runner.is_none();
         self.stop
             .is_some_and(|deadline| (all_gone && all_said) || deadline <= Instant::now())
     }
@@ -178,14 +198,18 @@ impl Keeper {
         let obeying = listening && self.incoming.has_frame();
         interest.set(PollFlags::IN, listening && !obeying);
         interest.set(PollFlags::OUT, !self.outgoing.is_empty());
-        let mut descriptors = [
-            PollFd::new(&self.signals, PollFlags::IN),
-            PollFd::new(&self.socket, interest),
-        ];
-        let watched = if self.connected {
-            &mut descriptors[..]
-        } else {
-            &mut descriptors[..1]
+        let signals = || PollFd::new(&self.signals, PollFlags::IN);
+        let mut descriptors = [signals(), signals()];
+        let watched = match (&self.runner, &self.door) {
+            (Some(runner), _) => {
+                descriptors[1] = PollFd::new(runner, interest);
+                &mut descriptors[..]
+            }
+            (None, Some(door)) => {
+                descriptors[1] = PollFd::new(&door.listener, PollFlags::IN);
+                &mut descriptors[..]
+            }
+            (None, None) => &mut descriptors[..1],
         };
         let timeout = if obeying {
             Some(Duration::ZERO)
@@ -199,9 +223,12 @@ impl Keeper {
             return Ready::default();
         }
         let events = descriptors[1].revents();
+        let connected = self.runner.is_some();
+        let readable = events.contains(PollFlags::IN);
         Ready {
-            readable: events.contains(PollFlags::IN),
-            closed: events.intersects(PollFlags::HUP | PollFlags::ERR),
+            readable: readable && connected,
+            closed: events.intersects(PollFlags::HUP | PollFlags::ERR) && connected,
+            knocked: readable && self.door.is_some(),
         }
     }
 
@@ -214,7 +241,10 @@ impl Keeper {
     }
 
     fn read(&mut self) {
-        match self.socket.read(&mut self.read_buffer) {
+        let Some(runner) = &mut self.runner else {
+            return;
+        };
+        match runner.read(&mut self.read_buffer) {
             Ok(0) => self.runner_gone(),
             Ok(length) => self.incoming.extend(&self.read_buffer[..length]),
             Err(error)
@@ -227,11 +257,8 @@ impl Keeper {
     }
 
     fn write(&mut self) {
-        if self.connected
-            && self
-                .outgoing
-                .write_with(|bytes| self.socket.write(bytes))
-                .is_err()
+        if let Some(runner) = &mut self.runner
+            && self.outgoing.write_with(|bytes| runner.write(bytes)).is_err()
         {
             self.runner_gone();
         }
@@ -239,7 +266,7 @@ impl Keeper {
 
     fn say(&mut self, event: &Event) {
         // An event the keeper made itself can always be encoded.
-        if self.connected && self.outgoing.push(event).is_err() {
+        if self.runner.is_some() && self.outgoing.push(event).is_err() {
             self.runner_gone();
         }
     }
@@ -267,10 +294,13 @@ impl Keeper {
 
     fn obey(&mut self, command: Command) {
         match command {
-            Command::Open { exits_log } => match Writer::open(&exits_log) {
-                Ok(writer) => self.exits = ExitsFile::Open(writer),
-                Err(error) => self.exits_failed(&format!("`{}`: {error}", exits_log.display())),
-            },
+            Command::Open { exits_log, socket } => {
+                self.door_path = Some(socket);
+                match Writer::open(&exits_log) {
+                    Ok(writer) => self.exits = ExitsFile::Open(writer),
+                    Err(error) => self.exits_failed(&format!("`{}`: {error}", exits_log.display())),
+                }
+            }
             Command::Spawn(spawn) => self.spawn(spawn),
             Command::Terminate { key, grace_ms } => {
                 if let Some(child) = self.children.get_mut(&key) {
@@ -284,6 +314,7 @@ impl Keeper {
 
     fn spawn(&mut self, spawn: Spawn) {
         let key = spawn.key;
+        self.next_key = self.next_key.max(key.saturating_add(1));
         let taken = self.children.contains_key(&key) || self.ended.iter().any(|ended| ended.key() == key);
         let spawned = if taken {
             Err(SpawnError::refused(format!(
@@ -394,10 +425,11 @@ impl Keeper {
     }
 
     fn report(&mut self, mut ended: Ended) {
-        if let Some(at) = self.starting.iter().position(|key| *key == ended.key()) {
+        let key = ended.key();
+        if let Some(at) = self.starting.iter().position(|starting| *starting == key) {
             self.starting.swap_remove(at);
             self.say(&Event::Spawned {
-                key: ended.key(),
+                key,
                 pid: number(ended.pid),
                 start_time: ended.start_time,
             });
@@ -428,11 +460,69 @@ impl Keeper {
         self.warn(format!("exits cannot be recorded: {reason}"));
     }
 
-    /// The one place that decides what becomes of the children when the runner is gone: they are killed.
+    /// The one place that decides what becomes of the children when the runner is gone: what may outlive it goes on, the
+    /// rest is killed.
     fn runner_gone(&mut self) {
-        self.connected = false;
+        let Some(mut runner) = self.runner.take() else {
+            return;
+        };
         self.outgoing.clear();
-        self.stop();
+        // What it said last still counts: it may have called something off.
+        while let Ok(length @ 1..) = runner.read(&mut self.read_buffer) {
+            self.incoming.extend(&self.read_buffer[..length]);
+        }
+        while let Some(command) = self.next_command() {
+            // Nobody waits for what it would have started, and what never was can be started by the next runner.
+            if !matches!(command, Command::Spawn(_)) {
+                self.obey(command);
+            }
+        }
+        self.incoming = Frames::default();
+        // The next runner hears of them at the door.
+        self.starting.clear();
+        self.tell_starts = None;
+        let must_go = |child: &&mut Child| !child.outlives_runner();
+        self.children.values_mut().filter(must_go).for_each(Child::kill);
+        if self.stop.is_some() || !self.holds_turns() {
+            return self.stop();
+        }
+        // Without a door they go on all the same: their exits are on record when they end.
+        self.door = self.door_path.as_deref().and_then(|path| Door::open(path).ok());
+    }
+
+    /// Whether there is anything that the next runner would want.
+    fn holds_turns(&self) -> bool {
+        self.children.values().any(Child::outlives_runner)
+            || self.ended.iter().any(|ended| ended.outlives_runner)
+    }
+
+    /// Lets the next runner in and tells it what is here.
+    fn admit(&mut self) {
+        let Some(runner) = self.door.as_ref().and_then(Door::admit) else {
+            return;
+        };
+        let running = self.children.values_mut().map(|child| HeldChild {
+            key: child.key,
+            pid: number(child.pid),
+            start_time: child.start_time(),
+            label: child.label.clone(),
+        });
+        let mut children: Vec<HeldChild> = running.collect();
+        children.extend(self.ended.iter().map(|ended| HeldChild {
+            key: ended.key(),
+            label: ended.label.clone(),
+            pid: number(ended.pid),
+            start_time: ended.start_time,
+        }));
+        let holding = Holding {
+            next_key: self.next_key,
+            children,
+        };
+        self.outgoing.clear();
+        if adoption::greet(&mut self.outgoing, &holding).is_ok() {
+            self.runner = Some(runner);
+            self.door = None;
+        }
     }
 
     /// Kills everything; the loop ends when all of it is reaped and reported.

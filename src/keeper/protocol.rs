@@ -21,6 +21,8 @@ pub enum Command {
     Open {
         /// Path of `exits.log`; created if missing, appended to otherwise.
         exits_log: PathBuf,
+        /// Where the next runner finds the keeper when this one is gone. There is nothing before.
+        socket: PathBuf,
     },
     /// Start a child.
     Spawn(Spawn),
@@ -33,7 +35,7 @@ pub enum Command {
     },
     /// SIGKILL to all children at once; each is still reported by an [`Event::Exited`].
     KillAll,
-    /// Kill all children, report their exits, and end.
+    /// Kill all children, report their exits, and end. A runner that goes without it is taken for dead.
     Shutdown,
 }
 
@@ -65,6 +67,9 @@ pub struct Spawn {
     pub timeout_ms: Option<u64>,
     /// Milliseconds between the time-out's SIGTERM and SIGKILL.
     pub grace_ms: u64,
+    /// Whether it goes on when the runner dies, for the next runner to take over. What is fed through the runner, or
+    /// can simply be repeated, must not.
+    pub outlives_runner: bool,
 }
 
 /// What the keeper tells the runner.
@@ -244,6 +249,7 @@ mod tests {
         vec![
             Command::Open {
                 exits_log: "/tmp/exits.log".into(),
+                socket: "/tmp/keeper.sock".into(),
             },
             Command::Spawn(Spawn {
                 key: u64::MAX,
@@ -298,7 +304,14 @@ mod tests {
         encode(&Command::KillAll, &mut bytes).unwrap();
         let before = bytes.clone();
         let path = std::ffi::OsStr::from_bytes(&[0xff]).into();
-        let error = encode(&Command::Open { exits_log: path }, &mut bytes).unwrap_err();
+        let error = encode(
+            &Command::Open {
+                exits_log: path,
+                socket: "/tmp/keeper.sock".into(),
+            },
+            &mut bytes,
+        )
+        .unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         assert_eq!(bytes, before);
     }

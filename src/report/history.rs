@@ -301,7 +301,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::AgentSpawned { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
-        | Event::TurnLost { turn } => Some(turn.task),
+        | Event::TurnLost { turn }
+        | Event::TurnAdopted { turn } => Some(turn.task),
         Event::RunStarted(_)
         | Event::RunResumed { .. }
         | Event::Stopping { .. }

@@ -118,7 +118,15 @@ fn document<'a>(
         approvals: Approvals(source),
         requests: Requests(source),
         warnings: &view.warnings,
+        agents_at_work: at_work(state, view),
     }
+}
+
+/// Titles of tasks whose agents work on without a session.
+#[must_use]
+pub fn at_work<'a>(state: &'a State, view: &RunView) -> Vec<&'a str> {
+    let tasks = view.at_work.iter();
+    tasks.map(|id| state.plan.task(*id).title.as_ref()).collect()
 }
 
 /// What rows are made from.
@@ -153,6 +161,10 @@ struct RunDocument<'a> {
     approvals: Approvals<'a>,
     requests: Requests<'a>,
     warnings: &'a [String],
+    /// Titles of tasks whose agents outlived the session that started them and are still at work; left out
+    /// where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agents_at_work: Vec<&'a str>,
 }
 
 /// How many tasks are what.

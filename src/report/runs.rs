@@ -42,6 +42,8 @@ pub struct RunRow {
     pub path: PathBuf,
     /// Why it cannot be read.
     pub error: Option<String>,
+    /// Whether agents of it outlived its last session and are still at work.
+    pub agents_at_work: bool,
 }
 
 #[derive(Serialize)]
@@ -67,6 +69,7 @@ impl RunRow {
             finished_at: view.finished_at.map(Timestamp::to_rfc3339),
             path,
             error: None,
+            agents_at_work: !view.at_work.is_empty(),
         }
     }
 
@@ -85,6 +88,7 @@ impl RunRow {
             finished_at: None,
             path,
             error: Some(error),
+            agents_at_work: false,
         }
     }
 
@@ -175,12 +179,19 @@ pub fn cleaned(removed: &[&RunRow], kept: &[&RunRow]) -> String {
     format!("{lines}{} removed, {} kept\n", removed.len(), kept.len())
 }
 
-/// Why `quorum clean` left runs that nobody can read; nothing where there are none.
+/// Why `quorum clean` left runs that nobody can read, or whose agents are still at work; nothing where there are none.
 #[must_use]
 pub fn left(kept: &[&RunRow], screen: &Screen) -> String {
     let line = |row: &&RunRow| {
-        let error = row.error.as_deref()?;
-        Some(format!("note: {} was left: {}\n", row.run_id, sanitize(error)))
+        let id = &row.run_id;
+        let why = match row.error.as_deref() {
+            Some(error) => sanitize(error).into_owned(),
+            None if row.agents_at_work => format!(
+                "agents of it are still at work; `quorum resume {id}` takes them over, `quorum cancel {id}` ends them"
+            ),
+            None => return None,
+        };
+        Some(format!("note: {id} was left: {why}\n"))
     };
     let text: String = kept.iter().filter_map(line).collect();
     screen.wrap(&text)

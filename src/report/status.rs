@@ -11,7 +11,7 @@ use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, Task
 use crate::engine::{self, SeatState, State};
 use crate::mission::Part;
 
-use super::json::{NOT_TAKEN, Standing, blocked_by, gate_state};
+use super::json::{NOT_TAKEN, Standing, at_work, blocked_by, gate_state};
 use super::style::{Role, Screen};
 use super::summary::{NOT_REVIEWED, approvals, failure_words, left_out, outcome_words, task_counts};
 use super::text::{against_bar, fit, sanitize, width};
@@ -52,6 +52,8 @@ pub struct StatusPage {
     mission: String,
     /// Where it stands if nobody writes to it.
     unattended: Standing,
+    /// Tasks whose agents outlived the session that started them.
+    at_work: Vec<String>,
     evaluated: bool,
     left_out: Option<String>,
     counts: String,
@@ -96,6 +98,7 @@ impl StatusPage {
             run: view.run_id.clone(),
             mission: state.plan.name.clone(),
             unattended: Standing::of(state, false),
+            at_work: at_work(state, view).into_iter().map(str::to_owned).collect(),
             evaluated: state.plan.rules.evaluate,
             left_out: left_out(state),
             counts: task_counts(state),
@@ -255,6 +258,14 @@ impl Page<'_> {
         let (name, stands) = self.screen.fit_both(&name, ", ", standing.as_str(), width(&run));
         let head = format!("{run}{name}, {stands}");
         self.line(Some(Role::Strong), &head);
+        if !told.at_work.is_empty() {
+            let names: Vec<_> = told.at_work.iter().map(|title| sanitize(title)).collect();
+            let line = format!(
+                "agents are still at work on {}; `quorum resume` takes them over",
+                names.join(", ")
+            );
+            self.line(Some(Role::Warn), &line);
+        }
         if !told.evaluated {
             self.line(Some(Role::Warn), NOT_REVIEWED);
         }

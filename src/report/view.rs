@@ -35,6 +35,9 @@ pub struct RunView {
     pub requests: Vec<OperatorRequest>,
     /// What people should know, the oldest first.
     pub warnings: Vec<String>,
+    /// Tasks whose agents outlived the session that started them and still work below its keeper. No event says so: whoever
+    /// looks at the run looks at its processes too.
+    pub at_work: Vec<TaskId>,
     /// Persons who had the last word about a task's work.
     pub persons: BTreeMap<TaskId, String>,
     /// What a verification said last of a task's current attempt. Few tasks have one.
@@ -273,6 +276,7 @@ impl RunView {
             Event::Stopping { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnLost { .. }
+            | Event::TurnAdopted { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
             | Event::CheckRequested { .. }

@@ -21,6 +21,7 @@ fn resume(scene: &mut Scene<'_>) {
     scene.input(&Input::Resume {
         options: Box::new(RunOptions::default()),
         keeper: KeeperRef::default(),
+        kept: Vec::new(),
     });
 }
 

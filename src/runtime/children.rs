@@ -73,6 +73,8 @@ impl World {
                     stdout: Some(self.folder.spool_file(&SpoolName::Out(turn))),
                     stderr: Some(self.folder.spool_file(&SpoolName::Err(turn))),
                     timeout_ms: Some(plan.task(turn.task).turn_timeout.0),
+                    // It may have worked for long, and reads nothing but files: the next session can take it over.
+                    outlives_runner: true,
                     ..Spawn::default()
                 };
                 return self.spawn(plan, Child::Turn(turn), spawn);
@@ -191,7 +193,9 @@ impl World {
         match event {
             keeper::Event::Spawned { key, pid, start_time } => {
                 if let Some((Child::Turn(turn), _)) = self.children.get(&key) {
-                    let process = Some(ProcessRef { pid, start_time });
+                    let process = ProcessRef { pid, start_time };
+                    self.processes.insert(*turn, process.clone());
+                    let process = Some(process);
                     inputs.push(Input::TurnSpawned { turn: *turn, process });
                 }
             }
@@ -211,7 +215,10 @@ impl World {
 
     fn exited(&mut self, child: Child, plan: Arc<Plan>, exit: keeper::Exit, inputs: &mut Vec<Input>) {
         match child {
-            Child::Turn(turn) => self.turn_exited(turn, &plan, exit, inputs),
+            Child::Turn(turn) => {
+                self.processes.remove(&turn);
+                self.turn_exited(turn, &plan, exit, inputs);
+            }
             // A dropped check or review is done again by the next session.
             Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } if self.is_stopping() => {}
             Child::Check { task, attempt, check } => {
@@ -246,6 +253,22 @@ impl World {
         let out = self.folder.spool_file(&SpoolName::Out(turn));
         let err = self.folder.spool_file(&SpoolName::Err(turn));
         self.blocking(move || seal_turn(turn, &exit, limit, &TurnFiles { out, err, result }));
+    }
+
+    /// A turn ended while no session lived. What it printed lay there unwatched and must be what the keeper saw.
+    pub(super) fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Plan, mut exit: keeper::Exit) {
+        let path = |name| self.folder.spool_file(&name);
+        let (out, err) = (path(SpoolName::Out(turn)), path(SpoolName::Err(turn)));
+        let result = path(SpoolName::Result(turn));
+        let limit = plan.task(turn.task).turn_timeout;
+        self.blocking(move || {
+            let found = std::fs::symlink_metadata(&out).map_or(0, |found| found.len());
+            if found != exit.stdout_len {
+                let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
+                exit.output_lost.get_or_insert(why);
+            }
+            seal_turn(turn, &exit, limit, &TurnFiles { out, err, result })
+        });
     }
 }
 

@@ -4,9 +4,7 @@
 //! inbox; the answer is written once what was decided is durable. Who speaks is known from the system, not from what is
 //! said: only the runner's own user, and nothing that was started by an agent of a run.
 
-use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::engine::CommandResult;
-use crate::keeper;
+use crate::keeper::{self, Refusal, SocketAddress};
 use crate::store::{LONGEST_COMMAND, Queued, StateFolder};
 
 /// How long a peer may take to say its line. It holds nothing up meanwhile.
@@ -64,9 +62,7 @@ impl Asked {
 
 /// The socket of a live session. Closed and removed when dropped.
 pub(super) struct Door {
-    address: std::path::PathBuf,
-    // The address leads through its descriptor.
-    _folder: File,
+    address: SocketAddress,
     knocks: mpsc::Receiver<Knock>,
     listening: tokio::task::JoinHandle<()>,
     refused: u32,
@@ -75,19 +71,11 @@ pub(super) struct Door {
 impl Door {
     /// Opens the door. The caller holds the lock of the state folder, so a socket that is there is a dead runner's.
     pub fn open(folder: &StateFolder) -> io::Result<Self> {
-        let held = File::open(folder.path())?;
-        let address = keeper::short_path(&held, &folder.control());
-        match fs::remove_file(&address) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let listener = UnixListener::bind(&address)?;
-        // Who connects in between is asked for its user all the same.
-        fs::set_permissions(&address, Permissions::from_mode(0o600))?;
+        let address = SocketAddress::of(&folder.control())?;
+        let listener = UnixListener::from_std(address.bind()?)?;
         let (sender, knocks) = mpsc::channel(PEERS);
         Ok(Self {
             address,
-            _folder: held,
             knocks,
             listening: tokio::spawn(listen(listener, sender)),
             refused: 0,
@@ -118,7 +106,7 @@ impl Drop for Door {
     fn drop(&mut self) {
         self.listening.abort();
         // If it cannot be removed, the next session will, and nobody answers meanwhile.
-        let _ = fs::remove_file(&self.address);
+        let _ = self.address.remove();
     }
 }
 
@@ -157,36 +145,13 @@ async fn attend(mut peer: UnixStream, sender: mpsc::Sender<Knock>) {
     let _ = sender.send(knock).await;
 }
 
-/// Why a peer is sent away.
-#[derive(Debug, PartialEq, Eq)]
-enum Refusal {
-    /// It has gone by itself.
-    Gone,
-    /// It is told why.
-    Because(String),
-}
-
 /// Whether the process at the other end may give commands, or answer them.
 fn may_speak(peer: &UnixStream) -> Result<(), Refusal> {
-    let because = |why: String| Err(Refusal::Because(why));
     let Ok(credentials) = peer.peer_cred() else {
         return Err(Refusal::Gone);
     };
-    if credentials.uid() != rustix::process::geteuid().as_raw() {
-        return because(format!("user {} is not the user of the run", credentials.uid()));
-    }
-    let Some(pid) = credentials.pid().and_then(|pid| u32::try_from(pid).ok()) else {
-        return Ok(());
-    };
-    match keeper::is_an_agents(pid) {
-        Ok(false) => Ok(()),
-        Ok(true) => because(format!(
-            "process {pid} belongs to an agent of a run; a person must give commands"
-        )),
-        // It was in a hurry, or lives where it cannot be seen: nothing is known of it, so nothing is taken from it.
-        Err(_) if pid != 0 => Err(Refusal::Gone),
-        Err(_) => because("the process that asks cannot be seen from here".to_owned()),
-    }
+    let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok());
+    keeper::may_speak(credentials.uid(), pid)
 }
 
 async fn request(peer: &mut UnixStream) -> Result<Queued, Refusal> {
@@ -241,10 +206,9 @@ pub fn ask(folder: &StateFolder, queued: &Queued, within: Duration) -> Option<An
         .ok()?;
     let mut line = serde_json::to_vec(queued).ok()?;
     line.push(b'\n');
-    let held = File::open(folder.path()).ok()?;
-    let address = keeper::short_path(&held, &folder.control());
+    let address = SocketAddress::of(&folder.control()).ok()?;
     let exchange = async {
-        let mut peer = UnixStream::connect(&address).await?;
+        let mut peer = UnixStream::connect(address.path()).await?;
         // What an agent put there must not pass for the runner.
         if may_speak(&peer).is_err() {
             return Err(io::ErrorKind::ConnectionRefused.into());

@@ -9,7 +9,8 @@ use crate::engine::{Event, FileRef, KeeperRef};
 use crate::keeper::{self, ExitsLog};
 use crate::store::{DamagedJournal, Reader, RunFolder, Salvaged, Snapshot, SpoolName, keep_prefix};
 
-use super::operator::{TellError, end_keeper};
+use super::adopt::Left;
+use super::operator::TellError;
 use super::recover::{RecoverError, recover};
 use super::spool::{self, Recorded};
 
@@ -164,7 +165,12 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
     if reader.end().offset == 0 {
         return Err(SalvageError::NothingGood(damage));
     }
-    end_keeper(&keeper)?;
+    // The records that are lost may have started turns, so none of them goes on.
+    let left = Left {
+        keeper,
+        ..Left::default()
+    };
+    left.end().map_err(TellError::StillRuns)?;
     let kept = keep_prefix(run, reader.end(), line, by, Timestamp::now());
     kept.map(Some).map_err(|source| SalvageError::Io {
         path: run.journal(),

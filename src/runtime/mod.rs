@@ -8,6 +8,7 @@
 //! the blocking pool, processes live below the keeper, models answer asynchronously.
 
 mod admission;
+mod adopt;
 mod calls;
 mod children;
 mod control;
@@ -27,11 +28,12 @@ mod worker_prompt;
 mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
+pub use adopt::{Adopted, Keeping, Left, adopt};
 pub use control::{Answer, ask};
 pub use inspect::{Inspection, SalvageError, inspect, salvage};
 pub use missions::Missions;
 pub use observer::Observer;
-pub use operator::{TellError, drain, end_keeper, tell};
+pub use operator::{TellError, drain, tell};
 pub use recover::{RecoverError, Recovered, layers_of, recover};
 pub use session::{Ended, Ending, RunError, Session, SessionSetup};
 pub use snapshots::stored_page;

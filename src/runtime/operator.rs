@@ -1,14 +1,12 @@
 //! What a person says to a run that nobody works on: journaled by whoever holds the lock, executed by the next session.
 
 use std::io;
-use std::time::Duration;
 
 use crate::domain::Timestamp;
-use crate::engine::{self, Command, Event, Input, KeeperRef, OperatorInput, RunPhase, State};
-use crate::keeper;
+use crate::engine::{self, Command, Event, Input, OperatorInput, RunPhase, State};
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
-use super::recover::{RecoverError, recover};
+use super::recover::{RecoverError, Recovered, recover};
 
 /// Why a run could not be told.
 #[derive(Debug, thiserror::Error)]
@@ -47,9 +45,7 @@ pub enum TellError {
 /// [`TellError`]; then the journal holds what was durable.
 pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
     let recovered = recover(run, |_, _| {})?;
-    if inputs.iter().any(calls_off) {
-        end_keeper(&recovered.keeper)?;
-    }
+    end_what_is_called_off(run, &recovered, inputs)?;
     let open = |source| TellError::Open {
         path: run.journal(),
         source,
@@ -67,6 +63,7 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
         let resume = Input::Resume {
             options: Box::new(teller.state.options.clone()),
             keeper: recovered.keeper,
+            kept: Vec::new(),
         };
         teller.decide(&resume)?;
         while teller.decide(&Input::Advance)? {}
@@ -124,27 +121,25 @@ pub(super) fn input_of(queued: &Queued) -> Input {
     }))
 }
 
-fn calls_off(input: &Input) -> bool {
-    let Input::Operator(input) = input else {
-        return false;
-    };
-    matches!(input.command, Command::CancelRun | Command::CancelTask { .. })
-}
-
-/// Makes sure that nothing of an earlier session still runs: its keeper is recognised by boot, pid and start time.
-///
-/// # Errors
-/// [`TellError::StillRuns`]
-pub fn end_keeper(keeper: &KeeperRef) -> Result<(), TellError> {
-    if keeper.pid == 0 {
-        return Ok(());
+/// What is called off must not go on working below a keeper that outlived its session. Other tasks' turns may.
+fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Input]) -> Result<(), TellError> {
+    let commands = inputs.iter().filter_map(|input| match input {
+        Input::Operator(input) => Some(&input.command),
+        _ => None,
+    });
+    for command in commands {
+        let ended = match command {
+            Command::CancelRun => recovered.left().end(),
+            Command::CancelTask { task } => {
+                let of_task = format!("{}.", task.0);
+                let left = recovered.left();
+                left.end_turns(run, |label| label.starts_with(&of_task))
+            }
+            _ => Ok(()),
+        };
+        ended.map_err(TellError::StillRuns)?;
     }
-    let identity = keeper::ProcessIdentity {
-        pid: keeper.pid,
-        start_time: keeper.start_time,
-        boot_id: keeper.boot_id.clone(),
-    };
-    keeper::end(&identity, Duration::from_secs(10)).map_err(TellError::StillRuns)
+    Ok(())
 }
 
 struct Teller {

@@ -1,13 +1,15 @@
 //! Recovery is replay: state = fold(apply, journal). The snapshot plays no part in it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use crate::domain::{OutcomeClass, RunId};
-use crate::engine::{self, Event, FORMAT, KeeperRef, RunStarted, State};
+use crate::domain::{OutcomeClass, RunId, TurnId};
+use crate::engine::{self, Event, FORMAT, KeeperRef, ProcessRef, RunStarted, State};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Reader, Record, RunFolder};
 
+use super::adopt::Left;
 use super::missions::Missions;
 
 /// A run as its journal tells it.
@@ -21,6 +23,8 @@ pub struct Recovered {
     pub missions: Missions,
     /// The keeper of the last session.
     pub keeper: KeeperRef,
+    /// The processes of turns in flight, by turn.
+    pub processes: BTreeMap<TurnId, ProcessRef>,
     /// The end of the last good record.
     pub end: JournalEnd,
     /// Length of the torn tail, if there was one.
@@ -138,6 +142,7 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         state: State::new(missions.plan()),
         missions,
         keeper: started.keeper.clone(),
+        processes: BTreeMap::new(),
         started,
         end: JournalEnd::START,
         torn: None,
@@ -182,7 +187,28 @@ impl Recovered {
                 // Somebody changed it since: what the last session ended with is not what the run is now.
                 _ => self.finished = None,
             }
+            match event {
+                Event::AgentSpawned {
+                    turn,
+                    process: Some(process),
+                } => {
+                    self.processes.insert(*turn, process.clone());
+                }
+                Event::TurnFinished { turn, .. } | Event::TurnLost { turn } => {
+                    self.processes.remove(turn);
+                }
+                _ => {}
+            }
             engine::apply(&mut self.state, event);
+        }
+    }
+
+    /// What the last session may have left running.
+    #[must_use]
+    pub fn left(&self) -> Left {
+        Left {
+            keeper: self.keeper.clone(),
+            processes: self.processes.clone(),
         }
     }
 

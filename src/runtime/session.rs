@@ -13,6 +13,7 @@ use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effe
 use crate::keeper;
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, RunFolder};
 
+use super::adopt::Adopted;
 use super::control::{Answer, Asked, Door, Knock};
 use super::observer::Observer;
 use super::operator;
@@ -39,6 +40,8 @@ pub struct SessionSetup {
     pub keeper: keeper::Client,
     /// Programs and endpoints of the agents, resolved.
     pub programs: Programs,
+    /// What outlived the session before.
+    pub adopted: Adopted,
     /// Who watches.
     pub observers: Vec<Box<dyn Observer>>,
 }
@@ -96,6 +99,7 @@ pub struct Session {
     /// Peers whose commands the next commit makes durable.
     asked: Vec<Asked>,
     inbox: mpsc::UnboundedReceiver<Message>,
+    adopted: Adopted,
     observers: Vec<Box<dyn Observer>>,
 }
 
@@ -117,6 +121,7 @@ impl Session {
             door: None,
             asked: Vec::new(),
             inbox,
+            adopted: setup.adopted,
             observers: setup.observers,
         }
     }
@@ -126,6 +131,19 @@ impl Session {
     /// # Errors
     /// [`RunError`]; the children are gone then.
     pub async fn run(mut self, first: Input) -> Result<Ending, RunError> {
+        match self.work(first).await {
+            Ok(()) => self.end().await,
+            Err(error) => {
+                match &error {
+                    RunError::Keeper(_) => self.world.end_what_is_left(),
+                    _ => self.world.close().await,
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn work(&mut self, first: Input) -> Result<(), RunError> {
         let mut signals = Signals::listen().map_err(RunError::Signals)?;
         let begin = Instant::now();
         let mut heartbeat = interval_at(begin + HEARTBEAT, HEARTBEAT);
@@ -150,6 +168,10 @@ impl Session {
                 self.folder.state_folder().control().display()
             ))),
         }
+        let adopted = std::mem::take(&mut self.adopted);
+        beginning.extend(adopted.warnings.iter().cloned().map(Input::Warn));
+        let plan = self.state.plan.clone();
+        self.world.adopt(&plan, adopted, &mut beginning);
         self.turn(beginning, recovered)?;
         let limit = self
             .state
@@ -202,7 +224,7 @@ impl Session {
                 }
             }
         }
-        self.end().await
+        Ok(())
     }
 
     /// Takes what came through the door. A command for another run of the folder, which nobody works on while we hold

@@ -2,9 +2,10 @@
 //!
 //! Every effect ends in one [`Input`] or none. What ends on its own comes back over the keeper or the channel.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -12,18 +13,22 @@ use tokio::task::AbortHandle;
 use crate::agents::command::Program;
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
-use crate::engine::{Effect, Input, SeatId, State, TurnEnd, agents_needed, gets_prompt};
+use crate::engine::{
+    Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
+};
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{self, RunFolder, SpoolName};
 
+use super::adopt::{Adopted, Left};
 use super::grading::{Gathering, Round};
 use super::session::RunError;
 use super::worker_prompt;
 
 /// Milliseconds between SIGTERM and SIGKILL (semantics, section 5).
 pub(super) const GRACE_MS: u64 = 3_000;
+pub(super) const GRACE: Duration = Duration::from_millis(GRACE_MS);
 
 /// What reaches the loop over its channel.
 pub(super) enum Message {
@@ -165,6 +170,8 @@ pub(super) struct World {
     pub(super) programs: Programs,
     pub(super) sender: mpsc::UnboundedSender<Message>,
     pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
+    /// The processes of running turns.
+    pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
     pub(super) gatherings: Vec<Gathering>,
     background: Vec<AbortHandle>,
@@ -186,6 +193,7 @@ impl World {
             programs,
             sender,
             children: HashMap::new(),
+            processes: BTreeMap::new(),
             model_turns: HashMap::new(),
             gatherings: Vec::new(),
             background: Vec::new(),
@@ -200,6 +208,7 @@ impl World {
     pub fn open(&mut self) -> Result<(), RunError> {
         self.send(&Command::Open {
             exits_log: self.folder.exits(),
+            socket: self.folder.keeper_socket(),
         })
     }
 
@@ -344,6 +353,23 @@ impl World {
         let _ = self.keeper.send(&Command::KillAll);
     }
 
+    /// Takes over what outlived an earlier session.
+    pub fn adopt(&mut self, plan: &std::sync::Arc<Plan>, adopted: Adopted, inputs: &mut Vec<Input>) {
+        self.next_key = self.next_key.max(adopted.next_key);
+        for (key, running) in adopted.running {
+            let turn = running.turn;
+            self.children.insert(key, (Child::Turn(turn), plan.clone()));
+            self.processes.insert(turn, running.process.clone());
+            if !running.known {
+                let process = Some(running.process);
+                inputs.push(Input::TurnSpawned { turn, process });
+            }
+        }
+        for (turn, exit) in adopted.ended {
+            self.turn_ended_meanwhile(turn, plan, exit);
+        }
+    }
+
     /// Ends the keeper and with it every child.
     pub async fn close(self) {
         for task in &self.background {
@@ -351,6 +377,24 @@ impl World {
         }
         // It has nothing to tell any more that the run would wait for.
         let _ = self.keeper.shutdown().await;
+    }
+
+    /// The keeper is gone: ends what it held, so that nothing works on unseen. Blocks.
+    pub fn end_what_is_left(self) {
+        for task in &self.background {
+            task.abort();
+        }
+        let keeper = self.keeper.identity();
+        let left = Left {
+            keeper: KeeperRef {
+                pid: keeper.pid,
+                start_time: keeper.start_time,
+                boot_id: keeper.boot_id.clone(),
+            },
+            processes: self.processes,
+        };
+        // The session ends with an error already, and the next one looks again.
+        let _ = left.end();
     }
 
     fn later(&mut self, at: Timestamp, effect: Effect) {

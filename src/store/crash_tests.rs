@@ -228,6 +228,33 @@ fn exited_but_not_committed() {
 }
 
 #[test]
+fn a_turn_that_outlived_the_crash_is_not_started_again() {
+    // After every commit the machine stops the runner alone: what it had started still works, and its result counts.
+    let (expected, _, commits) = undisturbed();
+    let plan = plan_of(MISSION, &options());
+    let mut adopted = 0;
+    for commit in 1..commits {
+        let mut simulation = Simulation::new(MISSION, options());
+        let mut log = MemoryLog::default();
+        live(&mut simulation, &mut log, JournalEnd::START, Crash::After(commit));
+        let disk = log.after_crash(Fate::Lost);
+        let (mut recovered, _) = recover(&plan, &disk).expect("a commit was made");
+        let kept = recovered.running();
+        adopted += kept.len();
+        recovered.resume_keeping(&kept);
+        recovered.run(world);
+        assert!(
+            recovered.turns.iter().all(|turn| !kept.contains(turn)),
+            "{commit}"
+        );
+        assert_eq!(rows(&recovered.state), expected, "{commit}");
+        let lost = |event: &Event| matches!(event, Event::TurnLost { .. });
+        assert!(!recovered.journal.iter().flatten().any(lost), "{commit}");
+    }
+    assert!(adopted > 0);
+}
+
+#[test]
 fn the_middle_of_a_panel() {
     // Two of three seats have replied: after the crash only the third is asked.
     let plan = plan_of(MISSION, &options());

@@ -285,6 +285,12 @@ impl RunFolder {
         self.root.join("exits.log")
     }
 
+    /// Where the next runner finds a keeper whose runner died.
+    #[must_use]
+    pub fn keeper_socket(&self) -> PathBuf {
+        self.root.join("keeper.sock")
+    }
+
     /// The folder of prompts, outputs and replies.
     #[must_use]
     pub fn spool(&self) -> PathBuf {

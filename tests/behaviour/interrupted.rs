@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use crate::support::{
-    Running, Workspace, attempts, gate, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+    Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
 };
 
 /// `quick` is done and `slow` works until the file `go` is there.
@@ -32,15 +32,18 @@ fn start_slow(workspace: &Workspace) -> Running {
     running
 }
 
-fn assert_resumes_to_the_end(workspace: &Workspace) {
+/// How the turns of `slow` begin: `[1]` if the first one was taken over, `[1, 2]` if it was lost.
+fn assert_resumes_to_the_end(workspace: &Workspace, turns: &[u32]) {
     workspace.write("go", "");
     let document = workspace.resume_json(0, &[]);
     assert_eq!(document["state"], "ended");
     assert_eq!(document["counts"]["done"], 3);
     // A lost turn is a new turn of the same attempt.
     assert_eq!(attempts(&document, "slow"), ["execute"]);
-    let log = workspace.lines("log");
-    assert_eq!(log, ["quick 1 1", "slow 1 1", "slow 1 2", "last 1 1"]);
+    let mut log = vec!["quick 1 1".to_owned()];
+    log.extend(turns.iter().map(|turn| format!("slow 1 {turn}")));
+    log.push("last 1 1".to_owned());
+    assert_eq!(workspace.lines("log"), log);
 }
 
 #[test]
@@ -67,7 +70,7 @@ fn false_green_16_a_signal_ends_the_run_as_interrupted_and_resumable() {
             (&json!("suspended"), &json!(true))
         );
         workspace.quorum(&["status", "--exit-code"]).exits(code);
-        assert_resumes_to_the_end(&workspace);
+        assert_resumes_to_the_end(&workspace, &[1, 2]);
     }
 }
 
@@ -104,11 +107,12 @@ fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
     assert_eq!(status["exitCode"], json!(null));
     let code = workspace.quorum(&["status", "--exit-code"]).code();
     assert_ne!(code, Some(0));
-    assert_resumes_to_the_end(&workspace);
+    assert_resumes_to_the_end(&workspace, &[1]);
 }
 
-/// A worker that is still at work when the runner, and perhaps its keeper, is gone, and does not mind being told.
-fn assert_two_never_work_at_once(keeper_dies: bool) {
+#[test]
+fn resume_ends_what_a_session_killed_with_its_keeper_left_running() {
+    // It does not mind being told.
     let workspace = Workspace::with(
         r#"
 name: left running
@@ -128,10 +132,8 @@ tasks:
     let first = read_pid(&workspace.path("pid.1"));
     let keeper = parent(first);
     running.kill();
-    if keeper_dies {
-        kill_process(keeper, Signal::KILL).unwrap();
-        wait_for("the end of the keeper", || !is_alive(keeper));
-    }
+    kill_process(keeper, Signal::KILL).unwrap();
+    wait_for("the end of the keeper", || !is_alive(keeper));
     let resumed = workspace.start(&["resume", "--json"]);
     wait_for_file(&workspace.path("pid.2"));
     let both = is_alive(first);
@@ -140,23 +142,6 @@ tasks:
     assert!(!both, "the worker of the lost turn was still at work");
     assert_eq!(standing(&document, "work").0, "done");
     assert_eq!(workspace.lines("finished"), ["2"]);
-}
-
-fn parent(pid: Pid) -> Pid {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
-    let (_, rest) = stat.rsplit_once(") ").unwrap();
-    let parent = rest.split(' ').nth(1).and_then(|parent| parent.parse().ok());
-    parent.and_then(Pid::from_raw).expect("a process has a parent")
-}
-
-#[test]
-fn resume_ends_what_a_killed_session_left_running() {
-    assert_two_never_work_at_once(false);
-}
-
-#[test]
-fn resume_ends_what_a_session_killed_with_its_keeper_left_running() {
-    assert_two_never_work_at_once(true);
 }
 
 #[test]

@@ -88,7 +88,8 @@ fn a_key_is_used_once() {
 fn an_unwritable_record_is_a_warning() {
     let mut scene = Scene::unopened();
     let exits_log = scene.path("nowhere/exits.log");
-    scene.send(&Command::Open { exits_log });
+    let socket = scene.path("keeper.sock");
+    scene.send(&Command::Open { exits_log, socket });
     match scene.event() {
         Event::Warning { message } => assert!(message.contains("nowhere/exits.log"), "{message}"),
         other => panic!("{other:?}"),
@@ -99,6 +100,7 @@ fn an_unwritable_record_is_a_warning() {
     let mut scene = Scene::unopened();
     scene.send(&Command::Open {
         exits_log: "/dev/full".into(),
+        socket: "/nowhere/keeper.sock".into(),
     });
     let spawn = scene.script("exit 8");
     let key = spawn.key;

@@ -8,6 +8,7 @@ macro_rules! scenarios {
 }
 use scenarios;
 
+mod adoption;
 mod endings;
 mod files;
 mod measure;
@@ -37,6 +38,7 @@ pub fn main() -> ExitCode {
     };
     let filter = (0..arguments.len()).find(is_filter).map(|at| &arguments[at]);
     let all = [
+        adoption::SCENARIOS,
         endings::SCENARIOS,
         files::SCENARIOS,
         messages::SCENARIOS,

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use quorum::keeper::{self, Client, Command, Event, Exit, ProcessIdentity, Spawn};
+use quorum::keeper::{self, Client, Command, Event, Exit, Holding, ProcessIdentity, Spawn};
 use tokio::runtime::Runtime;
 
 /// No wait of any scenario lasts longer: what has not happened by then never will.
@@ -24,8 +24,8 @@ impl Scene {
     /// A keeper that records exits in `exits.log` of a fresh folder.
     pub fn new() -> Scene {
         let mut scene = Scene::unopened();
-        let exits_log = scene.path("exits.log");
-        scene.send(&Command::Open { exits_log });
+        let (exits_log, socket) = (scene.path("exits.log"), scene.path("keeper.sock"));
+        scene.send(&Command::Open { exits_log, socket });
         scene
     }
 
@@ -57,12 +57,11 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    pub fn client(&mut self) -> &mut Client {
-        self.client.as_mut().unwrap()
-    }
-
     pub fn send(&mut self, command: &Command) {
-        self.client().send(command).unwrap();
+        // It may have to have the event loop watch for room.
+        let _inside = self.runtime.enter();
+        let client = self.client.as_mut().expect("there is a runner");
+        client.send(command).unwrap();
     }
 
     /// A child with these arguments that writes to `KEY.out` and `KEY.err`. It is not sent yet.
@@ -80,6 +79,7 @@ impl Scene {
             stderr: Some(self.path(&format!("{key}.err"))),
             timeout_ms: None,
             grace_ms: 3000,
+            outlives_runner: false,
         }
     }
 
@@ -119,6 +119,19 @@ impl Scene {
             .unwrap()
     }
 
+    /// The runner is gone without a word.
+    pub fn lose_runner(&mut self) {
+        self.client = None;
+    }
+
+    /// The next runner comes: what it is told.
+    pub fn next_runner(&mut self) -> Holding {
+        let socket = self.path("keeper.sock");
+        let (handle, holding) = keeper::reconnect(&socket, &self.identity, DEADLINE).unwrap();
+        self.client = Some(self.runtime.block_on(async { handle.into_async() }).unwrap());
+        holding
+    }
+
     pub fn flush(&mut self) {
         let client = self.client.as_mut().unwrap();
         self.runtime
@@ -136,6 +149,15 @@ impl Scene {
         };
         until("process ids are written", || read().len() == count);
         read()
+    }
+}
+
+impl Drop for Scene {
+    /// A keeper that holds a turn would outlive its scenario.
+    fn drop(&mut self) {
+        self.client = None;
+        // What cannot be ended has failed its scenario already.
+        let _ = keeper::end(&self.identity, Duration::ZERO);
     }
 }
 

@@ -6,17 +6,20 @@
 pub mod junit;
 mod run;
 mod terminal;
+#[cfg(target_os = "linux")]
+pub mod trace;
 mod wait;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 pub use run::{Finished, Running};
 pub use terminal::{Seen, at_terminal};
-pub use wait::{DEADLINE, is_alive, read_pid, wait_for, wait_for_file};
+pub use wait::{DEADLINE, is_alive, parent, read_pid, wait_for, wait_for_file};
 
 /// What is tested.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_quorum");
@@ -205,6 +208,21 @@ impl Workspace {
     pub fn assert_nothing_started(&self) {
         assert_eq!(self.run_folders(), Vec::<PathBuf>::new(), "a run was made");
         assert!(!self.exists("touched"), "an agent was started");
+    }
+}
+
+impl Drop for Workspace {
+    /// Agents may outlive a session that a test killed, but not the test.
+    fn drop(&mut self) {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let here = processes.filter(|entry| {
+            let cwd = fs::read_link(entry.path().join("cwd"));
+            cwd.is_ok_and(|cwd| cwd.starts_with(self.root()))
+        });
+        let pids = here.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        for pid in pids.filter_map(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 }
 

@@ -43,6 +43,14 @@ pub fn read_pid(path: &Path) -> Pid {
     pid.unwrap_or_else(|| panic!("'{text}' is not a process id"))
 }
 
+/// The process that a process descends from.
+pub fn parent(pid: Pid) -> Pid {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).expect("it is there");
+    let (_, rest) = stat.rsplit_once(") ").expect("behind its name");
+    let parent = rest.split(' ').nth(1).and_then(|parent| parent.parse().ok());
+    parent.and_then(Pid::from_raw).expect("a process has a parent")
+}
+
 /// Whether a process lives; one that is only not reaped yet does not.
 pub fn is_alive(pid: Pid) -> bool {
     if test_kill_process(pid).is_err() {

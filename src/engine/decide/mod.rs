@@ -44,9 +44,11 @@ pub(super) use worst_case::worst_case;
 pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
     match input {
         Input::Start(started) if state.phase == RunPhase::New => vec![Event::RunStarted(started.clone())],
-        Input::Resume { options, keeper } if state.phase != RunPhase::New => {
-            schedule::resume(state, options, keeper)
-        }
+        Input::Resume {
+            options,
+            keeper,
+            kept,
+        } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),

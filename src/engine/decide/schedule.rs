@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, FailureMode, GateId, Points, Status, Timestamp};
+use crate::domain::{AgentId, FailureMode, GateId, Points, Status, Timestamp, TurnId};
 use crate::engine::event::{Event, GateResult, KeeperRef};
 use crate::engine::outcome::outcome;
 use crate::engine::state::{RunPhase, State};
@@ -224,8 +224,10 @@ pub fn mission_score(state: &State) -> Option<Points> {
     Points::weighted_mean(scored.filter_map(|(plan, task)| Some((task.points?, plan.priority))))
 }
 
-/// A later session: what was in flight is lost, and judges that were missing are asked again.
-pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef) -> Vec<Event> {
+/// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
+/// turn goes on as if nothing had happened; nothing is spent on it.
+pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef, kept: &[TurnId]) -> Vec<Event> {
+    let kept: BTreeSet<&TurnId> = kept.iter().collect();
     let mut events = vec![Event::RunResumed {
         options: Box::new(options.clone()),
         keeper: keeper.clone(),
@@ -233,8 +235,11 @@ pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef) ->
     for id in state.plan.task_ids() {
         let task = state.task(id);
         if task.running.is_some() {
-            events.push(Event::TurnLost {
-                turn: state.current_turn(id),
+            let turn = state.current_turn(id);
+            events.push(if kept.contains(&turn) {
+                Event::TurnAdopted { turn }
+            } else {
+                Event::TurnLost { turn }
             });
         } else if task
             .waiting

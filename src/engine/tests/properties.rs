@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::domain::{OutcomeClass, QualityFlag, Status};
+use crate::domain::{OutcomeClass, QualityFlag, Status, TurnId};
 use crate::engine::{Event, Input, RunPhase, State, StopCause, apply, decide, outcome, worst_case};
 use crate::mission::{Part, RunOptions};
 
@@ -128,6 +128,36 @@ proptest! {
             prop_assert_eq!(sums.failed as usize, count(Status::Failed));
             prop_assert_eq!(sums.awaiting as usize, count(Status::AwaitingApproval));
             prop_assert_eq!(sums.running, 0);
+        }
+    }
+
+    #[test]
+    fn every_prefix_can_go_on_whichever_turns_are_alive(seed: u64) {
+        let (yaml, options, simulation) = random_run(seed);
+        let plan = plan_of(&yaml, &options);
+        let mut random = Random(seed);
+        for cut in 1..=simulation.journal.len() {
+            let mut recovered = Simulation::recovered(plan.clone(), &simulation.journal[..cut]);
+            let (kept, lost): (Vec<_>, Vec<_>) = recovered.running().into_iter().partition(|_| random.chance(60));
+            let standing = |state: &State, turn: &TurnId| {
+                let task = state.task(turn.task);
+                (task.status, task.attempt, task.turn, task.tries, task.retries, task.fixes)
+            };
+            let before: Vec<_> = kept.iter().map(|turn| standing(&recovered.state, turn)).collect();
+            recovered.resume_keeping(&kept);
+            let after: Vec<_> = kept.iter().map(|turn| standing(&recovered.state, turn)).collect();
+            prop_assert_eq!(before, after, "adoption spends nothing\n{}", yaml);
+            recovered.run(good);
+            let resumed: Vec<_> = recovered.journal[cut..].iter().flatten().collect();
+            for turn in &kept {
+                let adopted = resumed.contains(&&Event::TurnAdopted { turn: *turn });
+                prop_assert!(adopted && !recovered.turns.contains(turn), "{turn} was kept\n{yaml}");
+                let ended = |event: &&&Event| matches!(event, Event::TurnFinished { turn: of, .. } if of == turn);
+                prop_assert_eq!(resumed.iter().filter(ended).count(), 1);
+            }
+            for turn in &lost {
+                prop_assert!(resumed.contains(&&Event::TurnLost { turn: *turn }), "{turn} was lost\n{yaml}");
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! A world for the engine: performs effects by asking a script, keeps the journal, checks every transition.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,6 +49,8 @@ pub struct Simulation {
     pub todo: VecDeque<Effect>,
     /// Turns that were started, in order: what must never be repeated blindly.
     pub turns: Vec<TurnId>,
+    /// Turns that were taken over from an earlier session.
+    pub adopted: BTreeSet<TurnId>,
     now: u64,
 }
 
@@ -60,6 +62,7 @@ impl Simulation {
             journal: Vec::new(),
             todo: VecDeque::new(),
             turns: Vec::new(),
+            adopted: BTreeSet::new(),
             now: 1,
         };
         simulation.feed(&Input::Start(Box::new(RunStarted {
@@ -85,18 +88,38 @@ impl Simulation {
             journal: journal.to_vec(),
             todo: VecDeque::new(),
             turns: Vec::new(),
+            adopted: BTreeSet::new(),
             now: 1_000_000,
         }
     }
 
+    /// The turns in flight.
+    pub fn running(&self) -> Vec<TurnId> {
+        let ids = self.state.plan.task_ids();
+        let running = ids.filter(|id| self.state.task(*id).running.is_some());
+        running.map(|id| self.state.current_turn(id)).collect()
+    }
+
     pub fn resume(&mut self) {
+        self.resume_keeping(&[]);
+    }
+
+    /// Resumes while these turns still work. How they end, the script says, as for one that was started.
+    pub fn resume_keeping(&mut self, kept: &[TurnId]) {
         let pending = pending_effects(&self.state);
         self.todo.extend(pending);
         let input = Input::Resume {
             options: Box::new(self.state.options.clone()),
             keeper: KeeperRef::default(),
+            kept: kept.to_vec(),
         };
         self.feed(&input);
+        self.adopted.extend(kept);
+        let running = kept.iter().map(|turn| Effect::RunTurn {
+            turn: *turn,
+            not_before: None,
+        });
+        self.todo.extend(running);
     }
 
     /// One input and everything that it makes due.
@@ -156,7 +179,17 @@ impl Simulation {
             Effect::RunTurn { .. } if stopping => Answer::Interrupted,
             _ => script(&self.state, &effect),
         };
-        if let (Effect::RunTurn { turn, .. }, false) = (&effect, matches!(answer, Answer::NeverStarted(_))) {
+        let answer = match (&effect, answer) {
+            // It is at work already.
+            (Effect::RunTurn { turn, .. }, Answer::NeverStarted(_)) if self.adopted.contains(turn) => {
+                Answer::Finished
+            }
+            (_, answer) => answer,
+        };
+        if let Effect::RunTurn { turn, .. } = &effect
+            && !self.adopted.contains(turn)
+            && !matches!(answer, Answer::NeverStarted(_))
+        {
             self.turns.push(*turn);
         }
         for input in inputs(&self.state, &effect, &answer) {

@@ -147,7 +147,8 @@ impl Exploder {
             | Event::AgentSpawned { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnFinished { .. }
-            | Event::TurnLost { .. } => self.turn_event(event),
+            | Event::TurnLost { .. }
+            | Event::TurnAdopted { .. } => self.turn_event(event),
             Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
             | Event::CheckRequested { .. }
@@ -366,6 +367,7 @@ impl Exploder {
                 named
             }
             Event::TurnLost { turn } => vec![("turn:lost", self.turn(*turn))],
+            Event::TurnAdopted { turn } => vec![("turn:adopted", self.turn(*turn))],
             _ => unreachable!("name() sends only a turn's events here"),
         }
     }

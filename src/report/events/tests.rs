@@ -31,6 +31,7 @@ fn variant(event: &Event) -> &'static str {
         Event::TurnRequestFailed { .. } => "TurnRequestFailed",
         Event::TurnFinished { .. } => "TurnFinished",
         Event::TurnLost { .. } => "TurnLost",
+        Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
         Event::FilesScanned { .. } => "FilesScanned",
         Event::CheckRequested { .. } => "CheckRequested",
@@ -58,7 +59,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 34;
+const VARIANTS: usize = 35;
 
 const TASK: TaskId = TaskId(0);
 
@@ -181,6 +182,7 @@ fn turn_samples() -> Vec<Event> {
             model: Some("m-1".to_owned()),
         },
         Event::TurnLost { turn: turn() },
+        Event::TurnAdopted { turn: turn() },
         Event::ScanRequested { task: TASK },
         Event::FilesScanned {
             task: TASK,

@@ -166,7 +166,8 @@ impl Lines {
             Event::StageVerdict(report) => self.of_verdict(state, report),
             Event::TurnStarted { turn, .. }
             | Event::TurnRequestFailed { turn, .. }
-            | Event::TurnLost { turn } => self.of_turn(state, *turn, event),
+            | Event::TurnLost { turn }
+            | Event::TurnAdopted { turn } => self.of_turn(state, *turn, event),
             Event::SeatReplied { task, .. }
             | Event::SeatFailed { task, .. }
             | Event::EvalUnparsed { task } => {
@@ -284,6 +285,9 @@ impl Lines {
                 Line::new("RETRY", Role::Warn, title, detail)
             }
             Event::TurnLost { .. } => Line::new("LOST", Role::Warn, title, "its turn was interrupted"),
+            Event::TurnAdopted { .. } => {
+                Line::new("ADOPT", Role::Active, title, "its turn outlived the last session")
+            }
             _ => return None,
         })
     }

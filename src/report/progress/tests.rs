@@ -175,6 +175,7 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
     scene.after(3600).input(&crate::engine::Input::Resume {
         options: Box::default(),
         keeper: crate::engine::KeeperRef::default(),
+        kept: Vec::new(),
     });
     let mut out = Vec::new();
     let mut progress = Plain::new(&mut out, run_id(), Screen::default());

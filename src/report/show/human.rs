@@ -51,6 +51,10 @@ pub fn human(document: &TaskDocument<'_>, screen: &Screen) -> String {
         );
         let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
     }
+    if document.agent_at_work {
+        let line = "its agent is still at work, though no session is; `quorum resume` takes it over";
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, line));
+    }
     if let Some(failure) = &task.failure {
         let line = format!("failed: {}: {}", failure.mode, sanitize(failure.message));
         let _ = writeln!(text, "{}", screen.style.paint(Role::Bad, line));

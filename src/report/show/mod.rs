@@ -51,6 +51,8 @@ pub struct TaskDocument<'a> {
     checks: Vec<String>,
     criteria: Option<&'a str>,
     waits_for: Option<&'a str>,
+    /// Whether its agent outlived the session that started it and is still at work.
+    agent_at_work: bool,
     attempts: Vec<AttemptRow<'a>>,
     /// Of the whole run.
     warnings: &'a [String],
@@ -174,6 +176,7 @@ impl<'a> TaskDocument<'a> {
                 .and_then(|e| e.panel.as_ref())
                 .and_then(|panel| panel.criteria.as_deref()),
             warnings: &view.warnings,
+            agent_at_work: view.at_work.contains(&history.task),
             waits_for: view
                 .task(history.task)
                 .waiting

@@ -41,6 +41,7 @@ pub struct Tally {
     kills: u64,
     power_losses: u64,
     torn: u64,
+    adopted: u64,
 }
 
 impl Tally {
@@ -50,7 +51,7 @@ impl Tally {
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 9] {
+    fn fields(&self) -> [(&'static str, u64); 10] {
         [
             ("sessions", self.sessions),
             ("records", self.records),
@@ -61,10 +62,11 @@ impl Tally {
             ("kills", self.kills),
             ("power losses", self.power_losses),
             ("torn tails", self.torn),
+            ("turns adopted", self.adopted),
         ]
     }
 
-    fn fields_mut(&mut self) -> [&mut u64; 9] {
+    fn fields_mut(&mut self) -> [&mut u64; 10] {
         [
             &mut self.sessions,
             &mut self.records,
@@ -75,6 +77,7 @@ impl Tally {
             &mut self.kills,
             &mut self.power_losses,
             &mut self.torn,
+            &mut self.adopted,
         ]
     }
 }
@@ -103,6 +106,9 @@ pub struct History {
     /// What this session was told already; what came of turns may come from older ones, too.
     told: Vec<Input>,
     told_of_turns: Vec<Input>,
+    /// Turns at work whose runner was killed, and those that a later session took over.
+    alive: Vec<TurnId>,
+    adopted: BTreeSet<TurnId>,
     /// Worker turns that really were started. No crash may make anybody forget one.
     performed: BTreeSet<TurnId>,
     clock: u64,
@@ -129,6 +135,8 @@ impl History {
             in_flight: Vec::new(),
             told: Vec::new(),
             told_of_turns: Vec::new(),
+            alive: Vec::new(),
+            adopted: BTreeSet::new(),
             performed: BTreeSet::new(),
             clock: 1_000_000,
             commands: 0,
@@ -155,9 +163,14 @@ impl History {
     /// The first session, or the next one.
     fn begin(&mut self) {
         self.tally.sessions += 1;
-        // No child of an older session is listened to any more.
+        // No child of an older session is listened to any more, but turns that outlived it.
         self.in_flight.clear();
         self.told.clear();
+        let kept = std::mem::take(&mut self.alive);
+        let in_flight = |turn: &TurnId| {
+            self.state.task(turn.task).running.is_some() && self.state.current_turn(turn.task) == *turn
+        };
+        let kept: Vec<TurnId> = kept.into_iter().filter(in_flight).collect();
         let begun = if self.records.is_empty() {
             let started = RunStarted {
                 format: FORMAT,
@@ -174,9 +187,17 @@ impl History {
             let resume = Input::Resume {
                 options: Box::new(self.options.clone()),
                 keeper: KeeperRef::default(),
+                kept: kept.clone(),
             };
             self.turn(vec![resume], pending)
         };
+        self.tally.adopted += kept.len() as u64;
+        self.adopted.extend(&kept);
+        let at_work = kept.into_iter().map(|turn| Effect::RunTurn {
+            turn,
+            not_before: None,
+        });
+        self.in_flight.extend(at_work);
         if begun.is_err() {
             self.recover();
         }
@@ -273,6 +294,7 @@ impl History {
             let resume = Input::Resume {
                 options: Box::new(self.options.clone()),
                 keeper: KeeperRef::default(),
+                kept: Vec::new(),
             };
             self.decide(&resume, &mut Vec::new())?;
             while self.decide(&Input::Advance, &mut Vec::new())? {}
@@ -378,6 +400,12 @@ impl History {
             (Effect::RunTurn { .. }, _) if self.state.phase == RunPhase::Stopping => Answer::Interrupted,
             (effect, Some(answer)) => answer(&self.state, effect),
             (effect, None) => random_answer(&mut self.random, effect),
+        };
+        let is_adopted = matches!(&effect, Effect::RunTurn { turn, .. } if self.adopted.contains(turn));
+        let answer = match answer {
+            // It is at work already.
+            Answer::NeverStarted(_) if is_adopted => Answer::Finished,
+            answer => answer,
         };
         let news = inputs(&self.state, &effect, &answer);
         let of_turn = matches!(effect, Effect::RunTurn { .. });
@@ -487,10 +515,18 @@ impl History {
                 Fate::Zeroed(from, self.random.below(unsynced + 1 - from) + 2)
             }
         };
+        self.alive.clear();
         if power_loss {
             self.tally.power_losses += 1;
         } else {
             self.tally.kills += 1;
+            for effect in &self.in_flight {
+                if let Effect::RunTurn { turn, .. } = effect
+                    && self.random.chance(60)
+                {
+                    self.alive.push(*turn);
+                }
+            }
         }
         let synced_records = disk.synced_records();
         disk.bytes = disk.after_crash(fate);

@@ -143,9 +143,9 @@ impl Witness {
                 seen.turn += 1;
                 seen.in_flight = true;
             }
-            Event::AgentSpawned { turn, .. } | Event::TurnRequestFailed { turn, .. } => {
-                self.is_in_flight(*turn)
-            }
+            Event::AgentSpawned { turn, .. }
+            | Event::TurnAdopted { turn }
+            | Event::TurnRequestFailed { turn, .. } => self.is_in_flight(*turn),
             Event::TurnFinished { turn, exit, .. } => {
                 self.is_in_flight(*turn);
                 assert!(self.ended.insert(*turn));

@@ -1,0 +1,106 @@
+//! Unix sockets in a folder of the state: how they are bound and reached, and who may speak there.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use super::identity::is_an_agents;
+use super::platform;
+
+/// The address of a socket. A path may be far longer than an address can be, so where the system has a shorter way to
+/// say it, that one is used.
+#[derive(Debug)]
+pub struct SocketAddress {
+    path: PathBuf,
+    // The short way leads through its descriptor.
+    _folder: File,
+}
+
+impl SocketAddress {
+    /// The address of the socket at `path`, there or not. Its folder must be.
+    ///
+    /// # Errors
+    /// When the folder cannot be opened.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let folder = File::open(path.parent().unwrap_or(Path::new("/")))?;
+        Ok(Self {
+            path: platform::short_path(&folder, path),
+            _folder: folder,
+        })
+    }
+
+    /// What to bind or connect to, as long as this lives.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the address over from whoever had it and listens there, for this user only.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn bind(&self) -> io::Result<UnixListener> {
+        self.remove()?;
+        let listener = UnixListener::bind(&self.path)?;
+        // Who connects in between is asked for its user all the same.
+        fs::set_permissions(&self.path, Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    }
+
+    /// Connects without ever waiting for whoever listens.
+    pub(super) fn connect(&self) -> io::Result<UnixStream> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&socket, &SocketAddrUnix::new(&self.path)?)?;
+        Ok(UnixStream::from(socket))
+    }
+
+    /// Takes the socket's name away, if it has one.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn remove(&self) -> io::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why a peer is sent away.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has gone by itself.
+    Gone,
+    /// It is told why.
+    Because(String),
+}
+
+/// Whether a process at the other end of a socket, as the system names it, may give commands, or answer them: only this
+/// user's own, and nothing that was started by an agent of a run.
+///
+/// # Errors
+/// [`Refusal`]
+pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
+    let because = |why: String| Err(Refusal::Because(why));
+    if uid != rustix::process::geteuid().as_raw() {
+        return because(format!("user {uid} is not the user of the run"));
+    }
+    let Some(pid) = pid else {
+        return Ok(());
+    };
+    match is_an_agents(pid) {
+        Ok(false) => Ok(()),
+        Ok(true) => because(format!(
+            "process {pid} belongs to an agent of a run; a person must give commands"
+        )),
+        // It was in a hurry, or lives where it cannot be seen: nothing is known of it, so nothing is taken from it.
+        Err(_) if pid != 0 => Err(Refusal::Gone),
+        Err(_) => because("the process that asks cannot be seen from here".to_owned()),
+    }
+}

@@ -1,0 +1,285 @@
+//! What a session that died left behind: turns that still work below its keeper, or ended while nobody looked.
+//!
+//! A worker turn runs for half an hour and costs money, so it outlives its runner, and the next one takes it over:
+//! from the keeper while that lives, else by the keeper's record of exits. Nothing is believed that cannot be told apart
+//! from something else: a process counts by boot, number and start time, an exit by its only record.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::time::Duration;
+
+use crate::domain::TurnId;
+use crate::engine::{KeeperRef, ProcessRef, State};
+use crate::keeper::{self, ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
+use crate::mission::model::Adapter;
+use crate::store::RunFolder;
+
+use super::recover::Recovered;
+
+/// How long a keeper may take to see that its runner is gone.
+const REUNION_WITHIN: Duration = Duration::from_secs(5);
+/// How long a keeper, or a child, may take to end.
+const END_WITHIN: Duration = Duration::from_secs(10);
+
+/// What a session may have left running, as it can be recognised later.
+#[derive(Debug, Clone, Default)]
+pub struct Left {
+    /// Its keeper.
+    pub keeper: KeeperRef,
+    /// The processes of its turns in flight.
+    pub processes: BTreeMap<TurnId, ProcessRef>,
+}
+
+impl Left {
+    fn identity(&self) -> ProcessIdentity {
+        ProcessIdentity {
+            pid: self.keeper.pid,
+            start_time: self.keeper.start_time,
+            boot_id: self.keeper.boot_id.clone(),
+        }
+    }
+
+    fn process(&self, process: &ProcessRef) -> ProcessIdentity {
+        ProcessIdentity {
+            pid: process.pid,
+            start_time: process.start_time,
+            boot_id: self.keeper.boot_id.clone(),
+        }
+    }
+
+    /// The turns that still work below their keeper.
+    #[must_use]
+    pub fn at_work(&self) -> Vec<TurnId> {
+        if self.processes.is_empty() || !keeper::alive(&self.identity()) {
+            return Vec::new();
+        }
+        let running = self.processes.iter();
+        running
+            .filter(|(_, process)| keeper::alive(&self.process(process)))
+            .map(|(turn, _)| *turn)
+            .collect()
+    }
+
+    /// Whether the keeper holds turns that a next session could take over. The caller holds the lock of the state folder.
+    /// Blocks.
+    #[must_use]
+    pub fn holds_turns(&self, run: &RunFolder) -> bool {
+        match self.reconnect(run) {
+            Ok((_, holding)) => !holding.children.is_empty(),
+            Err(NotFound::Ended) => false,
+            Err(_) => !self.at_work().is_empty(),
+        }
+    }
+
+    /// Makes sure that nothing of it still runs. What is recognised by boot, number and start time is killed, and what
+    /// carries the keeper's marker; nothing else is ever signalled. Blocks.
+    ///
+    /// # Errors
+    /// What cannot be ended.
+    pub fn end(&self) -> io::Result<()> {
+        if self.keeper.pid == 0 {
+            return Ok(());
+        }
+        keeper::end(&self.identity(), END_WITHIN)?;
+        let mut left = self.processes.values();
+        left.try_for_each(|process| keeper::end_group(&self.process(process)))
+    }
+
+    /// Ends the turns of some tasks and leaves the others alone, if their keeper lives; else whatever is left. Blocks.
+    ///
+    /// # Errors
+    /// What cannot be ended.
+    pub fn end_turns(&self, run: &RunFolder, called_off: impl Fn(&str) -> bool) -> io::Result<()> {
+        if self.keeper.pid == 0 {
+            return Ok(());
+        }
+        let Ok((mut keeper, holding)) = self.reconnect(run) else {
+            return self.end();
+        };
+        let called_off = holding.children.iter().filter(|child| called_off(&child.label));
+        let keys: Vec<u64> = called_off.map(|child| child.key).collect();
+        keeper.end_children(&keys, super::world::GRACE, END_WITHIN)
+    }
+
+    fn reconnect(&self, run: &RunFolder) -> Result<(Handle, Holding), NotFound> {
+        keeper::reconnect(&run.keeper_socket(), &self.identity(), REUNION_WITHIN)
+    }
+}
+
+/// A turn that goes on in the next session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Running {
+    pub turn: TurnId,
+    pub process: ProcessRef,
+    /// Whether the journal knows the process.
+    pub known: bool,
+}
+
+/// What a session takes over from the one that died.
+#[derive(Debug, Default)]
+pub struct Adopted {
+    /// The first key that is free for its own children.
+    pub(super) next_key: u64,
+    /// The turns that still work, by their keys.
+    pub(super) running: BTreeMap<u64, Running>,
+    /// The turns that have ended.
+    pub(super) ended: Vec<(TurnId, keeper::Exit)>,
+    /// What a person should know.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Adopted {
+    /// The turns that are not lost.
+    #[must_use]
+    pub fn turns(&self) -> Vec<TurnId> {
+        let ended = self.ended.iter().map(|(turn, _)| *turn);
+        self.running
+            .values()
+            .map(|running| running.turn)
+            .chain(ended)
+            .collect()
+    }
+}
+
+/// The keeper of a session, with what it took over.
+#[derive(Debug)]
+pub struct Keeping {
+    /// The one keeper of the run.
+    pub keeper: Handle,
+    /// What outlived the session before.
+    pub adopted: Adopted,
+}
+
+impl Keeping {
+    /// A keeper that was just forked, for a run that just begins.
+    #[must_use]
+    pub fn fresh(keeper: Handle) -> Self {
+        Self {
+            keeper,
+            adopted: Adopted::default(),
+        }
+    }
+}
+
+/// Takes over what a session left, or ends what cannot be taken over. `fresh` is the keeper that this process forked; it is
+/// dismissed where the old one still serves. The caller holds the lock of the state folder. Blocks.
+///
+/// # Errors
+/// What cannot be ended: two must never work at once.
+pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Result<Keeping> {
+    let left = recovered.left();
+    let mut wanted = in_flight(&recovered.state);
+    let mut adopted = Adopted::default();
+    if left.keeper.pid == 0 {
+        return Ok(Keeping::fresh(fresh));
+    }
+    let keeper = match left.reconnect(run) {
+        Ok((mut old, holding)) => {
+            let keys = adopted.take_over(&left, holding, &mut wanted);
+            old.end_children(&keys, Duration::ZERO, END_WITHIN)?;
+            fresh.dismiss();
+            old
+        }
+        Err(why) => {
+            left.end()?;
+            if !matches!(why, NotFound::Ended) {
+                adopted.warnings.push(format!(
+                    "the keeper of the last session was ended, with the agents it held: {why}"
+                ));
+            }
+            fresh
+        }
+    };
+    // Behind the look at what runs: what ended before it is on record.
+    adopted.look_up(run, &left, &wanted);
+    Ok(Keeping { keeper, adopted })
+}
+
+/// Turns of agents that run as processes and whose end is not in the journal, by their labels.
+fn in_flight(state: &State) -> HashMap<String, TurnId> {
+    let of_process = |id| state.plan.agent(state.plan.task(id).agent).spec.adapter == Adapter::Command;
+    let running = state
+        .plan
+        .task_ids()
+        .filter(|id| state.task(*id).running.is_some());
+    running
+        .filter(|id| of_process(*id))
+        .map(|id| state.current_turn(id))
+        .map(|turn| (turn.to_string(), turn))
+        .collect()
+}
+
+impl Adopted {
+    /// Takes what still works. Returns the keys of children that nobody wants any more.
+    fn take_over(&mut self, left: &Left, holding: Holding, wanted: &mut HashMap<String, TurnId>) -> Vec<u64> {
+        self.next_key = holding.next_key;
+        let mut unwanted = Vec::new();
+        for child in holding.children {
+            let Some(turn) = wanted.get(&child.label).copied() else {
+                unwanted.push(child.key);
+                continue;
+            };
+            let HeldChild {
+                key, pid, start_time, ..
+            } = child;
+            let process = ProcessRef { pid, start_time };
+            wanted.remove(&child.label);
+            self.running.insert(
+                key,
+                Running {
+                    turn,
+                    process,
+                    known: left.processes.contains_key(&turn),
+                },
+            );
+        }
+        unwanted
+    }
+
+    /// Looks up the ends of turns that no longer run. One that is not on record, or not beyond doubt, stays unknown.
+    fn look_up(&mut self, run: &RunFolder, left: &Left, wanted: &HashMap<String, TurnId>) {
+        // In another boot nobody knows how much of what was printed has reached the disk.
+        if wanted.is_empty() || !keeper::is_this_boot(&left.keeper.boot_id) {
+            return;
+        }
+        let log = match keeper::read_exits(&run.exits()) {
+            Ok(log) => log,
+            Err(error) => {
+                self.warnings.push(format!(
+                    "{} cannot be read, so turns that ended meanwhile are lost: {error}",
+                    run.exits().display()
+                ));
+                return;
+            }
+        };
+        let mut found: BTreeMap<TurnId, Vec<ExitRecord>> = BTreeMap::new();
+        for record in log.records {
+            if let Some(turn) = wanted.get(&record.label) {
+                found.entry(*turn).or_default().push(record);
+            }
+        }
+        for (turn, records) in found {
+            match <[ExitRecord; 1]>::try_from(records) {
+                Ok([record]) if is_of(&record, left, turn) => {
+                    // One that was asked to end did not end by itself: nothing is known of its work.
+                    if !record.exit.terminated || record.exit.timed_out {
+                        self.ended.push((turn, record.exit));
+                    }
+                }
+                _ => self.warnings.push(format!(
+                    "{} contradicts the journal about turn {turn}, which is lost",
+                    run.exits().display()
+                )),
+            }
+        }
+    }
+}
+
+/// Whether a record can be about this turn: about the process that the journal knows, where it knows one.
+fn is_of(record: &ExitRecord, left: &Left, turn: TurnId) -> bool {
+    let same = |process: &ProcessRef| {
+        let process = (process.pid, process.start_time);
+        process == (record.pid, record.start_time)
+    };
+    record.boot_id == left.keeper.boot_id && left.processes.get(&turn).is_none_or(same)
+}

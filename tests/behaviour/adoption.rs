@@ -1,0 +1,433 @@
+//! Agents that outlive a session: a killed runner's turns go on, and the next session takes them over or takes their
+//! end from the record.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::{
+    Running, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
+};
+
+/// `work` goes on until the file `go` is there, `other` until `go.other` is; then they print, and exit with what `exit`
+/// says. A judge sees what `work` printed.
+const MISSION: &str = r#"
+name: adopted
+agents:
+  worker:
+    run: |
+      name=$QUORUM_TASK
+      echo "$name $QUORUM_ATTEMPT $QUORUM_TURN" >> log
+      echo $$ > "$name.pid"
+      echo "$name began"
+      while [ ! -e "go.$name" ]; do sleep 0.02; done
+      echo "$name ended"
+      exit "$(cat exit 2>/dev/null || echo 0)"
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - {title: work, assignTo: worker, maxAttempts: 1}
+"#;
+
+const OTHER: &str = "  - {title: other, assignTo: worker, review: none}\n";
+
+struct Scene {
+    workspace: Workspace,
+    running: Option<Running>,
+    agent: Pid,
+    keeper: Pid,
+}
+
+impl Scene {
+    /// A session whose agents are at work.
+    fn start(mission: &str) -> Self {
+        let workspace = Workspace::with(mission);
+        workspace.judge("judge", &["SCORE: 90"]);
+        let running = workspace.start(&["run", "mission.yaml"]);
+        let agent = read_pid(&workspace.path("work.pid"));
+        if mission.contains("title: other") {
+            wait_for_file(&workspace.path("other.pid"));
+        }
+        let scene = Self {
+            keeper: parent(agent),
+            workspace,
+            running: Some(running),
+            agent,
+        };
+        // It is on record which processes they are.
+        let expected = scene.workspace.lines("log").len();
+        wait_for("the processes on record", || {
+            scene.count("agent:spawned") == expected
+        });
+        scene
+    }
+
+    /// The same, and then the runner is killed.
+    fn crashed(mission: &str) -> Self {
+        let mut scene = Self::start(mission);
+        scene.kill_runner();
+        scene
+    }
+
+    fn kill_runner(&mut self) {
+        self.running.take().expect("it runs").kill();
+    }
+
+    fn kill_keeper(&self) {
+        kill_process(self.keeper, Signal::KILL).unwrap();
+        self.keeper_has_ended();
+    }
+
+    fn keeper_has_ended(&self) {
+        wait_for("the end of the keeper", || !is_alive(self.keeper));
+    }
+
+    fn let_go(&self, task: &str) {
+        self.workspace.write(&format!("go.{task}"), "");
+    }
+
+    fn count(&self, event: &str) -> usize {
+        let events = self.workspace.events();
+        events.iter().filter(|seen| seen["event"] == event).count()
+    }
+
+    /// Starts `resume` and waits until it has taken the turns over.
+    fn adopted(&self, times: usize) -> Running {
+        let resumed = self.workspace.start(&["resume", "--json"]);
+        wait_for("the turn is adopted", || self.count("turn:adopted") == times);
+        resumed
+    }
+
+    fn log(&self) -> Vec<String> {
+        self.workspace.lines("log")
+    }
+
+    fn exits(&self) -> PathBuf {
+        self.workspace.run_folder().join("exits.log")
+    }
+
+    /// `work` was done by its first process, and its output was judged.
+    fn assert_done_once(&self, document: &Value) {
+        assert_eq!(standing(document, "work"), ("done", "clean"));
+        assert_eq!(attempts(document, "work"), ["execute"]);
+        let starts = self.log().into_iter().filter(|line| line.starts_with("work"));
+        assert_eq!(starts.collect::<Vec<_>>(), ["work 1 1"]);
+        assert!(
+            self.workspace
+                .asked("judge", 1)
+                .contains("work began\nwork ended")
+        );
+        assert_eq!(self.workspace.calls("judge"), 1);
+        let logs = self.workspace.quorum(&["logs", "work"]).exits(0);
+        assert_eq!(logs.stdout, "work began\nwork ended\n");
+        assert_eq!(self.count("turn:lost"), 0);
+        self.keeper_has_ended();
+    }
+}
+
+#[test]
+fn an_agent_that_still_works_is_taken_over() {
+    let scene = Scene::crashed(MISSION);
+    let resumed = scene.adopted(1);
+    assert!(is_alive(scene.agent) && parent(scene.agent) == scene.keeper);
+    // One keeper a run: the one that the new session forked is gone.
+    let keepers = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let comm = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+        let cwd = fs::read_link(process.path().join("cwd")).unwrap_or_default();
+        comm == "quorum-keeper\n" && cwd == scene.workspace.root().canonicalize().unwrap()
+    });
+    assert_eq!(keepers.count(), 1);
+    let status = scene.workspace.status();
+    assert_eq!(status["state"], "running");
+    assert_eq!(standing(&status, "work").0, "in_progress");
+    scene.let_go("work");
+    let document = resumed.finish().exits(0).json();
+    scene.assert_done_once(&document);
+}
+
+#[test]
+fn an_agent_that_ended_while_nobody_looked_has_done_its_work() {
+    let scene = Scene::crashed(MISSION);
+    scene.let_go("work");
+    scene.keeper_has_ended();
+    let document = scene.workspace.resume_json(0, &[]);
+    scene.assert_done_once(&document);
+    assert_eq!(scene.count("turn:adopted"), 1);
+}
+
+#[test]
+fn an_agent_that_failed_while_nobody_looked_has_failed() {
+    let scene = Scene::crashed(MISSION);
+    scene.workspace.write("exit", "7");
+    scene.let_go("work");
+    scene.keeper_has_ended();
+    let document = scene.workspace.resume_json(3, &[]);
+    let failure = &task(&document, "work")["failure"];
+    assert_eq!(
+        (&failure["mode"], &failure["message"]),
+        (&json!("error"), &json!("exited 7"))
+    );
+    assert_eq!(scene.log(), ["work 1 1"]);
+}
+
+#[test]
+fn a_deadline_holds_while_nobody_looks() {
+    let mission = MISSION.replace("maxAttempts: 1", "maxAttempts: 1, maxDuration: 1500");
+    let scene = Scene::crashed(&mission);
+    scene.keeper_has_ended();
+    assert!(!is_alive(scene.agent));
+    let document = scene.workspace.resume_json(3, &[]);
+    assert_eq!(task(&document, "work")["failure"]["mode"], "timeout");
+    assert_eq!(scene.log(), ["work 1 1"]);
+}
+
+#[test]
+fn an_agent_survives_one_crash_after_the_other() {
+    let mut scene = Scene::crashed(MISSION);
+    for times in 1..=3 {
+        let resumed = scene.adopted(times);
+        assert!(is_alive(scene.agent));
+        scene.running = Some(resumed);
+        scene.kill_runner();
+    }
+    scene.let_go("work");
+    let document = scene.workspace.resume_json(0, &[]);
+    scene.assert_done_once(&document);
+}
+
+#[test]
+fn a_turn_is_lost_with_its_keeper() {
+    let scene = Scene::crashed(MISSION);
+    scene.kill_keeper();
+    let resumed = scene.workspace.start(&["resume", "--json"]);
+    wait_for("the second turn", || scene.log().len() == 2);
+    assert!(!is_alive(scene.agent), "two work at once");
+    scene.let_go("work");
+    let document = resumed.finish().exits(0).json();
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert_eq!(scene.log(), ["work 1 1", "work 1 2"]);
+}
+
+#[test]
+fn a_session_whose_keeper_is_killed_leaves_nothing_running() {
+    let mut scene = Scene::start(MISSION);
+    scene.kill_keeper();
+    let running = scene.running.take().unwrap();
+    running
+        .finish()
+        .exits(1)
+        .says(&["the process that holds the agents"]);
+    assert!(!is_alive(scene.agent), "it works on unseen");
+    scene.let_go("work");
+    let document = scene.workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(scene.log(), ["work 1 1", "work 1 2"]);
+}
+
+#[test]
+fn judges_are_asked_again_while_an_agent_works_on() {
+    let mission = MISSION.replace(
+        "judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}",
+        "judge: {run: 'echo $$ >> judge.pid; echo asked >> asked; \
+         while [ ! -e go.judge ]; do sleep 0.02; done; echo SCORE: 80', role: reviewer}",
+    );
+    let mission = mission.replace("maxAttempts: 1}", "maxAttempts: 1, review: none}");
+    let mission = format!("{mission}  - {{title: judged, assignTo: worker}}\n");
+    let workspace = Workspace::with(&mission);
+    workspace.write("go.judged", "");
+    let running = workspace.start(&["run", "mission.yaml"]);
+    let agent = read_pid(&workspace.path("work.pid"));
+    let judge = read_pid(&workspace.path("judge.pid"));
+    running.kill();
+    wait_for("the end of the judge", || !is_alive(judge));
+    assert!(is_alive(agent));
+    workspace.write("go.judge", "");
+    // Beside the agent that works on: its number among the keeper's children is taken.
+    let resumed = workspace.start(&["resume", "--json"]);
+    let judged = || standing(&workspace.status(), "judged").0 == "done";
+    wait_for("the judge's second word", judged);
+    assert!(is_alive(agent));
+    workspace.write("go.work", "");
+    let document = resumed.finish().exits(0).json();
+    assert_eq!(standing(&document, "judged"), ("done", "clean"));
+    assert_eq!(workspace.lines("asked").len(), 2);
+    let mut log = workspace.lines("log");
+    log.sort();
+    assert_eq!(log, ["judged 1 1", "work 1 1"]);
+}
+
+#[test]
+fn what_is_cancelled_after_a_crash_is_ended() {
+    let scene = Scene::crashed(&format!("{MISSION}{OTHER}"));
+    let other = read_pid(&scene.workspace.path("other.pid"));
+    scene.workspace.quorum(&["cancel", "other"]).exits(0);
+    assert!(!is_alive(other), "it was called off");
+    assert!(is_alive(scene.agent), "this one was not");
+    scene.let_go("work");
+    let document = scene.workspace.resume_json(3, &[]);
+    scene.assert_done_once(&document);
+    assert_eq!(task(&document, "other")["failure"]["mode"], "cancelled");
+
+    let scene = Scene::crashed(MISSION);
+    let run = scene.workspace.run_folder();
+    let run = run.file_name().unwrap().to_str().unwrap();
+    scene.workspace.quorum(&["cancel", run]).exits(0);
+    assert!(!is_alive(scene.agent) && !is_alive(scene.keeper));
+}
+
+#[test]
+fn a_crashed_run_says_that_its_agents_work_on() {
+    let scene = Scene::crashed(MISSION);
+    let workspace = &scene.workspace;
+    let status = workspace.status();
+    assert_eq!(
+        (&status["state"], &status["live"], &status["agentsAtWork"]),
+        (&json!("crashed"), &json!(false), &json!(["work"]))
+    );
+    let says = |arguments: &[&str], words: &str| {
+        let said = workspace.quorum(arguments);
+        assert!(
+            said.stdout.contains(words) || said.stderr.contains(words),
+            "{arguments:?}: {said:?}"
+        );
+    };
+    says(&["status"], "agents are still at work on work");
+    says(&["show", "work"], "still at work");
+    says(&["run", "mission.yaml"], "whose agents are still at work");
+    says(
+        &["clean", "--all", "--unfinished", "--yes"],
+        "agents of it are still at work",
+    );
+    assert!(workspace.run_folder().exists() && is_alive(scene.agent));
+    let runs = workspace.quorum(&["runs", "--json"]).exits(0).json();
+    assert_eq!(runs["runs"][0]["agentsAtWork"], true);
+
+    let following = workspace.start(&["logs", "-f", "work"]);
+    scene.let_go("work");
+    scene.keeper_has_ended();
+    let logs = following.finish().exits(0);
+    assert_eq!(logs.stdout, "work began\nwork ended\n");
+    let status = workspace.status();
+    assert_eq!(
+        (&status["state"], &status["agentsAtWork"]),
+        (&json!("crashed"), &Value::Null)
+    );
+    scene.assert_done_once(&workspace.resume_json(0, &[]));
+}
+
+#[test]
+fn an_output_that_was_changed_meanwhile_is_lost() {
+    for (changed, bytes) in [("work began\nwork ended\nand more\n", 31), ("", 0)] {
+        let scene = Scene::crashed(MISSION);
+        scene.let_go("work");
+        scene.keeper_has_ended();
+        let out = scene.workspace.run_folder().join("spool/0.1.1.out");
+        assert_eq!(fs::read_to_string(&out).unwrap(), "work began\nwork ended\n");
+        fs::write(&out, changed).unwrap();
+        let document = scene.workspace.resume_json(3, &[]);
+        let message = task(&document, "work")["failure"]["message"].as_str().unwrap();
+        let expected = format!("exited 0, but its output is lost: it has {bytes} bytes, 22 were printed");
+        assert_eq!(message, expected);
+        assert_eq!(scene.log(), ["work 1 1"]);
+    }
+}
+
+#[test]
+fn a_record_of_exits_is_believed_only_beyond_doubt() {
+    let scene = Scene::crashed(&format!("{MISSION}{OTHER}"));
+    scene.let_go("work");
+    wait_for("the exit on record", || {
+        fs::read_to_string(scene.exits()).unwrap().contains("\"0.1.1\"")
+    });
+    // The other one never ends by itself: whoever writes that it did lies.
+    scene.kill_keeper();
+    let text = fs::read_to_string(scene.exits()).unwrap();
+    let record = text.lines().find(|line| line.contains("\"0.1.1\"")).unwrap();
+    let forged = sealed(&record.replace("\"0.1.1\"", "\"1.1.1\""));
+    let (torn, _) = forged.split_at(40);
+    fs::write(scene.exits(), format!("soup\n\0\n{text}{forged}\n{torn}")).unwrap();
+    scene.let_go("other");
+    let document = scene.workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "other").0, "done");
+    let mut log = scene.log();
+    log.sort();
+    assert_eq!(log, ["other 1 1", "other 1 2", "work 1 1"]);
+    let warnings = document["warnings"].to_string();
+    assert!(
+        warnings.contains("contradicts the journal about turn 1.1.1"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn two_records_of_one_exit_are_none() {
+    let scene = Scene::crashed(MISSION);
+    scene.let_go("work");
+    scene.keeper_has_ended();
+    let text = fs::read_to_string(scene.exits()).unwrap();
+    let other = text.replace("\"code\":0", "\"code\":7");
+    assert_ne!(text, other);
+    let other: String = other.lines().map(|line| sealed(line) + "\n").collect();
+    fs::write(scene.exits(), format!("{other}{text}")).unwrap();
+    scene.workspace.resume_json(0, &[]);
+    assert_eq!(scene.log(), ["work 1 1", "work 1 2"]);
+}
+
+/// A changed line with the checksum that fits it: whoever forges one can do that much.
+fn sealed(line: &str) -> String {
+    let (_, body) = line.split_once("\",").expect("it begins with a checksum");
+    format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()))
+}
+
+/// Changes the lines of a journal, and their checksums with them.
+fn rewrite(journal: &std::path::Path, change: impl Fn(&str) -> String) {
+    let text = fs::read_to_string(journal).unwrap();
+    let line = |line: &str| sealed(&change(line)) + "\n";
+    fs::write(journal, text.lines().map(line).collect::<String>()).unwrap();
+}
+
+#[test]
+fn a_stranger_with_the_number_of_an_agent_or_a_keeper_is_spared() {
+    let scene = Scene::crashed(MISSION);
+    scene.kill_keeper();
+    kill_process(scene.agent, Signal::KILL).unwrap();
+    wait_for("the end of the agent", || !is_alive(scene.agent));
+    // Both numbers belong to others now.
+    let mut sleep = std::process::Command::new("sleep");
+    let mut strangers = [0, 1].map(|_| sleep.arg("1000").spawn().unwrap());
+    let [agent, keeper] = [0, 1].map(|n| Pid::from_child(&strangers[n]));
+    let number = |name: &str, pid: Pid| format!("\"{name}\":{}", pid.as_raw_nonzero());
+    rewrite(&scene.workspace.journal(), |body| {
+        body.replace(&number("p", scene.agent), &number("p", agent))
+            .replace(&number("p", scene.keeper), &number("p", keeper))
+    });
+    assert!(
+        fs::read_to_string(scene.workspace.journal())
+            .unwrap()
+            .contains(&number("p", agent))
+    );
+    assert_eq!(scene.workspace.status()["agentsAtWork"], Value::Null);
+    scene.let_go("work");
+    let document = scene.workspace.resume_json(0, &[]);
+    let spared = is_alive(agent) && is_alive(keeper);
+    for stranger in &mut strangers {
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+    }
+    assert!(spared, "a stranger was killed");
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(scene.log(), ["work 1 1", "work 1 2"]);
+}
+
+#[test]
+fn an_interrupt_after_an_adoption_ends_the_agent() {
+    let scene = Scene::crashed(MISSION);
+    let resumed = scene.adopted(1);
+    resumed.signal(Signal::INT);
+    resumed.finish().exits(130);
+    assert!(!is_alive(scene.agent) && !is_alive(scene.keeper));
+    scene.let_go("work");
+    scene.workspace.resume_json(0, &[]);
+    assert_eq!(scene.log(), ["work 1 1", "work 1 2"]);
+}
