@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
-use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,75 +21,13 @@ use crate::store::double::{Fate, MemoryLog};
 use crate::store::journal::{Journal, Reader};
 use crate::store::snapshot::JournalEnd;
 
+use super::tally::Tally;
 use super::witness::Witness;
 
 const NAME: &str = "journal.jsonl";
 
 /// The runner is dead: the machine or the process stopped.
 struct Dead;
-
-/// What came to pass.
-#[derive(Debug, Default)]
-pub struct Tally {
-    sessions: u64,
-    records: u64,
-    inputs: u64,
-    late: u64,
-    commands: u64,
-    jumps: u64,
-    kills: u64,
-    power_losses: u64,
-    torn: u64,
-    adopted: u64,
-}
-
-impl Tally {
-    pub fn add(&mut self, other: &Self) {
-        for (sum, more) in self.fields_mut().into_iter().zip(other.fields()) {
-            *sum += more.1;
-        }
-    }
-
-    fn fields(&self) -> [(&'static str, u64); 10] {
-        [
-            ("sessions", self.sessions),
-            ("records", self.records),
-            ("inputs", self.inputs),
-            ("late or doubled inputs", self.late),
-            ("operator commands", self.commands),
-            ("clock jumps", self.jumps),
-            ("kills", self.kills),
-            ("power losses", self.power_losses),
-            ("torn tails", self.torn),
-            ("turns adopted", self.adopted),
-        ]
-    }
-
-    fn fields_mut(&mut self) -> [&mut u64; 10] {
-        [
-            &mut self.sessions,
-            &mut self.records,
-            &mut self.inputs,
-            &mut self.late,
-            &mut self.commands,
-            &mut self.jumps,
-            &mut self.kills,
-            &mut self.power_losses,
-            &mut self.torn,
-            &mut self.adopted,
-        ]
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<_> = self
-            .fields()
-            .map(|(name, count)| format!("{name} {count}"))
-            .into();
-        f.write_str(&parts.join(", "))
-    }
-}
 
 pub struct History {
     random: Random,

@@ -4,6 +4,7 @@
 //! `QUORUM_SIM_SEED=n` plays one seed, `QUORUM_SIM_SEEDS=n` so many of them (see `benches/README.md`).
 
 mod history;
+mod tally;
 mod verdicts;
 mod witness;
 
@@ -12,7 +13,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use history::{History, Tally};
+use history::History;
+use tally::Tally;
 
 /// How many seeds every `cargo test` plays.
 const FEW: u64 = 400;

@@ -1,0 +1,66 @@
+//! How much of what a history had.
+
+use std::fmt;
+
+/// What came to pass.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub sessions: u64,
+    pub records: u64,
+    pub inputs: u64,
+    pub late: u64,
+    pub commands: u64,
+    pub jumps: u64,
+    pub kills: u64,
+    pub power_losses: u64,
+    pub torn: u64,
+    pub adopted: u64,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in self.fields_mut().into_iter().zip(other.fields()) {
+            *sum += more.1;
+        }
+    }
+
+    fn fields(&self) -> [(&'static str, u64); 10] {
+        [
+            ("sessions", self.sessions),
+            ("records", self.records),
+            ("inputs", self.inputs),
+            ("late or doubled inputs", self.late),
+            ("operator commands", self.commands),
+            ("clock jumps", self.jumps),
+            ("kills", self.kills),
+            ("power losses", self.power_losses),
+            ("torn tails", self.torn),
+            ("turns adopted", self.adopted),
+        ]
+    }
+
+    fn fields_mut(&mut self) -> [&mut u64; 10] {
+        [
+            &mut self.sessions,
+            &mut self.records,
+            &mut self.inputs,
+            &mut self.late,
+            &mut self.commands,
+            &mut self.jumps,
+            &mut self.kills,
+            &mut self.power_losses,
+            &mut self.torn,
+            &mut self.adopted,
+        ]
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<_> = self
+            .fields()
+            .map(|(name, count)| format!("{name} {count}"))
+            .into();
+        f.write_str(&parts.join(", "))
+    }
+}
