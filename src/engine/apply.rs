@@ -356,10 +356,11 @@ impl TaskState {
                 number: *number,
                 approved: resolution == APPROVED,
             }),
+            // Whatever becomes of the work now, the score of earlier work is not its score.
+            Event::EvalUnparsed { .. } => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
             Event::AgentSpawned { .. }
             | Event::TurnAdopted { .. }
-            | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
             | Event::DependencyFailed { .. } => {}
             Event::RunStarted(_)

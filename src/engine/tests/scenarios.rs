@@ -170,6 +170,22 @@ fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
 }
 
 #[test]
+fn work_that_passes_unread_has_no_score_of_earlier_work() {
+    let tasks = format!("settings: {{failOpenOnUnparsedEval: true}}\n{EVALUATED}");
+    let simulation = run(&tasks, |state, effect| match effect {
+        Effect::CallSeat { .. } if state.task(TaskId(0)).attempt == 1 => Answer::Score(40),
+        Effect::CallSeat { .. } => Answer::Unreadable,
+        other => good(state, other),
+    });
+    let task = simulation.state.task(TaskId(0));
+    assert_eq!(
+        (task.status, task.flag),
+        (Status::Done, Some(QualityFlag::Unreviewed))
+    );
+    assert_eq!(task.points, None, "40 was the score of the attempt before");
+}
+
+#[test]
 fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
     for tasks in [PANEL, EVALUATED] {
         let simulation = run(tasks, |state, effect| match effect {
