@@ -7,7 +7,8 @@ use crate::domain::{AttemptKind, Cause, Phase, QualityFlag, Stage, Status, TaskI
 use crate::mission::Part;
 
 use super::derive::change_plan;
-use super::event::{Event, SeatResult, StageReport};
+use super::event::Event;
+use super::payload::{SeatResult, StageReport};
 use super::state::{
     APPROVED, Answer, Feedback, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
     Turn, Waiting,

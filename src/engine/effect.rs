@@ -5,7 +5,8 @@
 use crate::domain::{AgentId, FailureMode, Status, TaskId, Timestamp, TurnId};
 
 use super::decide::needs_prompt;
-use super::event::{Event, SeatId};
+use super::event::Event;
+use super::payload::SeatId;
 use super::state::{RunPhase, SeatState, State, TaskState};
 
 /// Something to do in the world, named by value.

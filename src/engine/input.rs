@@ -6,7 +6,7 @@ use crate::domain::{CriterionGrade, Digest, FailureClass, Millis, TaskId, Timest
 use crate::mission::{Plan, RunOptions};
 
 use super::command::Command;
-use super::event::{
+use super::payload::{
     CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
     StopCause, Usage,
 };

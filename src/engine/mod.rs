@@ -20,6 +20,7 @@ mod event;
 mod input;
 mod mission_change;
 mod outcome;
+mod payload;
 mod ready;
 mod state;
 #[cfg(test)]
@@ -31,13 +32,14 @@ pub use apply::apply;
 pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
-pub use event::{
-    CheckResult, Event, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
-    SeatId, SeatResult, StageReport, StopCause, Usage,
-};
+pub use event::Event;
 pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
 pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
+pub use payload::{
+    CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
+    SeatResult, StageReport, StopCause, Usage,
+};
 pub use state::{
     Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
     TaskState, Turn, Waiting,

@@ -3,7 +3,7 @@
 
 use crate::domain::OutcomeClass;
 
-use super::event::StopCause;
+use super::payload::StopCause;
 use super::state::State;
 
 /// What a session ended with.

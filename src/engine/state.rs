@@ -10,7 +10,9 @@ use crate::domain::{
 use crate::mission::{Plan, RunOptions};
 
 use super::command::CommandResult;
-use super::event::{CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause};
+use super::payload::{
+    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause,
+};
 use super::ready::ReadyQueue;
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.

@@ -86,7 +86,7 @@ fn a_task_with_everything() {
     let history = history(&scene, 0);
     let files = |_: &_| {
         Some(FileView {
-            path: "/work/.polpo/runs/r/spool/0.1.1.out".into(),
+            path: "/site/.polpo/runs/r/spool/0.1.1.out".into(),
             bytes: 3000,
             cut: true,
             preview: format!("  {HOSTILE}\tindented\n{LONG}\n"),
@@ -203,7 +203,7 @@ fn what_a_code_means() {
 #[test]
 fn the_machine() {
     let checks = [
-        Check::new("state folder", Verdict::Ok, "/work/.polpo can be written"),
+        Check::new("state folder", Verdict::Ok, "/site/.polpo can be written"),
         Check::new("clock", Verdict::Warn, LONG),
         Check::new(
             format!("agent {HOSTILE}"),

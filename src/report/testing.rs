@@ -99,7 +99,7 @@ impl Mission {
                 quality_threshold: None,
                 on_exhausted: None,
                 verify_prior_feedback: true,
-                workspace: "/work".into(),
+                workspace: "/site".into(),
             },
         };
         Self {

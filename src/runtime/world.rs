@@ -151,7 +151,15 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
         }
         Adapter::Echo => Ok(Reach::Echo),
         Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".to_owned()),
-        other => Err(format!("adapter {other:?} is not supported yet")),
+        // The key table refuses a mission that has them before this is asked; a new adapter must be named here.
+        adapter @ (Adapter::Acp
+        | Adapter::Claude
+        | Adapter::Codex
+        | Adapter::Gemini
+        | Adapter::Opencode
+        | Adapter::Qwen
+        | Adapter::Pi
+        | Adapter::Aider) => Err(format!("adapter {adapter:?} is not supported yet")),
     }
 }
 

@@ -5,17 +5,8 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
-use crate::support::{BINARY, Finished, Workspace, standing, task, wait_for_file};
+use crate::support::{BINARY, Finished, RUN_AS_R1, Workspace, standing, task, wait_for_file};
 
-const RUN: &[&str] = &[
-    "run",
-    "mission.yaml",
-    "--run-id",
-    "r1",
-    "--json",
-    "--timeout",
-    "40s",
-];
 const JOURNAL: &str = ".polpo/runs/r1/journal.jsonl";
 
 /// One agent runs this script, a judge who is content with everything looks at the outcome.
@@ -48,7 +39,10 @@ tasks:
 /// The run stops as internal, and no later reader takes what the journal says now for a success, or hangs.
 fn assert_foreign_write_stops(script: &str) {
     let workspace = vandal(script);
-    workspace.quorum(RUN).exits(1).says(&["changed by somebody else"]);
+    workspace
+        .quorum(RUN_AS_R1)
+        .exits(1)
+        .says(&["changed by somebody else"]);
     assert!(!workspace.exists("judge/call.1"), "nothing more was started");
     assert_never_green(&workspace);
     // It is not in the way of an honest one.
@@ -106,13 +100,13 @@ fn false_green_20_a_replaced_journal_stops_the_run() {
 fn false_green_20_a_well_made_end_of_the_journal_is_not_believed() {
     // What it appends is the true end of the same mission's run with a content judge: every checksum is right.
     let workspace = vandal("test -e forged || exit 0; cat forged >> journal.jsonl");
-    workspace.quorum(RUN).exits(0);
+    workspace.quorum(RUN_AS_R1).exits(0);
     let honest = workspace.read(JOURNAL);
     let workspace = vandal(
         "echo ready > ../../../ready; while ! test -e ../../../forged; do sleep 0.02; done
         cat ../../../forged >> journal.jsonl",
     );
-    let running = workspace.start(RUN);
+    let running = workspace.start(RUN_AS_R1);
     wait_for_file(&workspace.path("ready"));
     let written = workspace.read(JOURNAL).lines().count();
     let rest: String = honest
@@ -137,7 +131,7 @@ fn false_green_20_an_edited_frozen_mission_changes_nothing_and_is_never_resumed(
         let workspace = vandal(&format!("test $QUORUM_TASK = next && exit 0; {edit}"));
         workspace.judge("judge", &["SCORE: 10"]);
         // It is judged as it was frozen.
-        let finished = workspace.quorum(RUN);
+        let finished = workspace.quorum(RUN_AS_R1);
         assert_eq!(finished.code(), Some(5), "{edit}: {finished:?}");
         assert_eq!(
             standing(&finished.json(), "work"),
@@ -152,7 +146,7 @@ fn false_green_20_an_edited_frozen_mission_changes_nothing_and_is_never_resumed(
 fn false_green_20_an_edited_mission_file_is_not_the_one_that_runs() {
     let workspace = vandal("cd ../../..; sed -i 's/maxAttempts: 1/review: none/' mission.yaml");
     workspace.judge("judge", &["SCORE: 10"]);
-    let document = workspace.quorum(RUN).exits(5).json();
+    let document = workspace.quorum(RUN_AS_R1).exits(5).json();
     assert_eq!(standing(&document, "work"), ("done", "below-threshold"));
 }
 
@@ -172,7 +166,7 @@ fn false_green_20_edited_records_for_readers_are_not_believed() {
     ] {
         let workspace = vandal(&format!("test $QUORUM_TASK = next && exit 0; {edit}"));
         workspace.judge("judge", &["SCORE: 10"]);
-        let finished = workspace.quorum(RUN);
+        let finished = workspace.quorum(RUN_AS_R1);
         assert!(matches!(finished.code(), Some(1 | 5)), "{edit}: {finished:?}");
         for arguments in [
             &["status", "r1", "--exit-code"][..],
@@ -197,7 +191,7 @@ fn result(make: &str) -> (Finished, Workspace) {
         F=$QUORUM_RESULT_FILE\n{make}"
     ));
     workspace.write("secret", r#"{"output": "a secret"}"#);
-    let finished = workspace.quorum(RUN);
+    let finished = workspace.quorum(RUN_AS_R1);
     (finished, workspace)
 }
 
@@ -235,7 +229,7 @@ fn false_green_20_a_result_file_that_is_a_socket_is_refused() {
         "echo what it printed; cd ../../..; test $QUORUM_TASK = next && exit 0
         echo $QUORUM_RESULT_FILE > where; while ! test -e go; do sleep 0.02; done",
     );
-    let running = workspace.start(RUN);
+    let running = workspace.start(RUN_AS_R1);
     wait_for_file(&workspace.path("where"));
     let _socket = UnixListener::bind(workspace.read("where").trim()).expect("a socket can be there");
     workspace.write("go", "");
@@ -275,7 +269,7 @@ fn false_green_20_a_result_left_for_another_turn_is_not_its_result() {
         ))
         .tap_mission("dependsOn: [work], review: none", "dependsOn: [work]");
         workspace.write("secret", r#"{"output": "a secret"}"#);
-        let document = workspace.quorum(RUN).exits(0).json();
+        let document = workspace.quorum(RUN_AS_R1).exits(0).json();
         assert_eq!(document["warnings"], json!([]), "{plant}");
         let asked = workspace.asked("judge", 2);
         assert!(asked.contains("what it printed"), "{plant}: {asked}");
@@ -303,7 +297,7 @@ fn false_green_20_what_an_agent_left_in_the_place_of_a_prompt_is_not_written_to(
             for F in {}; do {plant}; done",
             prompts(".polpo/runs/r1/spool")
         ));
-        let finished = workspace.quorum(RUN);
+        let finished = workspace.quorum(RUN_AS_R1);
         assert!(
             finished.code() == Some(code) || (code == 1 && finished.code() == Some(6)),
             "{plant}: {finished:?}"
@@ -336,7 +330,7 @@ tasks:
   - {title: forger, assignTo: forger, review: none}
 ",
     );
-    let document = workspace.quorum(RUN).exits(6).json();
+    let document = workspace.quorum(RUN_AS_R1).exits(6).json();
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     // Its judges are asked again, and find that the evidence is gone.
     let document = workspace.resume_json(6, &[]);
@@ -371,7 +365,7 @@ tasks:
         "judge",
         &[r#"{"scores": {"x": {"reasoning": "r", "score": 5}}, "findings": []}"#],
     );
-    let finished = workspace.quorum(RUN);
+    let finished = workspace.quorum(RUN_AS_R1);
     (finished, workspace)
 }
 

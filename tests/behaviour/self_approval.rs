@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 
-use crate::support::{BINARY, Workspace, standing, task};
+use crate::support::{BINARY, RUN_AS_R1, Workspace, standing, task};
 
 /// `work` waits for a person, its approval is `r1.0.1`; `burglar` runs a script meanwhile. `@quorum` is the binary.
 fn burgled(script: &str) -> Workspace {
@@ -37,16 +37,7 @@ tasks:
 
 /// The run ends and waits for the person, who can still answer.
 fn still_waits(workspace: &Workspace) -> Value {
-    let flags = [
-        "run",
-        "mission.yaml",
-        "--run-id",
-        "r1",
-        "--json",
-        "--timeout",
-        "40s",
-    ];
-    let document = workspace.quorum(&flags).exits(8).json();
+    let document = workspace.quorum(RUN_AS_R1).exits(8).json();
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     assert_eq!(standing(&document, "next"), ("pending", ""));
     assert_eq!(standing(&document, "burglar").0, "done", "{document:#}");

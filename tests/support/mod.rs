@@ -31,6 +31,17 @@ pub struct Workspace {
     folder: tempfile::TempDir,
 }
 
+/// A run with a known id, which ends by itself if an attack makes it hang.
+pub const RUN_AS_R1: &[&str] = &[
+    "run",
+    "mission.yaml",
+    "--run-id",
+    "r1",
+    "--json",
+    "--timeout",
+    "40s",
+];
+
 impl Workspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");

@@ -8,7 +8,8 @@ use crate::domain::{
     AttemptKind, Cause, FailureClass, FailureMode, Finding, QualityFlag, Severity, Stage, Status, Verdict,
     WaitingReason,
 };
-use crate::engine::event::{Event, StageReport};
+use crate::engine::event::Event;
+use crate::engine::payload::StageReport;
 use crate::engine::state::{Judging, TaskState};
 use crate::mission::AttemptLimits;
 use crate::mission::model::OnExhausted;

@@ -3,8 +3,9 @@
 
 use crate::domain::{Cause, FailureMode, Finding, GateId, Severity, Stage, Status, TaskId, Verdict};
 use crate::engine::command::{Command, CommandResult, meets};
-use crate::engine::event::{Event, StageReport};
+use crate::engine::event::Event;
 use crate::engine::input::OperatorInput;
+use crate::engine::payload::StageReport;
 use crate::engine::state::{APPROVED, REJECTED, State};
 
 use super::conclude;

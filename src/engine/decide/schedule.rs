@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use crate::domain::{AgentId, FailureMode, GateId, Points, Status, Timestamp, TurnId};
-use crate::engine::event::{Event, GateResult, KeeperRef};
+use crate::engine::event::Event;
 use crate::engine::outcome::outcome;
+use crate::engine::payload::{GateResult, KeeperRef};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};

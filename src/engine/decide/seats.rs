@@ -4,8 +4,9 @@
 //! A judge that fails never costs the worker an attempt.
 
 use crate::domain::{AgentId, Cause, Finding, Severity, Stage, TaskId, Timestamp, Verdict};
-use crate::engine::event::{Event, ReplyRef, SeatId, SeatResult};
+use crate::engine::event::Event;
 use crate::engine::input::SeatFailure;
+use crate::engine::payload::{ReplyRef, SeatId, SeatResult};
 use crate::engine::state::{Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, merge};
 use crate::mission::Plan;

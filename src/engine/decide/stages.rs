@@ -3,7 +3,8 @@
 //! Each stage either leads to the next at once or asks the world for something and goes on when it comes back.
 
 use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, TaskId, Verdict};
-use crate::engine::event::{CheckResult, Event, FileFact, StageReport};
+use crate::engine::event::Event;
+use crate::engine::payload::{CheckResult, FileFact, StageReport};
 use crate::engine::state::State;
 use crate::judging::eligibility::{reviewers, seat_agents};
 use crate::judging::evidence_rules::{FileState, TargetFile, artifacts};

@@ -2,8 +2,9 @@
 //! session existed is, once, and a provider's refusal of a request by its class (semantics, sections 4 and 13).
 
 use crate::domain::{Cause, Digest, Millis, Stage, Status, Timestamp, TurnId, Verdict};
-use crate::engine::event::{Event, Exit, ProcessRef, StageReport};
+use crate::engine::event::Event;
 use crate::engine::input::{Input, TurnEnd};
+use crate::engine::payload::{Exit, ProcessRef, StageReport};
 use crate::engine::state::{RunPhase, State};
 
 use super::conclude;

@@ -39,15 +39,6 @@ fn attempts(simulation: &Simulation) -> Vec<AttemptKind> {
     std::iter::once(AttemptKind::Execute).chain(planned).collect()
 }
 
-fn count(simulation: &Simulation, wanted: impl Fn(&Event) -> bool) -> usize {
-    simulation
-        .journal
-        .iter()
-        .flatten()
-        .filter(|event| wanted(event))
-        .count()
-}
-
 const CHECKED: &str = "tasks:\n  - {title: t, assignTo: w, expectations: [{type: test, command: x}]}\n";
 const PANEL: &str = "tasks:\n  - {title: t, assignTo: w, expectations: [{type: llm_review, criteria: c}]}\n";
 const EVALUATED: &str = "tasks:\n  - {title: t, assignTo: w}\n";
@@ -127,11 +118,11 @@ fn an_evaluation_gets_one_rework_and_is_then_accepted_honestly() {
     assert_eq!(attempts(&simulation), [AttemptKind::Execute, AttemptKind::Fix]);
     assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::BelowThreshold));
     assert_eq!(
-        count(&simulation, |event| matches!(event, Event::ForceAccepted { .. })),
+        simulation.count(|event| matches!(event, Event::ForceAccepted { .. })),
         1
     );
     let verdicts = |event: &Event| matches!(event, Event::StageVerdict(r) if r.stage == Stage::Judge);
-    assert_eq!(count(&simulation, verdicts), 2, "the last attempt is judged too");
+    assert_eq!(simulation.count(verdicts), 2, "the last attempt is judged too");
     assert_eq!(class(&simulation), OutcomeClass::BelowThreshold);
 }
 
@@ -148,15 +139,15 @@ fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
         Effect::CallSeat { .. } => Answer::Unreadable,
         other => good(state, other),
     });
-    let asked = count(&simulation, |event| matches!(event, Event::SeatRequested { .. }));
+    let asked = simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
     let strict = |event: &Event| matches!(event, Event::SeatRequested { strict: Some(_), .. });
     assert_eq!(
-        (asked, count(&simulation, strict)),
+        (asked, simulation.count(strict)),
         (4, 2),
         "one strict reprompt for each of two attempts"
     );
     assert_eq!(
-        count(&simulation, |event| matches!(event, Event::EvalUnparsed { .. })),
+        simulation.count(|event| matches!(event, Event::EvalUnparsed { .. })),
         2
     );
     assert_eq!(simulation.state.tasks[0].flag, Some(QualityFlag::BelowThreshold));
@@ -196,7 +187,7 @@ fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
         assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
         assert_eq!(simulation.state.tasks[0].points, None);
         assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
-        let calls = count(&simulation, |event| matches!(event, Event::SeatRequested { .. }));
+        let calls = simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
         // Each seat: one call and three retries; a panel has three seats and is run twice.
         assert_eq!(calls, if tasks == PANEL { 24 } else { 4 });
     }
@@ -250,7 +241,7 @@ fn nobody_reviews_their_own_work() {
         assert_eq!(simulation.state.tasks[0].flag, flag, "{review}");
         assert_eq!(outcome(&simulation.state).class, class, "{review}");
         assert_eq!(
-            count(&simulation, |event| matches!(event, Event::SeatRequested { .. })),
+            simulation.count(|event| matches!(event, Event::SeatRequested { .. })),
             0
         );
     }
@@ -292,7 +283,7 @@ fn missing_files_are_rejected_before_any_judge_and_never_accepted() {
         other => good(state, other),
     });
     assert_eq!(
-        count(&simulation, |event| matches!(event, Event::SeatRequested { .. })),
+        simulation.count(|event| matches!(event, Event::SeatRequested { .. })),
         0
     );
     assert_eq!(simulation.state.tasks[0].mode, Some(FailureMode::Hollow));
@@ -375,7 +366,7 @@ fn a_gate_holds_what_it_blocks() {
     );
     assert!(failed.state.is_unfinished());
     assert_eq!(
-        count(&failed, |event| matches!(event, Event::GateEvaluated { .. })),
+        failed.count(|event| matches!(event, Event::GateEvaluated { .. })),
         1
     );
 }
@@ -493,7 +484,7 @@ fn the_mission_threshold_weighs_by_priority() {
     let missed = run(&tasks("3.8"), script);
     assert_eq!(class(&missed), OutcomeClass::BelowThreshold);
     assert_eq!(
-        count(&missed, |event| matches!(event, Event::ThresholdFailed { .. })),
+        missed.count(|event| matches!(event, Event::ThresholdFailed { .. })),
         1
     );
 }

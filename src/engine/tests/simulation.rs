@@ -55,6 +55,15 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// How many such events happened.
+    pub fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
+        self.journal
+            .iter()
+            .flatten()
+            .filter(|event| wanted(event))
+            .count()
+    }
+
     pub fn new(yaml: &str, options: RunOptions) -> Self {
         let state = State::new(plan_of(yaml, &options));
         let mut simulation = Self {

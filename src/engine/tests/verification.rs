@@ -51,15 +51,6 @@ fn verified(simulation: &Simulation) -> StageReport {
     reports.next().expect("it was verified")
 }
 
-fn count(simulation: &Simulation, wanted: impl Fn(&Event) -> bool) -> usize {
-    simulation
-        .journal
-        .iter()
-        .flatten()
-        .filter(|event| wanted(event))
-        .count()
-}
-
 fn answer(simulation: &mut Simulation, command: Command) {
     simulation.feed(&Input::Operator(Box::new(OperatorInput {
         id: None,
@@ -111,10 +102,7 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
         failing,
     );
     assert_eq!(
-        count(&simulation, |event| matches!(
-            event,
-            Event::GradingRequested { .. }
-        )),
+        simulation.count(|event| matches!(event, Event::GradingRequested { .. })),
         0
     );
 }
@@ -151,10 +139,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
     // The person stands for the grader: it is not asked again.
     assert_eq!(
-        count(&simulation, |event| matches!(
-            event,
-            Event::GradingRequested { .. }
-        )),
+        simulation.count(|event| matches!(event, Event::GradingRequested { .. })),
         1
     );
 }
@@ -166,7 +151,7 @@ fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
         graded(Answer::Unreachable(FailureClass::Unknown)),
     );
     assert_eq!(
-        count(&simulation, |event| matches!(event, Event::GradingFailed { .. })),
+        simulation.count(|event| matches!(event, Event::GradingFailed { .. })),
         2
     );
     assert_eq!(

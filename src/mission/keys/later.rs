@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::tables::{CHANNEL_NAMES, TASK_TITLES};
-use super::{Referent, Shape, Table, key, one, one_shape, reference};
+use super::{Key, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::Millis;
 use crate::mission::environment::Template;
 use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};
@@ -135,22 +135,25 @@ static EXAMPLE: Table = Table {
     ],
 };
 
+const AFTER_TASKS: Key = key(
+    "afterTasks",
+    TASK_TITLES,
+    "Titles of the tasks that it waits for.",
+)
+.required();
+const BLOCKS_TASKS: Key = key(
+    "blocksTasks",
+    TASK_TITLES,
+    "Titles of the tasks that wait for it.",
+)
+.required();
+
 pub(super) static CHECKPOINT: Table = Table {
     name: "a checkpoint",
     keys: &[
         key("name", NAME, "Its unique name.").required(),
-        key(
-            "afterTasks",
-            TASK_TITLES,
-            "Titles of the tasks that it waits for.",
-        )
-        .required(),
-        key(
-            "blocksTasks",
-            TASK_TITLES,
-            "Titles of the tasks that wait for it.",
-        )
-        .required(),
+        AFTER_TASKS,
+        BLOCKS_TASKS,
         key("message", TEXT, "What the person is told."),
         key("notifyChannels", CHANNEL_NAMES, "Channels that are told."),
     ],
@@ -160,18 +163,8 @@ pub(super) static DELAY: Table = Table {
     name: "a delay",
     keys: &[
         key("name", NAME, "Its unique name.").required(),
-        key(
-            "afterTasks",
-            TASK_TITLES,
-            "Titles of the tasks that it waits for.",
-        )
-        .required(),
-        key(
-            "blocksTasks",
-            TASK_TITLES,
-            "Titles of the tasks that wait for it.",
-        )
-        .required(),
+        AFTER_TASKS,
+        BLOCKS_TASKS,
         key("duration", SPAN, "How long it waits.").required(),
         key("message", TEXT, "What is shown meanwhile."),
         key("notifyChannels", CHANNEL_NAMES, "Channels that are told."),

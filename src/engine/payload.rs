@@ -1,0 +1,276 @@
+//! What events carry: how a run started, how a process ended, what a reviewer said, what a stage decided.
+//!
+//! Like the events themselves they stand in the journal: fields are only ever added, with a default.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Points, RunId, Stage,
+    TaskId, Verdict,
+};
+use crate::mission::RunOptions;
+
+/// What a run starts with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunStarted {
+    /// The event format, [`super::FORMAT`].
+    pub format: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The run.
+    pub run_id: RunId,
+    /// Digest of the frozen mission.
+    pub mission_digest: Digest,
+    /// Where the mission came from; `None` for standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mission_path: Option<std::path::PathBuf>,
+    /// Resolved flags and environment.
+    pub options: RunOptions,
+    /// The process that holds this session's children.
+    pub keeper: KeeperRef,
+}
+
+/// The keeper of a session, as it can be recognised after a crash: a pid alone may be reused.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct KeeperRef {
+    /// Process id.
+    #[serde(rename = "p")]
+    pub pid: u32,
+    /// Start time in clock ticks since boot.
+    #[serde(rename = "s")]
+    pub start_time: u64,
+    /// The boot in which the two mean something.
+    #[serde(rename = "b")]
+    pub boot_id: String,
+}
+
+/// Why a session stops before its work is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopCause {
+    /// SIGINT.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+    /// `--timeout` was reached.
+    TimeLimit,
+}
+
+/// A process as it can be recognised later: a pid alone may be reused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessRef {
+    /// Process id, and process group id.
+    #[serde(rename = "p")]
+    pub pid: u32,
+    /// Start time in clock ticks since boot.
+    #[serde(rename = "s")]
+    pub start_time: u64,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Exit {
+    /// Exit code, where the process exited.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// Signal, where one ended it.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// What went wrong, by class; `None` if the agent finished.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureClass>,
+    /// What went wrong, in words.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl Exit {
+    /// An exit as it should be.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What a turn or call used. `None` is unknown, never free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens written.
+    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.input_tokens.is_none() && self.output_tokens.is_none()
+    }
+}
+
+/// A file in the spool that a record vouches for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRef {
+    /// Its length in bytes.
+    #[serde(rename = "n")]
+    pub len: u64,
+    /// Its content.
+    #[serde(rename = "d")]
+    pub digest: Digest,
+}
+
+/// What the runtime saw of one file that the task's rules name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFact {
+    /// Its path, relative to the workspace.
+    #[serde(rename = "p")]
+    pub path: String,
+    /// Its size in bytes; `None` if there is no such regular file.
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Its content, where it could be read.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+/// What a check showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// Whether it passed.
+    #[serde(rename = "p")]
+    pub passed: bool,
+    /// In words, with the end of the output.
+    #[serde(rename = "m", default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// How long it took.
+    #[serde(rename = "d", default)]
+    pub duration: Millis,
+}
+
+/// Which call to a reviewer: round of the panel, seat, try within the seat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SeatId {
+    /// The attempt that is judged.
+    #[serde(rename = "a")]
+    pub attempt: u32,
+    /// The round in which reviewers were asked about this attempt, from 1.
+    #[serde(rename = "r")]
+    pub round: u32,
+    /// The seat, from 0.
+    #[serde(rename = "s")]
+    pub seat: u32,
+    /// The try within the seat and round, from 1: reprompts and request retries count on.
+    #[serde(rename = "t")]
+    pub attempt_try: u32,
+}
+
+/// A raw reply and what is known about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyRef {
+    /// The reply's text.
+    #[serde(rename = "f")]
+    pub file: FileRef,
+    /// The model as the provider returned it.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What the call used.
+    #[serde(rename = "u", default, skip_serializing_if = "Usage::is_none")]
+    pub usage: Usage,
+}
+
+/// What could be read from a reviewer's reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SeatResult {
+    /// Every dimension of a panel was scored.
+    #[serde(rename = "s")]
+    Scores {
+        /// One for each of the task's dimensions, in their order.
+        #[serde(rename = "d")]
+        dimensions: Vec<DimensionScore>,
+        /// What the reviewer found.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+    },
+    /// An evaluation gave one number.
+    #[serde(rename = "e")]
+    Evaluation {
+        /// The number.
+        #[serde(rename = "p")]
+        points: Points,
+        /// The reviewer's text.
+        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
+        reasoning: String,
+    },
+    /// Nothing trustworthy could be read.
+    #[serde(rename = "u")]
+    Unparsed {
+        /// Why.
+        #[serde(rename = "w")]
+        why: String,
+        /// The beginning of the reply, for feedback.
+        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
+        excerpt: String,
+    },
+}
+
+/// The verdict of one stage on one attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageReport {
+    /// The task.
+    #[serde(rename = "t")]
+    pub task: TaskId,
+    /// The attempt.
+    #[serde(rename = "a")]
+    pub attempt: u32,
+    /// The stage.
+    #[serde(rename = "s")]
+    pub stage: Stage,
+    /// What it says.
+    #[serde(rename = "v")]
+    pub verdict: Verdict,
+    /// Why.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// The points, where there are any.
+    #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<Points>,
+    /// The consensus per dimension.
+    #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
+    pub dimensions: Vec<DimensionScore>,
+    /// Seats and dimensions (by position) whose score was an outlier.
+    #[serde(rename = "x", default, skip_serializing_if = "Vec::is_empty")]
+    pub outliers: Vec<(u32, u32)>,
+    /// What was found.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// For the verification stage: one for each criterion, in their order.
+    #[serde(rename = "g", default, skip_serializing_if = "Vec::is_empty")]
+    pub grades: Vec<CriterionGrade>,
+    /// How sure the stage is of its verdict, a share from 0 to 1 as points; `None` where it does not say.
+    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Points>,
+    /// For the outcome stage: what the agent failed with.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureClass>,
+    /// Who said so, where it was a person.
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// What came out of a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateResult {
+    /// Whether it passed.
+    #[serde(rename = "p")]
+    pub passed: bool,
+    /// The mean score of its tasks, where there are scores.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub avg: Option<Points>,
+    /// Why it failed, or what should be known about the pass.
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
