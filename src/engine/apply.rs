@@ -428,13 +428,14 @@ impl TaskState {
         self.rounds = 0;
         self.tries += 1;
         self.indeterminate = false;
+        // The score of earlier work is not the score of what is coming, however that is judged.
+        self.points = None;
         match kind {
             // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
             AttemptKind::Execute => {
                 self.tries = 1;
                 self.fixes = 0;
                 self.retries = 0;
-                self.points = None;
                 self.signature = None;
             }
             AttemptKind::Fix => self.fixes += 1,

@@ -9,7 +9,7 @@ use crate::domain::{
     WaitingReason,
 };
 use crate::engine::event::Event;
-use crate::engine::payload::StageReport;
+use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Judging, TaskState};
 use crate::mission::AttemptLimits;
 use crate::mission::model::OnExhausted;
@@ -199,7 +199,9 @@ pub(super) fn ask_person(draft: &mut Draft<'_>, at: Stage, cause: Cause, message
 /// where no such file is known: then two attempts cannot be said to be the same.
 pub(in crate::engine) fn signature(report: &StageReport, judging: Option<&Judging>) -> Option<u64> {
     let files = judging.map_or(&[][..], |judging| &judging.files);
-    if !files.iter().any(|file| file.digest.is_some()) {
+    // A file that is there and that nobody hashed may have changed: that is unknown, not "no progress".
+    let unknown = |file: &FileFact| file.size.is_some() && file.digest.is_none();
+    if !files.iter().any(|file| file.digest.is_some()) || files.iter().any(unknown) {
         return None;
     }
     // The standard hasher has fixed keys: the same inputs give the same signature in every replay.

@@ -177,6 +177,22 @@ fn work_that_passes_unread_has_no_score_of_earlier_work() {
 }
 
 #[test]
+fn work_that_only_checks_judged_has_no_score_of_a_rejected_attempt() {
+    let tasks =
+        "tasks:\n  - {title: t, assignTo: w, targetFiles: [a], expectations: [{type: test, command: x}]}\n";
+    let simulation = run(tasks, |state, effect| match effect {
+        Effect::ScanFiles { .. } if state.task(TaskId(0)).attempt == 1 => Answer::Files(None, 0),
+        other => good(state, other),
+    });
+    let task = simulation.state.task(TaskId(0));
+    assert_eq!(
+        (task.status, task.flag, task.attempt),
+        (Status::Done, Some(QualityFlag::Clean), 2)
+    );
+    assert_eq!(task.points, None, "20 was the preflight's word about nothing");
+}
+
+#[test]
 fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
     for tasks in [PANEL, EVALUATED] {
         let simulation = run(tasks, |state, effect| match effect {

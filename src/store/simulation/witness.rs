@@ -418,10 +418,12 @@ impl Witness {
         let seen = &mut self.tasks[task.index()];
         assert_eq!(attempt, seen.attempt + 1, "{task:?}");
         assert!(!seen.in_flight, "{task:?} {seen:?}");
+        // A score is of the attempt that was judged, never of the next one.
+        seen.points = None;
         match kind {
             AttemptKind::Execute => {
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
-                (seen.tries, seen.fixes, seen.retries, seen.points) = (0, 0, 0, None);
+                (seen.tries, seen.fixes, seen.retries) = (0, 0, 0);
             }
             AttemptKind::Fix => {
                 assert!(!seen.agent_failed, "a crash is not fixed: {task:?} {seen:?}");
