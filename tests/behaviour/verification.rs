@@ -419,3 +419,46 @@ fn a_review_by_facts_asks_for_criteria_and_for_no_agent() {
     refused(&["--criteria", "a.b exists", "--reviewer", "j", "a"]).says(&["asks no agent"]);
     refused(&["--criteria", "a.b exists", "gone"]).says(&["no file gone"]);
 }
+
+#[test]
+fn a_review_of_a_pipe_beside_files_looks_at_the_pipe() {
+    let workspace = Workspace::new();
+    workspace.write("notes.txt", "banana\n");
+    for (text, code) in [("nothing\n", 5), ("banana\n", 0)] {
+        workspace.write("piped", text);
+        let criteria = "the output contains `banana`";
+        let mut command = workspace.command(&[
+            "review",
+            "--grader",
+            "heuristic",
+            "--criteria",
+            criteria,
+            "-",
+            "notes.txt",
+        ]);
+        let input = std::fs::File::open(workspace.path("piped")).unwrap();
+        let status = quietly(command.stdin(Stdio::from(input)));
+        assert_eq!(status, Some(code), "{text}");
+    }
+}
+
+#[test]
+fn a_review_of_a_diff_is_narrowed_by_files() {
+    let workspace = Workspace::new();
+    let setup = "git init -q . && git config user.email a@b && git config user.name a && echo 1 > a && echo 1 > b \
+                 && git add . && git commit -qm one && echo pear > a && echo banana > b";
+    workspace.bash(setup).exits(0);
+    for (file, code) in [("b", 0), ("a", 5)] {
+        let criteria = "the output contains `banana`";
+        let arguments = [
+            "review",
+            "--grader",
+            "heuristic",
+            "--criteria",
+            criteria,
+            "--diff=HEAD",
+            file,
+        ];
+        workspace.quorum(&arguments).exits(code);
+    }
+}

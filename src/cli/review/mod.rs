@@ -207,7 +207,7 @@ fn handed_in(arguments: &Review, here: &Path) -> Result<(String, Vec<u8>, Vec<St
         }
     }
     let (title, work) = match (&arguments.diff, from_pipe) {
-        (Some(revision), false) => (format!("git diff {revision}"), git_diff(here, revision)?),
+        (Some(revision), false) => (format!("git diff {revision}"), git_diff(here, revision, &paths)?),
         (None, true) => ("standard input".to_owned(), from_stdin()?),
         (None, false) if !paths.is_empty() => (format!("{} file(s)", paths.len()), file_list(&paths)),
         (None, false) => {
@@ -267,7 +267,9 @@ fn submitted_facts(arguments: &Review) -> Result<Subject, Failure> {
     }
     let here = current_dir()?;
     let (title, mut work, paths) = handed_in(arguments, &here)?;
-    if !paths.is_empty() && arguments.diff.is_none() {
+    // With a diff or a pipe that is the work, and the files are what criteria may name.
+    let only_files = arguments.diff.is_none() && !arguments.subjects.iter().any(|subject| subject == "-");
+    if only_files {
         work = text_of(&here, &paths)?;
     }
     let bar = arguments.threshold.unwrap_or(Bar::default_bar().points);
@@ -473,12 +475,14 @@ fn agents_of(mission: &str) -> Result<Value, Failure> {
     Ok(document.get("agents").cloned().unwrap_or_else(|| json!({})))
 }
 
-fn git_diff(here: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
+/// The difference to a revision: of these files, or of everything.
+fn git_diff(here: &Path, revision: &str, paths: &[String]) -> Result<Vec<u8>, Failure> {
     if revision.starts_with('-') {
         return Err(Failure::usage(anyhow!("'{revision}' is not a revision")));
     }
     let output = Command::new("git")
         .args(["diff", "--no-color", "--no-ext-diff", revision, "--"])
+        .args(paths)
         .current_dir(here)
         .output()
         .map_err(|error| Failure::environment(anyhow!("cannot run git: {error}")))?;
@@ -488,6 +492,12 @@ fn git_diff(here: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
             "git diff {revision} failed: {}",
             said.trim()
         )));
+    }
+    if output.stdout.len() as u64 > LARGEST_WORK {
+        return Err(
+            Failure::usage(anyhow!("git diff {revision} has more than {LARGEST_WORK} bytes"))
+                .help("name files to judge a part of it: half a work would be judged as a whole one"),
+        );
     }
     Ok(output.stdout)
 }
