@@ -69,7 +69,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
     // Before the reading: what a writer adds until it lets go is then read.
     let mut live = has_writer(&folder, &run);
     let mut told = tell(&run, &arguments.task)?;
-    live = live || goes_on(&told);
+    live = live || goes_on(&run, &told);
     if !arguments.follow {
         check_attempt(&told.history, arguments.attempt)?;
     }
@@ -87,17 +87,38 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
             return Ok(0);
         }
         std::thread::sleep(POLL);
-        live = has_writer(&folder, &run) || goes_on(&told);
+        live = has_writer(&folder, &run) || goes_on(&run, &told);
         told.end = catch_up(&run, told.end, &mut told.history, &mut told.keeper)?;
     }
 }
 
-/// Whether the agent outlived the session that started it and still speaks.
-fn goes_on(told: &Told) -> bool {
+/// Whether the agent outlived the session that started it and still speaks, or has just ended and its keeper has not yet
+/// put its output in its place.
+fn goes_on(run: &RunFolder, told: &Told) -> bool {
     let last = told.history.turns().last();
-    let open = last.filter(|turn| matches!(turn.end, TurnStanding::Open));
-    let process = open.and_then(|turn| turn.process.as_ref());
-    process.is_some_and(|process| keeper::alive(&identity(process, &told.keeper)))
+    let Some(turn) = last.filter(|turn| matches!(turn.end, TurnStanding::Open)) else {
+        return false;
+    };
+    let Some(process) = &turn.process else {
+        return false;
+    };
+    if keeper::alive(&identity(process, &told.keeper)) {
+        return true;
+    }
+    let keeper = ProcessRef {
+        pid: told.keeper.pid,
+        start_time: told.keeper.start_time,
+    };
+    let label = turn.id.to_string();
+    let on_record = || {
+        let log = keeper::read_exits(&run.exits());
+        log.is_ok_and(|log| {
+            log.records
+                .iter()
+                .any(|record| record.label == label && record.pid == process.pid)
+        })
+    };
+    keeper::alive(&identity(&keeper, &told.keeper)) && !on_record()
 }
 
 fn identity(process: &ProcessRef, keeper: &KeeperRef) -> ProcessIdentity {

@@ -486,7 +486,7 @@ impl Keeper {
         if self.stop.is_some() || !self.holds_turns() {
             return self.stop();
         }
-        // Without a door they go on all the same: their exits are on record when they end.
+        // Without a door they go on, and their exits are on record when they end; a runner that comes sooner ends them.
         self.door = self.door_path.as_deref().and_then(|path| Door::open(path).ok());
     }
 
@@ -530,6 +530,8 @@ impl Keeper {
         if self.stop.is_some() {
             return;
         }
+        // Nobody is let in any more: what is here is about to be gone.
+        self.door = None;
         let now = Instant::now();
         self.stop = Some(now + STOP_PATIENCE);
         self.hunt = Some(now);

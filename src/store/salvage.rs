@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use crate::domain::Timestamp;
 use crate::engine::Event;
 
-use super::file_util::{open_regular, replace_file};
+use super::file_util::{open_regular, replace_file, sync_parent};
 use super::layout::RunFolder;
 use super::record::Record;
 use super::snapshot::JournalEnd;
@@ -59,6 +59,12 @@ pub fn keep_prefix(
         file: salvaged.file.clone(),
     };
     Record::encode(&mut kept, true, end.seq, now, "salvage", &[event])?;
+    // Turns that are lost will be numbered anew, and must not meet the exits of their namesakes.
+    let exits = salvaged.file.replace("journal", "exits");
+    match fs::rename(run.exits(), run.path().join(exits)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => sync_parent(&run.exits())?,
+    }
     replace_file(&run.journal(), &kept)?;
     // It is of the journal as it was; readers who find it would not believe it anyway.
     let _ = fs::remove_file(run.snapshot());
