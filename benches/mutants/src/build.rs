@@ -1,5 +1,6 @@
 //! The copy of the repository: made, mutated, and built until the compiler has nothing to say.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -50,8 +51,9 @@ fn rust_files(at: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Copies what git knows of the tree as it stands. A file that did not change keeps its time, so little is built anew.
-pub fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
+/// Copies what git knows of the tree as it stands, but for the sources that get mutants. A file that stays the same
+/// keeps its time, so that nothing is built anew for it.
+pub fn copy_tree(root: &Path, copy: &Path, sources: &[Source]) -> Result<()> {
     let listed = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
@@ -59,37 +61,56 @@ pub fn copy_tree(root: &Path, copy: &Path) -> Result<()> {
         .context("cannot ask git for the files")?;
     ensure!(listed.status.success(), "git does not list the files");
     let names = String::from_utf8(listed.stdout)?;
-    let _ = std::fs::remove_dir_all(copy.join("src"));
-    for name in names.split('\0').filter(|name| !name.is_empty()) {
-        let (from, to) = (root.join(name), copy.join(name));
-        if !from.is_file() {
+    for name in names.split('\0').filter(|name| root.join(name).is_file()) {
+        if name == "src/lib.rs" || sources.iter().any(|source| source.path == name) {
             continue;
         }
-        if let Some(parent) = to.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        std::fs::copy(&from, &to)?;
+        write_changed(&copy.join(name), &std::fs::read(root.join(name))?)?;
     }
-    std::fs::write(copy.join("src/mutant_switch.rs"), include_str!("switch.rs"))?;
-    let lib = copy.join("src/lib.rs");
-    let text = std::fs::read_to_string(&lib)?;
-    std::fs::write(lib, format!("{text}\n#[allow(missing_docs)]\npub mod mutant_switch;\n"))?;
-    Ok(())
+    // A mutant may be as absurd as it likes.
+    let lints = "#![allow(warnings, arithmetic_overflow, unconditional_panic)]";
+    let text = std::fs::read_to_string(root.join("src/lib.rs"))?;
+    let text = format!("{lints}\n{text}\npub mod mutant_switch;\n");
+    write_changed(&copy.join("src/lib.rs"), text.as_bytes())?;
+    write_changed(&copy.join("src/mutant_switch.rs"), include_bytes!("switch.rs"))
+}
+
+fn write_changed(path: &Path, content: &[u8]) -> Result<()> {
+    if std::fs::read(path).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Builds the library's tests with every mutant that compiles; the path of the program.
-pub fn build(sources: &mut [Source], copy: &Path, target: &Path) -> Result<PathBuf> {
+///
+/// What the compiler refused the last time is in `known` and is not tried again as long as it stands where it stood.
+pub fn build(sources: &mut [Source], copy: &Path, target: &Path, known: &Path) -> Result<PathBuf> {
+    let refused = std::fs::read_to_string(known).unwrap_or_default();
+    let refused: BTreeSet<&str> = refused.lines().collect();
+    for mutant in sources.iter_mut().flat_map(|source| &mut source.mutants) {
+        mutant.compiles = !refused.contains(mutant.name.as_str());
+    }
     for round in 1..=ROUNDS {
         for source in sources.iter_mut() {
             let text = source.render();
-            std::fs::write(copy.join(&source.path), text)?;
+            write_changed(&copy.join(&source.path), text.as_bytes())?;
         }
         let (messages, _) = cargo(&["check", "--lib"], copy, target)?;
         let refused = refuse(sources, &messages)?;
         eprintln!("round {round}: the compiler refuses {refused} mutants");
         if refused == 0 {
             let (messages, ok) = cargo(&["test", "--lib", "--no-run"], copy, target)?;
+            if !ok && refuse(sources, &messages)? > 0 {
+                continue;
+            }
             ensure!(ok, "the copy does not build:\n{}", errors(&messages));
+            let all = sources.iter().flat_map(|source| &source.mutants);
+            let refused = all.filter(|mutant| !mutant.compiles).map(|mutant| format!("{}\n", mutant.name));
+            std::fs::write(known, refused.collect::<String>())?;
             let program = messages.iter().rev().find_map(|message| message["executable"].as_str());
             return Ok(program.context("cargo names no test program")?.into());
         }
@@ -103,10 +124,9 @@ fn cargo(args: &[&str], copy: &Path, target: &Path) -> Result<(Vec<Value>, bool)
         .args(args)
         .arg("--message-format=json")
         .current_dir(copy)
+        // The repository's own target folder and flags: what it depends on is built there already.
         .env("CARGO_TARGET_DIR", target)
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_INCREMENTAL", "1")
-        .env("RUSTFLAGS", "-Awarnings")
+        .args(["--config", "profile.dev.package.quorum-run.opt-level=1"])
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;

@@ -282,8 +282,12 @@ impl<'ast> Visit<'ast> for Finder {
 
     fn visit_expr_match(&mut self, expr: &'ast syn::ExprMatch) {
         self.visit_expr(&expr.expr);
-        let catches_all = |arm: &syn::Arm| {
-            arm.guard.is_none() && matches!(&arm.pat, syn::Pat::Wild(_) | syn::Pat::Ident(_))
+        // A name in capitals, such as `None`, is a value and no variable.
+        let is_variable = |name: &syn::Ident| name.to_string().starts_with(char::is_lowercase);
+        let catches_all = |arm: &syn::Arm| match &arm.pat {
+            syn::Pat::Wild(_) => arm.guard.is_none(),
+            syn::Pat::Ident(name) => arm.guard.is_none() && is_variable(&name.ident),
+            _ => false,
         };
         let deletable = expr.arms.iter().any(catches_all);
         for arm in &expr.arms {

@@ -80,7 +80,8 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let copy = options.work.join("copy");
-    build::copy_tree(&options.root, &copy)?;
-    let tests = build::build(&mut sources, &copy, &options.work.join("target"))?;
+    build::copy_tree(&options.root, &copy, &sources)?;
+    let known = options.work.join("refused.txt");
+    let tests = build::build(&mut sources, &copy, &options.root.join("target"), &known)?;
     play::play(&sources, &tests, &copy, &options)
 }
