@@ -190,6 +190,19 @@ mod evaluation {
     }
 
     #[test]
+    fn json_amid_prose_ends_where_its_own_brackets_end() {
+        for reply in [
+            r#"My verdict: {"score": 72, "reasoning": "the \"}\" of [x and {{ are fine"} as said."#,
+            // What is no JSON does not take the verdict behind it along.
+            r#"The block fn f() { x is open: {"score": 72}"#,
+            r#"{{"score": 72}}"#,
+            r#"{"a" \} and {"score": 72}"#,
+        ] {
+            assert_eq!(points(reply).unwrap_or_default(), "72", "{reply}");
+        }
+    }
+
+    #[test]
     fn json_scores_keep_the_same_rules() {
         for (reply, want) in [
             (r#"{"score": "72"}"#, "72"),
