@@ -38,11 +38,11 @@ pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StageReport, StopCause, Usage,
+    SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 pub use state::{
-    Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
-    TaskState, Turn, Waiting,
+    Answer, Counts, Evidence, Feedback, GateState, Grading, Judging, Known, Noted, OutputRefs, RunPhase,
+    Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 
 /// What a gate would say of the state as it is (section 14).

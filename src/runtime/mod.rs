@@ -24,6 +24,7 @@ mod signals;
 mod snapshots;
 mod spool;
 mod wait;
+mod watch;
 mod worker_prompt;
 mod world;
 

@@ -4,6 +4,7 @@
 //! | file | rules |
 //! |---|---|
 //! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
@@ -18,6 +19,7 @@ mod again;
 mod change;
 mod conclude;
 mod draft;
+mod evidence;
 mod operator;
 mod schedule;
 mod seats;
@@ -33,6 +35,7 @@ use super::input::Input;
 use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
+pub(super) use evidence::must_note;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
@@ -64,6 +67,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             _ => Vec::new(),
         },
         Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
+        Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
