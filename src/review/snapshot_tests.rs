@@ -145,7 +145,7 @@ fn what_cannot_be_told_is_said() {
     if rustix::process::geteuid().is_root() {
         return;
     }
-    fs::set_permissions(root.join("tests/a.rs"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(root.join("tests/a.rs"), fs::Permissions::from_mode(0o000)).unwrap();
     let said = look_at(root, &["tests/**"]).unwrap_err();
     assert!(said[0].contains("a.rs") && said[0].contains("denied"), "{said:?}");
 }

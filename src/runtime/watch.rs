@@ -107,10 +107,8 @@ impl After {
 
     /// What the turn did. Blocks.
     pub fn seen(self, plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<TurnFiles> {
-        let mut files = match &self.noted {
-            Some((path, record)) => Some(compare(plan, folder, task, path, record)),
-            None => None,
-        };
+        let noted = self.noted.as_ref();
+        let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
         if let Some(change) = self.mission {
             files.get_or_insert_default().protected.push(change);
         }

@@ -193,7 +193,8 @@ fn what_an_adopted_turn_did_is_found() {
 
 #[test]
 fn an_interrupted_turn_that_changed_them_has_failed() {
-    let workspace = with_tests("echo exit 0 > tests/check.sh; echo yes > changed; while true; do sleep 1; done");
+    let workspace =
+        with_tests("echo exit 0 > tests/check.sh; echo yes > changed; while true; do sleep 1; done");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("changed"));
     running.signal(Signal::INT);

@@ -64,7 +64,10 @@ fn an_agent_that_failed_or_was_interrupted_stands_for_what_it_changed_too() {
             ..TurnEnd::clean(turn)
         };
         simulation.feed(&Input::TurnEnded(Box::new(end)));
-        assert_eq!(simulation.state.task(TaskId(0)).mode, Some(FailureMode::Protected));
+        assert_eq!(
+            simulation.state.task(TaskId(0)).mode,
+            Some(FailureMode::Protected)
+        );
     }
 }
 
@@ -135,7 +138,11 @@ tasks:
         let mut simulation = Simulation::new(mission, options);
         simulation.run(wrote);
         let evidence = &simulation.state.task(TaskId(0)).evidence;
-        assert_eq!((evidence.changed, evidence.written), (expected, expected), "{jobs}");
+        assert_eq!(
+            (evidence.changed, evidence.written),
+            (expected, expected),
+            "{jobs}"
+        );
     }
 }
 
