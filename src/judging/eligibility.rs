@@ -173,11 +173,13 @@ mod tests {
             on_exhausted: None,
             workspace: None,
             target_files: Vec::new(),
+            protect: Vec::new(),
             expectations: None,
             verification: None,
             provenance: None,
         };
         let rules = Rules {
+            protect: Vec::new(),
             concurrency: 1,
             evaluate: true,
             eval_bar: Bar::default_bar(),

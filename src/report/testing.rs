@@ -83,6 +83,7 @@ impl Mission {
             agent("lead", Adapter::Anthropic),
         ];
         let rules = Rules {
+            protect: Vec::new(),
             concurrency: 4,
             evaluate: true,
             eval_bar: Bar::default_bar(),
@@ -125,6 +126,7 @@ impl Mission {
             on_exhausted: None,
             workspace: None,
             target_files: Vec::new(),
+            protect: Vec::new(),
             expectations: None,
             verification: None,
             provenance: None,
@@ -370,6 +372,8 @@ impl<'o> Scene<'o> {
             result: None,
             usage: Usage::default(),
             model: None,
+            files: None,
+            tool_calls: None,
         })));
         self.advance();
         // Prompts are written as soon as they are asked for.
