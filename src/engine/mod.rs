@@ -33,7 +33,7 @@ pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::Event;
-pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
+pub use input::{ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd};
 pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
@@ -41,8 +41,8 @@ pub use payload::{
     SeatResult, StageReport, StopCause, Usage,
 };
 pub use state::{
-    Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
-    TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState,
+    State, TaskState, Turn, Waiting,
 };
 
 /// What a gate would say of the state as it is (section 14).

@@ -11,6 +11,7 @@ mod admission;
 mod adopt;
 mod calls;
 mod children;
+mod consult;
 mod control;
 mod echo;
 mod grading;
