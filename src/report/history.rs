@@ -300,7 +300,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         Event::ConsultRequested { id, .. }
         | Event::ConsultReplied { id, .. }
         | Event::ConsultFailed { id, .. } => Some(id.task),
-        Event::TurnStarted { turn, .. }
+        Event::FilesNoted { turn, .. }
+        | Event::TurnStarted { turn, .. }
         | Event::AgentSpawned { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }

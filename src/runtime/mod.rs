@@ -11,6 +11,7 @@ mod admission;
 mod adopt;
 mod calls;
 mod children;
+mod clock;
 mod consult;
 mod control;
 mod echo;
@@ -24,7 +25,7 @@ mod session;
 mod signals;
 mod snapshots;
 mod spool;
-mod wait;
+mod watch;
 mod worker_prompt;
 mod world;
 
