@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, GateId, Status};
-use crate::mission::{Part, Plan};
+use crate::mission::{Part, Plan, succeed};
 
 use super::apply::make_ready_if_unblocked;
 use super::mission_change::MissionChange;
@@ -18,13 +18,13 @@ use super::state::{Counts, GateState, RunPhase, State, TaskState};
 ///
 /// A change that comes without its plan changes nothing: whoever replays a journal puts the plans into its events.
 pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
-    let Some(plan) = &change.plan else {
+    let Some(mission) = &change.mission else {
         return;
     };
     for gate in &change.gates {
         state.gates[gate.index()] = GateState::default();
     }
-    state.plan = Arc::clone(plan);
+    state.plan = Arc::new(succeed(&state.plan, Plan::clone(mission)));
     state.derive();
 }
 
@@ -86,7 +86,7 @@ impl State {
 
     fn derive_sums(&mut self, plan: &Plan) {
         let mut counts = Counts::default();
-        (self.slots, self.turns_running, self.exclusive) = (0, 0, 0);
+        (self.slots, self.turns_running, self.exclusive, self.calls_open) = (0, 0, 0, 0);
         for (task, state) in plan.tasks.iter().zip(&self.tasks) {
             match task.part {
                 Part::Selected => counts.selected += 1,
@@ -96,6 +96,7 @@ impl State {
             let holds = u32::from(state.holds_slot());
             self.slots += holds;
             self.turns_running += u32::from(state.running.is_some());
+            self.calls_open += state.calls();
             if task.exclusive {
                 self.exclusive += holds;
             }

@@ -12,6 +12,7 @@ mod adopt;
 mod calls;
 mod children;
 mod clock;
+mod consult;
 mod control;
 mod echo;
 mod grading;
@@ -24,6 +25,7 @@ mod session;
 mod signals;
 mod snapshots;
 mod spool;
+mod watch;
 mod worker_prompt;
 mod world;
 

@@ -12,13 +12,15 @@ use crate::engine::{
     CheckResult, Event, Exit, GateResult, MissionChange, RunStarted, SeatId, SeatResult, StageReport,
 };
 use crate::mission::model::{Check, CommandCheck};
-use crate::mission::{Part, Plan};
+use crate::mission::{Addition, Part, Plan, succeed};
 use crate::report::ids::{ApprovalId, task_key};
 use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
 use super::PublicEvent;
-use super::payload::{Payload, created_task, file, findings_of, run_finished, scores, stop_cause};
+use super::payload::{
+    Payload, created_task, file, findings_of, run_finished, scores, stop_cause, turn_files,
+};
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
 /// fixes come from what went before.
@@ -31,7 +33,7 @@ pub struct Exploder {
 }
 
 /// A name and what belongs to it.
-type Named = (&'static str, Payload);
+pub(super) type Named = (&'static str, Payload);
 
 impl Exploder {
     /// Before the first record.
@@ -54,11 +56,7 @@ impl Exploder {
         events: &'a [Event],
     ) -> impl Iterator<Item = PublicEvent> + use<'a> {
         for event in events {
-            if let Event::MissionChanged(change) = event
-                && let Some(plan) = &change.plan
-            {
-                self.plan = Arc::clone(plan);
-            }
+            self.follow(event);
         }
         let plan = Arc::clone(&self.plan);
         (seq..)
@@ -74,6 +72,9 @@ impl Exploder {
                 let (all, added) = match event {
                     Event::RunStarted(_) => (Some(plan.every_task_id()), Vec::new()),
                     Event::MissionChanged(change) => (None, change.added.clone()),
+                    Event::TasksAdded(addition) => {
+                        (None, addition.tasks.iter().map(|task| task.id).collect())
+                    }
                     _ => (None, Vec::new()),
                 };
                 let created_by = Arc::clone(&plan);
@@ -92,6 +93,20 @@ impl Exploder {
                         payload: payload.0,
                     })
             })
+    }
+
+    /// Goes on with the plan that an event leads to.
+    fn follow(&mut self, event: &Event) {
+        match event {
+            Event::MissionChanged(change) => {
+                if let Some(mission) = &change.mission {
+                    self.plan = Arc::new(succeed(&self.plan, Plan::clone(mission)));
+                }
+            }
+            Event::TasksAdded(addition) => Arc::make_mut(&mut self.plan).extend(addition),
+            Event::TasksWithdrawn { tasks } => Arc::make_mut(&mut self.plan).withdraw(tasks),
+            _ => {}
+        }
     }
 
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
@@ -128,6 +143,12 @@ impl Exploder {
                 vec![("run:salvaged", payload.with("file", file.as_str()))]
             }
             Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
+            Event::TasksAdded(addition) => vec![("tasks:added", self.tasks_added(addition))],
+            Event::TasksWithdrawn { tasks } => {
+                let titles = tasks.iter().map(|id| &*self.plan.task(*id).title);
+                let titles: Vec<&str> = titles.collect();
+                vec![("tasks:withdrawn", Payload::default().with("tasks", titles))]
+            }
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
             Event::Waiting { until } => {
                 vec![(
@@ -143,7 +164,8 @@ impl Exploder {
             Event::GateEvaluated { .. } | Event::GateOverridden { .. } | Event::ThresholdFailed { .. } => {
                 vec![self.gate_event(event)]
             }
-            Event::TurnStarted { .. }
+            Event::FilesNoted { .. }
+            | Event::TurnStarted { .. }
             | Event::AgentSpawned { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnFinished { .. }
@@ -158,6 +180,9 @@ impl Exploder {
             Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
                 vec![self.seat_event(event)]
             }
+            Event::ConsultRequested { .. } | Event::ConsultReplied { .. } | Event::ConsultFailed { .. } => {
+                vec![self.consult_event(event)]
+            }
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
             | Event::AttemptPlanned { .. }
@@ -169,7 +194,7 @@ impl Exploder {
         }
     }
 
-    fn task(&self, id: TaskId) -> Payload {
+    pub(super) fn task(&self, id: TaskId) -> Payload {
         Payload::default()
             .with("taskId", task_key(id))
             .with("title", &*self.plan.task(id).title)
@@ -181,7 +206,7 @@ impl Exploder {
             .with("turn", turn.turn)
     }
 
-    fn agent_name(&self, id: AgentId) -> &str {
+    pub(super) fn agent_name(&self, id: AgentId) -> &str {
         &self.plan.agent(id).name
     }
 
@@ -214,6 +239,16 @@ impl Exploder {
             .with("removed", titles(&change.removed))
             .with("changed", titles(&change.changed))
             .with("gates", gates.collect::<Vec<&str>>())
+    }
+
+    fn tasks_added(&self, addition: &Addition) -> Payload {
+        let titles = addition.tasks.iter().map(|task| &*task.title);
+        let source = addition.source.map(|id| &*self.plan.task(id).title);
+        Payload::default()
+            .with("origin", addition.origin.as_str())
+            .maybe("source", source)
+            .maybe("requestId", addition.request.as_deref())
+            .with("tasks", titles.collect::<Vec<&str>>())
     }
 
     /// What happens to a task as a whole.
@@ -366,6 +401,11 @@ impl Exploder {
                 }
                 named
             }
+            Event::FilesNoted {
+                turn, file: record, ..
+            } => {
+                vec![("files:noted", self.turn(*turn).with("record", file(record)))]
+            }
             Event::TurnLost { turn } => vec![("turn:lost", self.turn(*turn))],
             Event::TurnAdopted { turn } => vec![("turn:adopted", self.turn(*turn))],
             _ => unreachable!("name() sends only a turn's events here"),
@@ -382,6 +422,8 @@ impl Exploder {
             duration,
             usage,
             model,
+            files,
+            tool_calls,
         } = event
         else {
             unreachable!("called for the end of a turn");
@@ -402,7 +444,9 @@ impl Exploder {
             .usage(usage)
             .maybe("output", output.as_ref().map(file))
             .maybe("stderr", stderr.as_ref().map(file))
-            .maybe("result", result.as_ref().map(file));
+            .maybe("result", result.as_ref().map(file))
+            .maybe("files", files.as_ref().map(turn_files))
+            .maybe("toolCalls", tool_calls.map(|calls| calls.calls));
         match failure {
             Some(class) => payload.failure(*class, message.as_deref()),
             None => payload,

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId, Timestamp,
-    TurnId, Verdict,
+    Advice, AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId,
+    Timestamp, TurnId, Verdict,
 };
 use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State};
 use crate::report::events::stop_cause;
@@ -145,6 +145,8 @@ impl Lines {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
             | Event::MissionChanged(_)
+            | Event::TasksAdded(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Stopping { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
@@ -174,6 +176,10 @@ impl Lines {
                 let trouble = review_trouble(event)?;
                 Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
             }
+            Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
+                let trouble = consult_trouble(event)?;
+                Some(Line::new("ASK", Role::Warn, title(state, id.task), trouble))
+            }
             Event::GradingFailed { task, message, .. } => Some(Line::new(
                 "VERIFY",
                 Role::Warn,
@@ -186,6 +192,7 @@ impl Lines {
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
+            | Event::FilesNoted { .. }
             | Event::TurnFinished { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
@@ -193,6 +200,7 @@ impl Lines {
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
             | Event::SeatRequested { .. }
+            | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
             | Event::CommandTaken { .. }
             | Event::DependencyFailed { .. } => None,
@@ -231,6 +239,22 @@ impl Lines {
                 ];
                 let parts = parts.map(|(number, what)| format!("{number} {what}"));
                 Line::new("MISSION", Role::Warn, mission, parts.join(", "))
+            }
+            Event::TasksAdded(addition) => {
+                let titles = addition.tasks.iter().map(|task| &*task.title);
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                let source = addition.source.map_or(mission, |id| title(state, id));
+                Line::new(
+                    "ADD",
+                    Role::Active,
+                    source,
+                    format!("{}: {titles}", addition.origin.as_str()),
+                )
+            }
+            Event::TasksWithdrawn { tasks } => {
+                let titles = tasks.iter().map(|id| title(state, *id));
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                Line::new("REMOVE", Role::Warn, mission, titles)
             }
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
@@ -414,6 +438,18 @@ fn review_trouble(event: &Event) -> Option<String> {
             seat, class, message, ..
         } => Some(format!("judge {}: {} {message}", seat.seat + 1, class.as_str())),
         Event::EvalUnparsed { .. } => Some("no score could be read, twice".to_owned()),
+        _ => None,
+    }
+}
+
+/// What went wrong with consulting an agent; `None` for a reply that could be read: what it leads to is told.
+fn consult_trouble(event: &Event) -> Option<String> {
+    match event {
+        Event::ConsultReplied {
+            advice: Advice::Unreadable { why, .. },
+            ..
+        } => Some(format!("advice: {why}")),
+        Event::ConsultFailed { class, message, .. } => Some(format!("advice: {} {message}", class.as_str())),
         _ => None,
     }
 }
