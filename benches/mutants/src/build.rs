@@ -109,9 +109,14 @@ pub fn build(sources: &mut [Source], copy: &Path, target: &Path, known: &Path) -
             }
             ensure!(ok, "the copy does not build:\n{}", errors(&messages));
             let all = sources.iter().flat_map(|source| &source.mutants);
-            let refused = all.filter(|mutant| !mutant.compiles).map(|mutant| format!("{}\n", mutant.name));
+            let refused = all
+                .filter(|mutant| !mutant.compiles)
+                .map(|mutant| format!("{}\n", mutant.name));
             std::fs::write(known, refused.collect::<String>())?;
-            let program = messages.iter().rev().find_map(|message| message["executable"].as_str());
+            let program = messages
+                .iter()
+                .rev()
+                .find_map(|message| message["executable"].as_str());
             return Ok(program.context("cargo names no test program")?.into());
         }
     }
@@ -131,7 +136,10 @@ fn cargo(args: &[&str], copy: &Path, target: &Path) -> Result<(Vec<Value>, bool)
         .output()
         .context("cannot start cargo")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let messages = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let messages = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
     Ok((messages, output.status.success()))
 }
 
@@ -160,10 +168,13 @@ fn refuse(sources: &mut [Source], messages: &[Value]) -> Result<usize> {
         // The primary spans say it best; the others only help where those lie outside of every mutant.
         for primary in [true, false] {
             for span in spans.iter().filter(|span| span["is_primary"] == primary) {
-                let (Some(start), Some(end)) = (span["byte_start"].as_u64(), span["byte_end"].as_u64()) else {
+                let (Some(start), Some(end)) = (span["byte_start"].as_u64(), span["byte_end"].as_u64())
+                else {
                     continue;
                 };
-                let source = sources.iter_mut().find(|source| span["file_name"] == source.path.as_str());
+                let source = sources
+                    .iter_mut()
+                    .find(|source| span["file_name"] == source.path.as_str());
                 let at = start as usize..end as usize;
                 explained = source.is_some_and(|source| source.refuse(&at)) || explained;
             }
@@ -176,6 +187,9 @@ fn refuse(sources: &mut [Source], messages: &[Value]) -> Result<usize> {
         }
     }
     let refused = refused(sources) - before;
-    ensure!(refused > 0 || unexplained.is_empty(), "the copy does not build:\n{unexplained}");
+    ensure!(
+        refused > 0 || unexplained.is_empty(),
+        "the copy does not build:\n{unexplained}"
+    );
     Ok(refused)
 }

@@ -36,7 +36,9 @@ fn is_left_alone(attrs: &[Attribute]) -> bool {
         let path = attr.path();
         path.is_ident("test")
             || (path.is_ident("cfg")
-                && attr.parse_args::<syn::Ident>().is_ok_and(|condition| condition == "test"))
+                && attr
+                    .parse_args::<syn::Ident>()
+                    .is_ok_and(|condition| condition == "test"))
     })
 }
 
@@ -106,7 +108,12 @@ impl Finder {
         let start = at.span().start();
         let inside = self.context.join("::");
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-        format!("{}:{}:{}: {what} in {inside}", self.source.path, start.line, start.column + 1)
+        format!(
+            "{}:{}:{}: {what} in {inside}",
+            self.source.path,
+            start.line,
+            start.column + 1
+        )
     }
 
     fn text(&self, of: &impl Spanned) -> String {
@@ -125,13 +132,22 @@ impl Finder {
     fn function(&mut self, name: String, output: &ReturnType, block: &Block) {
         self.context.push(name);
         let body = self.text(block);
-        let body = body.trim_start_matches('{').trim_end_matches('}').trim().to_owned();
+        let body = body
+            .trim_start_matches('{')
+            .trim_end_matches('}')
+            .trim()
+            .to_owned();
         if !body.is_empty() {
             let at = range(block).start + 1;
             let mutants = values::of_return(output)
                 .into_iter()
                 .filter(|value| *value != body)
-                .map(|value| (value.clone(), self.name(block, &format!("return {value} at once"))))
+                .map(|value| {
+                    (
+                        value.clone(),
+                        self.name(block, &format!("return {value} at once")),
+                    )
+                })
                 .collect();
             self.source.add(at..at, Shape::Return, mutants);
         }
@@ -193,14 +209,19 @@ impl<'ast> Visit<'ast> for Finder {
     fn visit_stmt(&mut self, stmt: &'ast Stmt) {
         if let Stmt::Expr(Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_), Some(_)) = stmt {
             let what = self.name(stmt, &format!("leave out {}", self.text(stmt)));
-            self.source.add(range(stmt), Shape::Without, vec![(String::new(), what)]);
+            self.source
+                .add(range(stmt), Shape::Without, vec![(String::new(), what)]);
         }
         visit::visit_stmt(self, stmt);
     }
 
     fn visit_expr_binary(&mut self, expr: &'ast syn::ExprBinary) {
         if !has_let(&expr.left) && !has_let(&expr.right) {
-            let (left, right, op) = (self.text(&*expr.left), self.text(&*expr.right), self.text(&expr.op));
+            let (left, right, op) = (
+                self.text(&*expr.left),
+                self.text(&*expr.right),
+                self.text(&expr.op),
+            );
             let others = other_operators(&expr.op)
                 .iter()
                 .map(|other| (format!("{left} {other} {right}"), format!("{op} becomes {other}")))
@@ -254,9 +275,15 @@ impl<'ast> Visit<'ast> for Finder {
 
     fn visit_expr_path(&mut self, expr: &'ast syn::ExprPath) {
         // A number that has a name; whether it is one the compiler says.
-        let Some(last) = expr.path.segments.last() else { return };
+        let Some(last) = expr.path.segments.last() else {
+            return;
+        };
         let name = last.ident.to_string();
-        if name.len() > 1 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit()) {
+        if name.len() > 1
+            && name
+                .chars()
+                .all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
+        {
             let text = self.text(expr);
             let others = vec![(format!("({text} + 1)"), format!("{text} becomes {text} + 1"))];
             self.instead(expr, expr, others);
@@ -276,7 +303,11 @@ impl<'ast> Visit<'ast> for Finder {
     fn visit_expr_macro(&mut self, expr: &'ast syn::ExprMacro) {
         if expr.mac.path.is_ident("matches") {
             let text = self.text(expr);
-            self.instead(expr, expr, vec![(format!("!{text}"), "matches! denied".to_owned())]);
+            self.instead(
+                expr,
+                expr,
+                vec![(format!("!{text}"), "matches! denied".to_owned())],
+            );
         }
     }
 
@@ -308,7 +339,8 @@ impl<'ast> Visit<'ast> for Finder {
             } else if deletable && !catches_all(arm) {
                 let end = range(&arm.pat).end;
                 let what = self.name(&arm.pat, &format!("arm {pattern} left out"));
-                self.source.add(end..end, Shape::NeverMatch, vec![(String::new(), what)]);
+                self.source
+                    .add(end..end, Shape::NeverMatch, vec![(String::new(), what)]);
             }
             self.visit_expr(&arm.body);
         }
@@ -318,7 +350,10 @@ impl<'ast> Visit<'ast> for Finder {
 impl Finder {
     /// A condition that no other change turns round.
     fn condition(&mut self, condition: &Expr) {
-        if matches!(condition, Expr::MethodCall(_) | Expr::Call(_) | Expr::Path(_) | Expr::Field(_)) {
+        if matches!(
+            condition,
+            Expr::MethodCall(_) | Expr::Call(_) | Expr::Path(_) | Expr::Field(_)
+        ) {
             let text = self.text(condition);
             let what = format!("condition {text} denied");
             self.instead(condition, condition, vec![(format!("!({text})"), what)]);

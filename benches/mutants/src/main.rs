@@ -39,7 +39,9 @@ struct Options {
 }
 
 fn options() -> Result<Option<Options>> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()?;
     let mut options = Options {
         work: root.join("target/mutants"),
         root,

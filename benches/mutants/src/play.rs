@@ -51,7 +51,11 @@ impl Program<'_> {
     fn command(&self, tests: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command
-            .args(["-c", &format!("ulimit -v {MAX_KILOBYTES}; exec nice -n 5 \"$@\""), "sh"])
+            .args([
+                "-c",
+                &format!("ulimit -v {MAX_KILOBYTES}; exec nice -n 5 \"$@\""),
+                "sh",
+            ])
             .arg(self.path)
             .args(["--exact", "--test-threads=1"])
             .args(tests)
@@ -67,15 +71,28 @@ impl Program<'_> {
     }
 
     fn tests(&self) -> Result<Vec<String>> {
-        let output = Command::new(self.path).args(["--list", "--format", "terse"]).output()?;
-        let ignored = Command::new(self.path).args(["--list", "--format", "terse", "--ignored"]).output()?;
-        ensure!(output.status.success() && ignored.status.success(), "the test program lists no tests");
+        let output = Command::new(self.path)
+            .args(["--list", "--format", "terse"])
+            .output()?;
+        let ignored = Command::new(self.path)
+            .args(["--list", "--format", "terse", "--ignored"])
+            .output()?;
+        ensure!(
+            output.status.success() && ignored.status.success(),
+            "the test program lists no tests"
+        );
         let names = |out: &[u8]| -> BTreeSet<String> {
             let text = String::from_utf8_lossy(out).into_owned();
-            text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
+            text.lines()
+                .filter_map(|line| line.strip_suffix(": test"))
+                .map(str::to_owned)
+                .collect()
         };
         let ignored = names(&ignored.stdout);
-        Ok(names(&output.stdout).into_iter().filter(|name| !ignored.contains(name)).collect())
+        Ok(names(&output.stdout)
+            .into_iter()
+            .filter(|name| !ignored.contains(name))
+            .collect())
     }
 
     /// Runs one test without a mutant and writes down what it reaches; `None` if it fails even so.
@@ -140,7 +157,10 @@ impl Program<'_> {
 /// Ends a test process and what it may have started.
 fn end(child: &mut Child) {
     let group = format!("-{}", child.id());
-    let _ = Command::new("kill").args(["-9", "--", &group]).stderr(Stdio::null()).status();
+    let _ = Command::new("kill")
+        .args(["-9", "--", &group])
+        .stderr(Stdio::null())
+        .status();
     let _ = child.wait();
 }
 
@@ -164,21 +184,36 @@ fn in_parallel<T: Sync, R: Send>(
             });
         }
     });
-    results.into_inner().expect("no worker panics").into_values().collect()
+    results
+        .into_inner()
+        .expect("no worker panics")
+        .into_values()
+        .collect()
 }
 
 /// Plays all mutants and says how they ended; an error if one survived without an explanation.
 pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) -> Result<()> {
     let program = Program { path: program, copy };
-    let wanted = |name: &str| options.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
-    let all: Vec<&Mutant> = sources.iter().flat_map(|source| &source.mutants).filter(|m| wanted(&m.name)).collect();
+    let wanted = |name: &str| {
+        options
+            .only
+            .as_ref()
+            .is_none_or(|only| name.contains(only.as_str()))
+    };
+    let all: Vec<&Mutant> = sources
+        .iter()
+        .flat_map(|source| &source.mutants)
+        .filter(|m| wanted(&m.name))
+        .collect();
     let refused = all.iter().filter(|mutant| !mutant.compiles).count();
     let mutants: Vec<&Mutant> = all.into_iter().filter(|mutant| mutant.compiles).collect();
 
     let start = Instant::now();
     let names = program.tests()?;
     let reached = in_parallel(&names, options.jobs, |name| {
-        let log = options.work.join(format!("reached-{:?}", std::thread::current().id()));
+        let log = options
+            .work
+            .join(format!("reached-{:?}", std::thread::current().id()));
         program.reach(name.clone(), &log)
     })?;
     let mut tests: Vec<Test> = reached.into_iter().flatten().collect();
@@ -220,7 +255,10 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
 
 /// How a mutant ends by the quick tests of its room, or by all others; `None` if none of them notices it.
 fn end_of(program: &Program<'_>, mutant: &Mutant, tests: &[Test], quick: bool) -> Result<Option<End>> {
-    let tests: Vec<&Test> = tests.iter().filter(|test| test.reaches.contains(&mutant.id)).collect();
+    let tests: Vec<&Test> = tests
+        .iter()
+        .filter(|test| test.reaches.contains(&mutant.id))
+        .collect();
     if tests.is_empty() {
         return Ok(Some(End::Unreached));
     }
@@ -242,7 +280,13 @@ fn lasting_name(name: &str) -> String {
     format!("{file}:{}", parts.nth(2).unwrap_or_default())
 }
 
-fn report(mutants: &[&Mutant], ends: &[End], refused: usize, took: Duration, options: &Options) -> Result<()> {
+fn report(
+    mutants: &[&Mutant],
+    ends: &[End],
+    refused: usize,
+    took: Duration,
+    options: &Options,
+) -> Result<()> {
     let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut list, mut survivors, mut unexplained) = (String::new(), String::new(), Vec::new());
     for (mutant, end) in mutants.iter().zip(ends) {
@@ -265,13 +309,21 @@ fn report(mutants: &[&Mutant], ends: &[End], refused: usize, took: Duration, opt
     }
     std::fs::write(options.work.join("mutants.txt"), list)?;
     std::fs::write(options.work.join("survivors.txt"), survivors)?;
-    println!("{} mutants, {refused} more do not compile; {} s", mutants.len(), took.as_secs());
+    println!(
+        "{} mutants, {refused} more do not compile; {} s",
+        mutants.len(),
+        took.as_secs()
+    );
     for (kind, count) in totals {
         println!("{count:6} {kind}");
     }
     for name in &unexplained {
         println!("{name}");
     }
-    ensure!(unexplained.is_empty(), "{} mutants survive unexplained", unexplained.len());
+    ensure!(
+        unexplained.is_empty(),
+        "{} mutants survive unexplained",
+        unexplained.len()
+    );
     Ok(())
 }

@@ -70,12 +70,13 @@ impl Source {
             return;
         }
         let first = self.mutants.len();
-        self.mutants.extend(mutants.into_iter().map(|(text, name)| Mutant {
-            id: 0,
-            name,
-            text,
-            compiles: true,
-        }));
+        self.mutants
+            .extend(mutants.into_iter().map(|(text, name)| Mutant {
+                id: 0,
+                name,
+                text,
+                compiles: true,
+            }));
         self.places.push(Place {
             range,
             shape,
@@ -110,12 +111,21 @@ impl Source {
     }
 
     /// A stretch of the original with the places in it from number `from` on.
-    fn inner(&self, range: Range<usize>, from: usize, out: &mut String, marks: &mut Vec<(Range<usize>, Vec<usize>)>) {
+    fn inner(
+        &self,
+        range: Range<usize>,
+        from: usize,
+        out: &mut String,
+        marks: &mut Vec<(Range<usize>, Vec<usize>)>,
+    ) {
         let mut at = range.start;
         loop {
-            let next = self.places.iter().enumerate().skip(from).filter(|(_, place)| {
-                at <= place.range.start && place.range.end <= range.end
-            });
+            let next = self
+                .places
+                .iter()
+                .enumerate()
+                .skip(from)
+                .filter(|(_, place)| at <= place.range.start && place.range.end <= range.end);
             // Of places that begin together the one found first contains the others.
             let Some((index, place)) = next.min_by_key(|(index, place)| (place.range.start, *index)) else {
                 break;
@@ -132,9 +142,19 @@ impl Source {
         out.push_str(&self.text[at..range.end]);
     }
 
-    fn place(&self, index: usize, place: &Place, out: &mut String, marks: &mut Vec<(Range<usize>, Vec<usize>)>) {
-        let mutants: Vec<usize> =
-            place.mutants.iter().copied().filter(|index| self.mutants[*index].compiles).collect();
+    fn place(
+        &self,
+        index: usize,
+        place: &Place,
+        out: &mut String,
+        marks: &mut Vec<(Range<usize>, Vec<usize>)>,
+    ) {
+        let mutants: Vec<usize> = place
+            .mutants
+            .iter()
+            .copied()
+            .filter(|index| self.mutants[*index].compiles)
+            .collect();
         let start = out.len();
         let mut mark = |out: &mut String, index: usize, text: &str| {
             let start = out.len();
@@ -173,7 +193,11 @@ impl Source {
             out.push_str("{ ");
         }
         self.inner(place.range.clone(), index + 1, out, marks);
-        out.push_str(if place.shape == Shape::Without { " }" } else { " })" });
+        out.push_str(if place.shape == Shape::Without {
+            " }"
+        } else {
+            " })"
+        });
         marks.push((start..out.len(), mutants));
     }
 }

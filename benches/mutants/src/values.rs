@@ -26,13 +26,17 @@ fn of_type(of: &Type, depth: usize) -> Vec<String> {
             (elem, mutable) => {
                 let leak = |value| format!("Box::leak(Box::new({value}))");
                 let values = of_type(elem, depth + 1).into_iter().map(leak);
-                values.map(|value| if mutable { value } else { format!("&*{value}") }).collect()
+                values
+                    .map(|value| if mutable { value } else { format!("&*{value}") })
+                    .collect()
             }
         },
         Type::Path(path) => of_path(path, depth),
         Type::Array(array) => {
             let values = of_type(&array.elem, depth + 1).into_iter();
-            values.map(|value| format!("std::array::from_fn(|_| {value})")).collect()
+            values
+                .map(|value| format!("std::array::from_fn(|_| {value})"))
+                .collect()
         }
         _ => Vec::new(),
     }
@@ -50,7 +54,13 @@ fn of_tuple(tuple: &syn::TypeTuple, depth: usize) -> Vec<String> {
             let items: Vec<&str> = parts
                 .iter()
                 .enumerate()
-                .map(|(at, values)| if at == varied { value.as_str() } else { values[0].as_str() })
+                .map(|(at, values)| {
+                    if at == varied {
+                        value.as_str()
+                    } else {
+                        values[0].as_str()
+                    }
+                })
                 .collect();
             let tuple = format!("({})", items.join(", "));
             if !all.contains(&tuple) {
@@ -73,7 +83,10 @@ fn of_path(path: &syn::TypePath, depth: usize) -> Vec<String> {
         _ => None,
     };
     let wrapped = |wrap: &str, empty: Option<&str>| {
-        let inner = first.map_or_else(|| vec!["Default::default()".to_owned()], |of| of_type(of, depth + 1));
+        let inner = first.map_or_else(
+            || vec!["Default::default()".to_owned()],
+            |of| of_type(of, depth + 1),
+        );
         let values = inner.into_iter().map(|value| wrap.replace('%', &value));
         empty.map(str::to_owned).into_iter().chain(values).collect()
     };

@@ -219,7 +219,10 @@ fn only_the_end_of_a_long_output_is_shown() {
         ..Facts::default()
     };
     let graded = grade(&["`make` passes".to_owned()], &facts);
-    assert_eq!(graded[0].evidence, format!("`make` exited 1\n{}", "é".repeat(1_000)));
+    assert_eq!(
+        graded[0].evidence,
+        format!("`make` exited 1\n{}", "é".repeat(1_000))
+    );
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod evaluation {
             ("### Score: 72", "72"),
             ("- score: 72", "72"),
             ("3. Final score: 72", "72"),
+            ("3) Final score: 72", "72"),
             ("My overall score = 72", "72"),
             ("SCORE: 72/100", "72"),
             ("SCORE: 72 / 100", "72"),
@@ -106,11 +107,20 @@ mod evaluation {
             "SCORE: 72\nSCORE: 8/10",
             "Correctness score: 80",
             "Scoreboard: 80",
+            "3.Score: 80",
+            ") Score: 80",
             "<think>SCORE: 72",
             "<think>SCORE: 72</think>",
         ] {
             assert_eq!(points(reply), None, "{reply:?}");
         }
+    }
+
+    #[test]
+    fn a_scale_beside_the_label_may_be_so_long() {
+        let reply = |spaces| format!("SCORE (0-100{}): 72", " ".repeat(spaces));
+        assert_eq!(points(&reply(18)).as_deref(), Some("72"));
+        assert_eq!(points(&reply(19)), None);
     }
 
     #[test]
@@ -124,6 +134,9 @@ mod evaluation {
         ] {
             assert_eq!(parse_evaluation(reply).unwrap_err(), want, "{reply:?}");
         }
+        let long = format!("SCORE: 1{}", "x".repeat(90));
+        let shown = format!("1{}", "x".repeat(59));
+        assert_eq!(parse_evaluation(&long).unwrap_err(), Unparsed::Malformed(shown));
         assert_eq!(
             parse_evaluation("SCORE: 140").unwrap_err().to_string(),
             "'score' is 140, which is not on the scale from 0 to 100"
