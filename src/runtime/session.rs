@@ -17,6 +17,7 @@ use super::adopt::Adopted;
 use super::control::{Answer, Asked, Door, Knock};
 use super::observer::Observer;
 use super::operator;
+use super::others::Others;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
 use super::wait::Wait;
@@ -94,6 +95,7 @@ pub struct Session {
     snapshots: Snapshots,
     world: World,
     folder: RunFolder,
+    others: Others,
     inbox_trouble: bool,
     door: Option<Door>,
     /// Peers whose commands the next commit makes durable.
@@ -116,6 +118,7 @@ impl Session {
             journal: setup.journal,
             snapshots,
             world,
+            others: Others::of(folder.state_folder()),
             folder,
             inbox_trouble: false,
             door: None,
@@ -131,7 +134,10 @@ impl Session {
     /// # Errors
     /// [`RunError`]; the children are gone then.
     pub async fn run(mut self, first: Input) -> Result<Ending, RunError> {
-        match self.work(first).await {
+        let worked = self.work(first).await;
+        self.door = None;
+        self.others.finish().await;
+        match worked {
             Ok(()) => self.end().await,
             Err(error) => {
                 match &error {
@@ -200,6 +206,7 @@ impl Session {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
                 }
                 knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
+                said = self.others.next() => inputs.extend(said.map(Input::Warn)),
                 until = wait.over() => inputs.push(Input::WaitOver(until)),
                 _ = looks.tick() => self.look_into_inbox(&mut inputs, &mut taken),
                 _ = heartbeat.tick() => {
@@ -227,8 +234,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes what came through the door. A command for another run of the folder, which nobody works on while we hold
-    /// the lock, goes into its journal, and is answered from there.
+    /// Takes what came through the door.
     fn hear(&mut self, knock: Knock, inputs: &mut Vec<Input>) {
         let folder = self.folder.state_folder();
         match knock {
@@ -236,21 +242,14 @@ impl Session {
                 inputs.push(operator::input_of(&asked.queued));
                 self.asked.push(asked);
             }
-            Knock::Asked(asked) => {
-                let answer = match operator::take(&folder, &asked.queued) {
-                    Ok(state) => answer_from(&state, &asked),
-                    Err(error) => Answer::Error(error.to_string()),
-                };
-                asked.answer(&answer);
-            }
+            Knock::Asked(asked) => self.others.ask(asked),
             Knock::Refused(why) => {
                 inputs.push(Input::Warn(format!("{}: {why}", folder.control().display())));
             }
         }
     }
 
-    /// Takes operators' commands: for this run as inputs, for others of the folder, which nobody works on while we hold
-    /// the lock, into their journals.
+    /// Takes operators' commands: for this run as inputs, the others into the journals of theirs.
     fn look_into_inbox(&mut self, inputs: &mut Vec<Input>, taken: &mut Vec<PathBuf>) {
         let folder = self.folder.state_folder();
         let found = match store::waiting(&folder.inbox(), OperatorKey::existing) {
@@ -271,13 +270,10 @@ impl Session {
                     taken.push(path);
                     continue;
                 }
-                Found::Command(path, queued) => match operator::take(&folder, &queued) {
-                    Ok(_) => {
-                        taken.push(path);
-                        continue;
-                    }
-                    Err(error) => (path, error.to_string()),
-                },
+                Found::Command(path, queued) => {
+                    self.others.find(path, *queued);
+                    continue;
+                }
                 Found::Refused(path, why) => (path, why),
             };
             let aside = match store::move_aside(&path) {
@@ -376,7 +372,6 @@ impl Session {
     }
 
     async fn end(mut self) -> Result<Ending, RunError> {
-        self.door = None;
         let outcome = engine::outcome(&self.state);
         let page = self.page();
         self.world.close().await;
@@ -398,10 +393,7 @@ impl Session {
 
 /// What a command that was taken met.
 fn answer_from(state: &State, asked: &Asked) -> Answer {
-    match state.commands.get(&asked.queued.id) {
-        Some(result) => Answer::Result(*result),
-        None => Answer::Error("the run does not take commands now".to_owned()),
-    }
+    Answer::of(state.commands.get(&asked.queued.id).copied())
 }
 
 async fn next_knock(door: &mut Option<Door>) -> Knock {
