@@ -185,7 +185,6 @@ impl Session {
             .timeout
             .map(|timeout| begin + timeout.as_duration());
         let mut wait = Wait::default();
-        let mut stops = 0;
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
             let mut due = Vec::new();
@@ -193,12 +192,11 @@ impl Session {
             wait.follow(self.state.waits_until);
             tokio::select! {
                 biased;
-                cause = signals.next() => {
-                    stops += 1;
-                    if stops > 1 {
+                heard = signals.next() => {
+                    if heard.again {
                         self.world.kill_all();
                     }
-                    inputs.push(Input::Stop(cause));
+                    inputs.push(Input::Stop(heard.cause));
                 }
                 event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, &mut inputs),
                 Some(message) = self.inbox.recv() => message.sort_into(&mut inputs, &mut due),
