@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Dimension, Finding, Timestamp};
 
+use super::evidence::Preview;
 use super::fence::{Excerpt, fence, fence_excerpt};
 
 /// Characters of the worker's output that are shown.
@@ -51,8 +52,8 @@ pub struct Artifact {
     pub path: String,
     /// Its size in bytes; `None` when there is no such file.
     pub size: Option<u64>,
-    /// The beginning of its text; `None` for a file that is not text.
-    pub preview: Option<String>,
+    /// What there is to show of it.
+    pub preview: Preview,
 }
 
 /// What one declared check said.
@@ -269,11 +270,15 @@ fn show_artifacts(text: &mut String, artifacts: &[Artifact]) {
             Some(0) => "exists, empty".to_owned(),
             Some(size) => format!("exists, {size} bytes"),
         };
-        let _ = writeln!(text, "File {}: {state}", index + 1);
-        let preview = file.preview.as_deref().unwrap_or(match file.size {
-            Some(size) if size > 0 => "(not text)",
-            _ => "",
-        });
+        let (changed, preview) = match &file.preview {
+            Preview::Text(text) => ("", text.as_str()),
+            Preview::Nothing => ("", ""),
+            Preview::Changed => (
+                " when it was checked; it was changed since, so its content is not shown",
+                "",
+            ),
+        };
+        let _ = writeln!(text, "File {}: {state}{changed}", index + 1);
         text.push_str(&fence(&file.path, preview, MAX_PREVIEW));
     }
     if let Some(hidden) = artifacts
@@ -375,7 +380,11 @@ mod tests {
         Artifact {
             path: path.to_owned(),
             size,
-            preview: preview.map(str::to_owned),
+            preview: match (preview, size) {
+                (Some(text), _) => Preview::Text(text.to_owned()),
+                (None, Some(_)) => Preview::Changed,
+                (None, None) => Preview::Nothing,
+            },
         }
     }
 

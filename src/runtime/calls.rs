@@ -455,7 +455,7 @@ pub(super) fn judge_prompt(
         .map(|file| Artifact {
             path: file.path.clone(),
             size: file.size,
-            preview: evidence::preview(&workspace, &file.path, 4 * MAX_PREVIEW as u64).ok(),
+            preview: evidence::preview(&workspace, file, 4 * MAX_PREVIEW as u64),
         })
         .collect();
     let results = judging

@@ -145,6 +145,51 @@ fn what_cannot_be_checked_waits_for_a_person() {
 }
 
 #[test]
+fn a_person_who_is_the_only_reviewer_is_told_so() {
+    let asked = |simulation: &Simulation| {
+        let found = simulation.journal.iter().flatten().find_map(|event| match event {
+            Event::ApprovalRequested { message, .. } => Some(message.clone()),
+            _ => None,
+        });
+        found.expect("a person was asked")
+    };
+    let only = "whoever approves it is its only reviewer";
+    let fail_open = mission("").replace("tasks:", "settings: {failOpenOnUnparsedEval: true}\ntasks:");
+    for grader in [Answer::Unreadable, Answer::Unreachable(FailureClass::Unknown)] {
+        let mut simulation = Simulation::new(&fail_open, options());
+        simulation.run(|state: &State, effect: &Effect| match effect {
+            Effect::Grade { .. } => grader.clone(),
+            Effect::CallSeat { .. } => Answer::Unreadable,
+            _ => good(state, effect),
+        });
+        let question = asked(&simulation);
+        assert!(question.contains(only), "{question}");
+        // Asked like this, the yes is about the work.
+        answer(&mut simulation, Command::Approve { task: T, number: 1 });
+        assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+        let by = simulation.journal.iter().flatten().find_map(|event| match event {
+            Event::StageVerdict(report)
+                if report.verdict == Verdict::Pass && report.stage == Stage::Verification =>
+            {
+                report.by.clone()
+            }
+            _ => None,
+        });
+        assert_eq!(by.as_deref(), Some("ada"));
+    }
+    // The same work passed unread without a person's word stays unreviewed.
+    let mut unread = Simulation::new(&fail_open, options());
+    unread.run(|state: &State, effect: &Effect| match effect {
+        Effect::CallSeat { .. } => Answer::Unreadable,
+        _ => good(state, effect),
+    });
+    assert_eq!(unread.state.task(T).flag, Some(QualityFlag::Unreviewed));
+    // Where reviewers were content the person decides about the criteria alone.
+    let reviewed = run("", graded(Answer::Unreadable));
+    assert!(!asked(&reviewed).contains(only));
+}
+
+#[test]
 fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
     let mut simulation = run(
         ", review: none",
