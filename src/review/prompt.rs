@@ -358,7 +358,7 @@ fn insist(text: &mut String, reason: &str, form: &str) {
 mod tests {
     use super::*;
     use crate::domain::Severity;
-    use crate::judging::parser::{parse_evaluation, parse_scores};
+    use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
 
     fn dimensions() -> Vec<Dimension> {
         let dimension = |name: &str, rubric: Vec<(u8, String)>| Dimension {
@@ -503,8 +503,15 @@ mod tests {
     fn a_prompt_sent_back_as_the_reply_is_no_verdict() {
         let material = material();
         let work = work(&material);
-        assert!(parse_evaluation(&evaluation(&work, None).joined()).is_err());
-        assert!(parse_scores(&panel(&work, &dimensions(), None).joined(), &dimensions()).is_err());
+        assert!(parse_evaluation(&evaluation(&work, None).joined(), &Quoted::default()).is_err());
+        assert!(
+            parse_scores(
+                &panel(&work, &dimensions(), None).joined(),
+                &dimensions(),
+                &Quoted::default()
+            )
+            .is_err()
+        );
     }
 
     #[test]
@@ -536,7 +543,7 @@ mod tests {
         );
         let reply = r#"{"scores": {"correctness": {"reasoning": "r", "score": 4}, "edge \"cases\"": {"reasoning": "s", "score": 2}},
             "findings": [], "summary": "s"}"#;
-        let read = parse_scores(reply, &dimensions()).unwrap();
+        let read = parse_scores(reply, &dimensions(), &Quoted::default()).unwrap();
         assert_eq!(read.scores.len(), 2);
         // Every object is closed and requires all it has, as strict providers demand.
         let mut open = vec![&schema];

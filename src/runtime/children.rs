@@ -201,7 +201,12 @@ impl World {
             }
             keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
-                Some((child, plan)) => inputs.extend(never_started(child, &plan, message)),
+                Some((child, plan)) => {
+                    if let Child::Seat { task, seat } = child {
+                        self.works.remove(&(task, seat));
+                    }
+                    inputs.extend(never_started(child, &plan, message));
+                }
                 None => {}
             },
             keeper::Event::Exited(exit) => {

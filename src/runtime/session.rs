@@ -199,7 +199,7 @@ impl Session {
                     inputs.push(Input::Stop(heard.cause));
                 }
                 event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, &mut inputs),
-                Some(message) = self.inbox.recv() => message.sort_into(&mut inputs, &mut due),
+                Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
                 () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
                 }
@@ -287,10 +287,24 @@ impl Session {
         }
     }
 
+    fn sort(
+        &mut self,
+        message: Message,
+        inputs: &mut Vec<Input>,
+        due: &mut Vec<Effect>,
+    ) -> Result<(), RunError> {
+        match message {
+            Message::Input(input) => inputs.push(input),
+            Message::Due(effect) => due.push(effect),
+            Message::Prepared(prepared) => self.world.start_reviewer(&self.state, *prepared)?,
+        }
+        Ok(())
+    }
+
     /// Takes what else has already arrived, so that it shares the next commit.
     async fn drain(&mut self, inputs: &mut Vec<Input>, due: &mut Vec<Effect>) -> Result<(), RunError> {
         while let Ok(message) = self.inbox.try_recv() {
-            message.sort_into(inputs, due);
+            self.sort(message, inputs, due)?;
         }
         loop {
             tokio::select! {
