@@ -290,8 +290,8 @@ mod tests {
         fs::write(root.join("src/deep/b.rs"), "bz").unwrap();
         fs::write(root.join("later"), "new").unwrap();
         fs::write(root.join("empty"), "x").unwrap();
-        for n in 0..4 {
-            assert_eq!(shown(n), Preview::Changed, "{}", facts[n].path);
+        for fact in &facts {
+            assert_eq!(preview(root, fact, 1), Preview::Changed, "{}", fact.path);
         }
         fs::remove_file(root.join("src/a.rs")).unwrap();
         assert_eq!(shown(0), Preview::Changed);

@@ -546,7 +546,8 @@ pub(super) fn judge_prompt(
         if let Preview::Text(text) = &mut artifact.preview {
             said.add(text);
             // The prompt shows less, and what it does not need must not be held.
-            text.truncate(text.floor_char_boundary(4 * MAX_PREVIEW));
+            let most = (0..=4 * MAX_PREVIEW).rfind(|at| text.is_char_boundary(*at));
+            text.truncate(most.unwrap_or_default());
         }
     }
     let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
