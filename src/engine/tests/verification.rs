@@ -280,6 +280,42 @@ fn without_reviews_criteria_still_hold_and_nobody_is_said_to_have_reviewed() {
 }
 
 #[test]
+fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_again() {
+    // Found by `store::simulation`: a run resumed with --no-eval asked the judges that the last session had asked.
+    for (keys, criteria) in [(", review: auto", false), (", review: auto", true)] {
+        let yaml = mission(keys);
+        let yaml = if criteria {
+            yaml
+        } else {
+            yaml.replace("acceptance: [c, d], verification: {grader: heuristic}", "")
+                .replace(", ,", ",")
+        };
+        let mut simulation = Simulation::new(&yaml, options());
+        while !matches!(simulation.todo.front(), Some(Effect::CallSeat { .. })) {
+            simulation.perform(0, &mut good);
+        }
+        let off = crate::mission::RunOptions {
+            no_eval: true,
+            ..options()
+        };
+        let mut resumed = Simulation::recovered(super::simulation::plan_of(&yaml, &off), &simulation.journal);
+        resumed.state.options = off;
+        resumed.resume();
+        resumed.run(good);
+        // Whoever performs effects asks nobody who is not waited for; and nobody is.
+        let judged =
+            resumed.count(|event| matches!(event, Event::SeatReplied { .. } | Event::SeatFailed { .. }));
+        assert_eq!(judged, 0, "a judge was heard");
+        assert_eq!(
+            resumed.state.task(T).flag,
+            Some(QualityFlag::Unreviewed),
+            "{yaml}"
+        );
+        assert_eq!(outcome(&resumed.state).class, OutcomeClass::Ok);
+    }
+}
+
+#[test]
 fn grades_that_come_too_late_mean_nothing() {
     let simulation = run(", review: none", good);
     let late = Input::Graded {
