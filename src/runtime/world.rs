@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 
 use crate::agents::command::Program;
 use crate::agents::endpoint::Endpoint;
-use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
 };
@@ -26,6 +26,7 @@ use super::adopt::{Adopted, Left};
 use super::calls::Prepared;
 use super::grading::{Gathering, Round};
 use super::session::RunError;
+use super::watch::{Before, frozen};
 use super::worker_prompt;
 
 /// Milliseconds between SIGTERM and SIGKILL (semantics, section 5).
@@ -165,6 +166,7 @@ pub(super) enum Child {
     Check { task: TaskId, attempt: u32, check: u32 },
     Seat { task: TaskId, seat: SeatId },
     Probe { round: Round, command: u32 },
+    Consult { id: ConsultId, purpose: Purpose },
 }
 
 /// Everything outside of the loop.
@@ -179,6 +181,10 @@ pub(super) struct World {
     /// What the works say that command judges are reading.
     pub(super) works: HashMap<(TaskId, SeatId), Quoted>,
     pub(super) gatherings: Vec<Gathering>,
+    /// What turns in flight are held against.
+    pub(super) before: HashMap<TurnId, Before>,
+    /// The frozen missions of the run.
+    pub(super) frozen: Vec<PathBuf>,
     background: Vec<AbortHandle>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
@@ -194,6 +200,8 @@ impl World {
         sender: mpsc::UnboundedSender<Message>,
     ) -> Self {
         Self {
+            frozen: frozen(&folder),
+            before: HashMap::new(),
             folder,
             programs,
             sender,
@@ -277,7 +285,25 @@ impl World {
                     },
                 );
             }
+            Effect::Consult {
+                not_before: Some(at),
+                id,
+                purpose,
+                agent,
+            } => self.later(
+                at,
+                Effect::Consult {
+                    not_before: None,
+                    id,
+                    purpose,
+                    agent,
+                },
+            ),
+            Effect::Consult {
+                id, purpose, agent, ..
+            } => return self.consult(state, id, purpose, agent),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
+            Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
@@ -360,10 +386,12 @@ impl World {
     }
 
     /// Takes over what outlived an earlier session.
-    pub fn adopt(&mut self, plan: &std::sync::Arc<Plan>, adopted: Adopted, inputs: &mut Vec<Input>) {
+    pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Input>) {
+        let plan = &state.plan;
         self.next_key = self.next_key.max(adopted.next_key);
         for (key, running) in adopted.running {
             let turn = running.turn;
+            self.remember(state, turn);
             self.children.insert(key, (Child::Turn(turn), plan.clone()));
             self.processes.insert(turn, running.process.clone());
             if !running.known {
@@ -372,6 +400,7 @@ impl World {
             }
         }
         for (turn, exit) in adopted.ended {
+            self.remember(state, turn);
             self.turn_ended_meanwhile(turn, plan, exit);
         }
     }
@@ -454,6 +483,7 @@ impl World {
             Child::Turn(turn) => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Consult { id, .. } => id.task == task,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -479,6 +509,12 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
         Effect::RunTurn { turn, .. } => {
             state.task(turn.task).running.is_some() && state.current_turn(turn.task) == *turn
         }
+        Effect::NoteFiles { turn, .. } => {
+            let task = state.task(turn.task);
+            let waits =
+                task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
+            waits && task.attempt == turn.attempt && task.turn < turn.turn
+        }
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
         }
@@ -489,6 +525,7 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
+        Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
         Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }
 }

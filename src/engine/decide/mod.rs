@@ -4,11 +4,13 @@
 //! | file | rules |
 //! |---|---|
 //! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
 //! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
+//! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -18,8 +20,10 @@
 mod again;
 mod change;
 mod conclude;
+mod consult;
 mod draft;
 mod due;
+mod evidence;
 mod operator;
 mod schedule;
 mod seats;
@@ -35,6 +39,7 @@ use super::input::Input;
 use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
+pub(super) use evidence::must_note;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
@@ -66,6 +71,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             _ => Vec::new(),
         },
         Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
+        Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
@@ -89,6 +95,8 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
+        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice),
+        Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Start(_)
         | Input::Resume { .. }
         | Input::Operator(_)

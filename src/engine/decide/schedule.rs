@@ -16,6 +16,7 @@ use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
 use super::draft::Draft;
+use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
 use super::{stages, turns};
 
@@ -154,7 +155,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
         }
         let mut draft = Draft::new(state, id);
         draft.enter(Status::Assigned);
-        if !needs_prompt(&state.plan, plan) {
+        if !needs_prompt(&state.plan, plan) && !must_note(state, id) {
             turns::start_turn(&mut draft, None);
         }
         events.extend(draft.into_events());
@@ -173,7 +174,7 @@ pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
 /// Whether the session has nothing left to do.
 fn is_over(state: &State) -> bool {
     match state.phase {
-        RunPhase::Running => state.slots == 0,
+        RunPhase::Running => state.slots == 0 && state.calls_open == 0,
         RunPhase::Stopping => state.turns_running == 0,
         RunPhase::New | RunPhase::Finished => false,
     }

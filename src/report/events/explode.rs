@@ -18,7 +18,9 @@ use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
 use super::PublicEvent;
-use super::payload::{Payload, created_task, file, findings_of, run_finished, scores, stop_cause};
+use super::payload::{
+    Payload, created_task, file, findings_of, run_finished, scores, stop_cause, turn_files,
+};
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
 /// fixes come from what went before.
@@ -31,7 +33,7 @@ pub struct Exploder {
 }
 
 /// A name and what belongs to it.
-type Named = (&'static str, Payload);
+pub(super) type Named = (&'static str, Payload);
 
 impl Exploder {
     /// Before the first record.
@@ -143,7 +145,8 @@ impl Exploder {
             Event::GateEvaluated { .. } | Event::GateOverridden { .. } | Event::ThresholdFailed { .. } => {
                 vec![self.gate_event(event)]
             }
-            Event::TurnStarted { .. }
+            Event::FilesNoted { .. }
+            | Event::TurnStarted { .. }
             | Event::AgentSpawned { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnFinished { .. }
@@ -158,6 +161,9 @@ impl Exploder {
             Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
                 vec![self.seat_event(event)]
             }
+            Event::ConsultRequested { .. } | Event::ConsultReplied { .. } | Event::ConsultFailed { .. } => {
+                vec![self.consult_event(event)]
+            }
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
             | Event::AttemptPlanned { .. }
@@ -169,7 +175,7 @@ impl Exploder {
         }
     }
 
-    fn task(&self, id: TaskId) -> Payload {
+    pub(super) fn task(&self, id: TaskId) -> Payload {
         Payload::default()
             .with("taskId", task_key(id))
             .with("title", &*self.plan.task(id).title)
@@ -181,7 +187,7 @@ impl Exploder {
             .with("turn", turn.turn)
     }
 
-    fn agent_name(&self, id: AgentId) -> &str {
+    pub(super) fn agent_name(&self, id: AgentId) -> &str {
         &self.plan.agent(id).name
     }
 
@@ -366,6 +372,11 @@ impl Exploder {
                 }
                 named
             }
+            Event::FilesNoted {
+                turn, file: record, ..
+            } => {
+                vec![("files:noted", self.turn(*turn).with("record", file(record)))]
+            }
             Event::TurnLost { turn } => vec![("turn:lost", self.turn(*turn))],
             Event::TurnAdopted { turn } => vec![("turn:adopted", self.turn(*turn))],
             _ => unreachable!("name() sends only a turn's events here"),
@@ -382,6 +393,8 @@ impl Exploder {
             duration,
             usage,
             model,
+            files,
+            tool_calls,
         } = event
         else {
             unreachable!("called for the end of a turn");
@@ -402,7 +415,9 @@ impl Exploder {
             .usage(usage)
             .maybe("output", output.as_ref().map(file))
             .maybe("stderr", stderr.as_ref().map(file))
-            .maybe("result", result.as_ref().map(file));
+            .maybe("result", result.as_ref().map(file))
+            .maybe("files", files.as_ref().map(turn_files))
+            .maybe("toolCalls", tool_calls.map(|calls| calls.calls));
         match failure {
             Some(class) => payload.failure(*class, message.as_deref()),
             None => payload,
