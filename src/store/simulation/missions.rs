@@ -58,7 +58,7 @@ impl Missions {
             number: u32::try_from(self.texts.len() + 1).unwrap(),
             from: digest(self.texts.last().unwrap()),
             to: digest(&text),
-            plan: Arc::new(succeed(&state.plan, Arc::into_inner(new).unwrap())),
+            mission: new,
         };
         self.texts.push(text);
         Some(input)
@@ -69,7 +69,7 @@ impl Missions {
     pub fn fold(&mut self, records: &mut [Vec<Event>]) -> (State, Witness) {
         let texts = std::mem::take(&mut self.texts);
         self.texts = vec![texts[0].clone()];
-        let mut plan = self.plan_with(&self.first);
+        let plan = self.plan_with(&self.first);
         let mut state = State::new(plan.clone());
         let mut lived = state.clone();
         let mut witness = Witness::new(&plan);
@@ -78,8 +78,7 @@ impl Missions {
                 match event {
                     Event::MissionChanged(change) => {
                         self.follow(&texts, change);
-                        plan = self.plan_with(&self.first);
-                        change.plan = Some(plan.clone());
+                        change.mission = Some(plan_of(&texts[change.number as usize - 1], &self.first));
                     }
                     Event::RunResumed { options, .. } => lived.plan = self.plan_with(options),
                     _ => {}

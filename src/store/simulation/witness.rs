@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::engine::{
     Event, GateResult, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, judged_by,
 };
-use crate::mission::{Part, Plan};
+use crate::mission::{Part, Plan, succeed};
 
 /// The table of the life cycle (semantics, section 5), written down again.
 fn is_edge(from: Status, to: Status) -> bool {
@@ -272,6 +272,13 @@ impl Witness {
                     "ended with work in flight"
                 );
             }
+            Event::TasksAdded(addition) => {
+                for added in &addition.tasks {
+                    assert!(added.id.index() <= self.tasks.len(), "{event:?}");
+                    let size = self.tasks.len().max(added.id.index() + 1);
+                    self.tasks.resize_with(size, Seen::default);
+                }
+            }
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
@@ -281,20 +288,20 @@ impl Witness {
             | Event::ConsultFailed { .. }
             | Event::Waiting { .. }
             | Event::Warning { .. }
+            | Event::TasksWithdrawn { .. }
             | Event::Salvaged { .. } => {}
         }
     }
 
     /// What keeps its title keeps its number, and whatever does not hold any more was withdrawn before.
     fn mission_changed(&mut self, state: &State, change: &MissionChange) {
-        let plan = change
-            .plan
-            .as_deref()
-            .expect("whoever reads a journal puts it in");
-        for (old, new) in state.plan.tasks.iter().zip(&plan.tasks) {
+        let mission = change.mission.as_deref();
+        let mission = mission.expect("whoever reads a journal puts it in").clone();
+        let plan = succeed(&state.plan, mission);
+        for (old, new) in state.plan.tasks.iter().zip(plan.tasks.iter()) {
             assert_eq!(old.title, new.title);
         }
-        for (old, new) in state.plan.gates.iter().zip(&plan.gates) {
+        for (old, new) in state.plan.gates.iter().zip(plan.gates.iter()) {
             assert_eq!(old.name, new.name);
         }
         for task in change.removed.iter().chain(&change.changed) {
