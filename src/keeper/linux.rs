@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -100,6 +100,48 @@ impl Stat {
             parent: fields.next()?.parse().ok()?,
             start_time: fields.nth(17)?.parse().ok()?,
         })
+    }
+}
+
+/// SIGCHLD and SIGTERM as something that can be polled.
+pub(super) struct Signals {
+    waiting: OwnedFd,
+    asked_to_end: bool,
+}
+
+/// How the system tells of one signal: this many bytes, of which the first four are its number.
+const SIGNAL_SIZE: usize = size_of::<libc::signalfd_siginfo>();
+
+impl Signals {
+    /// Takes over all signals of the process.
+    pub(super) fn install() -> io::Result<Signals> {
+        let held_back = posix::hold_back(&[libc::SIGCHLD, libc::SIGTERM])?;
+        posix::take_over_signals()?;
+        Ok(Signals {
+            waiting: posix::signal_descriptor(&held_back)?,
+            asked_to_end: false,
+        })
+    }
+
+    /// Takes what woke the keeper. There are never more than two, since a signal that waits already comes once.
+    pub(super) fn take(&mut self) {
+        let mut bytes = [0; 2 * SIGNAL_SIZE];
+        let read = rustix::io::read(&self.waiting, &mut bytes).unwrap_or(0);
+        for signal in bytes[..read].chunks_exact(SIGNAL_SIZE) {
+            let number = signal.first_chunk().map(|number| u32::from_ne_bytes(*number));
+            self.asked_to_end |= number == Some(libc::SIGTERM.cast_unsigned());
+        }
+    }
+
+    /// Whether a SIGTERM ever came.
+    pub(super) fn asked_to_end(&self) -> bool {
+        self.asked_to_end
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.waiting.as_fd()
     }
 }
 
