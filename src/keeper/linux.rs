@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use rustix::io::Errno;
+use rustix::path::DecInt;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use super::identity::{ProcessIdentity, number};
@@ -402,7 +403,7 @@ impl Held {
     }
 }
 
-/// A file that has no name, only this descriptor. Nobody writes through it; children get [`writer`](Self::writer)s.
+/// A file that has no name, only this descriptor. Nobody writes through it; children get a [`Reopen::writer`] each.
 #[derive(Debug)]
 pub(super) struct Unnamed {
     file: File,
@@ -430,12 +431,6 @@ impl Unnamed {
         };
         let new = condition(&file)?;
         Ok(Unnamed { file, new })
-    }
-
-    /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
-    /// flags, and [`is_as_new`](Self::is_as_new) could not tell them from the keeper.
-    pub(super) fn writer(&self) -> io::Result<File> {
-        File::options().append(true).open(self.path())
     }
 
     pub(super) fn length(&self) -> io::Result<u64> {
@@ -471,6 +466,31 @@ impl Unnamed {
 
     fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
+    }
+}
+
+/// The way to open a file without a name once more: through its descriptor.
+#[derive(Debug)]
+pub(super) struct Reopen {
+    /// Kept open: the way from the root to it costs most of opening a file.
+    descriptors: Option<OwnedFd>,
+}
+
+impl Reopen {
+    pub(super) fn new() -> Reopen {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Reopen {
+            descriptors: rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok(),
+        }
+    }
+
+    /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
+    /// flags, and [`is_as_new`](Unnamed::is_as_new) could not tell them from the keeper.
+    pub(super) fn writer(&self, file: &Unnamed) -> io::Result<File> {
+        let descriptors = self.descriptors.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
+        let name = DecInt::from_fd(&file.file);
+        Ok(rustix::fs::openat(descriptors, name.as_c_str(), flags, Mode::empty())?.into())
     }
 }
 

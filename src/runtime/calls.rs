@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agents::command::{Placeholders, environment};
+use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
@@ -55,8 +55,8 @@ impl World {
                 let message = format!("reviewer '{name}' cannot be reached");
                 self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
             }
-            Some(Reach::Command(program, own_env)) => {
-                match self.reviewer(state, &call, agent, &program, &own_env) {
+            Some(Reach::Command(program, surroundings)) => {
+                match self.reviewer(state, &call, agent, &program, &surroundings) {
                     // If there is nobody left to start it, that is no failure of the judge.
                     Ok(spawn) => return self.spawn(&state.plan, Child::Seat { task, seat }, spawn),
                     Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
@@ -77,8 +77,8 @@ impl World {
         state: &State,
         call: &SeatCall,
         agent: AgentId,
-        program: &crate::agents::command::Program,
-        own_env: &[(String, String)],
+        program: &Program,
+        surroundings: &Surroundings,
     ) -> Result<Spawn, String> {
         let plan = &state.plan;
         let asked = judge_prompt(&self.folder, plan, state.task(call.task), call)?;
@@ -103,7 +103,7 @@ impl World {
         Ok(Spawn {
             label: format!("{}.{}.judge.{}", call.task.0, call.seat.attempt, call.seat.seat),
             argv: program.argv(&placeholders),
-            env: environment(own_env, variables),
+            env: surroundings.with(variables),
             cwd,
             stdin: Some(request.clone()),
             stdout: Some(self.folder.spool_file(&SpoolName::Reply(call.task, call.seat))),
