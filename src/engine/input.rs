@@ -8,8 +8,9 @@ use crate::mission::{Plan, RunOptions};
 use super::command::Command;
 use super::payload::{
     CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
-    StopCause, Usage,
+    StopCause, ToolCalls, TurnFiles, Usage,
 };
+use super::timers::Timer;
 
 /// Something that happened outside. Each one leads to one decision: one record of the journal.
 #[derive(Debug, Clone)]
@@ -33,6 +34,17 @@ pub enum Input {
         turn: TurnId,
         /// Its digest; `None` where the agent gets no prompt.
         digest: Option<Digest>,
+    },
+    /// What stands in the files that a turn is held against was written down, or could not be.
+    FilesNoted {
+        /// The turn it is for.
+        turn: TurnId,
+        /// Turns that were ever started when the look began.
+        starts: u64,
+        /// Whether another turn was under way then.
+        shared: bool,
+        /// The record in the spool, or why there is none.
+        result: Result<FileRef, String>,
     },
     /// The agent's process exists, or its request is on the way.
     TurnSpawned {
@@ -104,8 +116,13 @@ pub enum Input {
     SeatFailed(Box<SeatFailure>),
     /// Stop: a signal, or the time limit.
     Stop(StopCause),
-    /// Nobody answered until this moment.
-    WaitOver(Timestamp),
+    /// A timer's moment has come.
+    TimerDue {
+        /// Which moment.
+        at: Timestamp,
+        /// Which timer.
+        timer: Timer,
+    },
     /// An operator says something from outside.
     Operator(Box<OperatorInput>),
     /// Failed tasks are to be tried again.
@@ -136,6 +153,7 @@ impl Input {
             Self::Resume { .. } => "resume",
             Self::Advance => "advance",
             Self::PromptReady { .. } => "prompt",
+            Self::FilesNoted { .. } => "noted",
             Self::TurnSpawned { .. } => "spawned",
             Self::TurnRequestFailed { .. } => "request-failed",
             Self::TurnEnded(_) => "ended",
@@ -145,7 +163,7 @@ impl Input {
             Self::SeatReplied { .. } => "replied",
             Self::SeatFailed(_) => "seat-failed",
             Self::Stop(_) => "stop",
-            Self::WaitOver(_) => "wait-over",
+            Self::TimerDue { .. } => "timer",
             Self::Operator(_) => "operator",
             Self::RetryFailed => "retry-failed",
             Self::Redo(_) => "redo",
@@ -187,6 +205,10 @@ pub struct TurnEnd {
     pub usage: Usage,
     /// The model as returned.
     pub model: Option<String>,
+    /// What it did to files, where that was looked at.
+    pub files: Option<TurnFiles>,
+    /// The tool calls that its adapter saw; `None` where it sees none.
+    pub tool_calls: Option<ToolCalls>,
 }
 
 /// Why a reviewer gave no reply.
@@ -220,6 +242,8 @@ impl TurnEnd {
             duration: Millis::default(),
             usage: Usage::default(),
             model: None,
+            files: None,
+            tool_calls: None,
         }
     }
 

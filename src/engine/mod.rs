@@ -25,6 +25,7 @@ mod ready;
 mod state;
 #[cfg(test)]
 mod tests;
+mod timers;
 #[cfg(test)]
 pub(crate) use tests::{random, simulation};
 
@@ -38,12 +39,13 @@ pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StageReport, StopCause, Usage,
+    SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 pub use state::{
-    Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
-    TaskState, Turn, Waiting,
+    Answer, Counts, Evidence, Feedback, GateState, Grading, Judging, Known, Noted, OutputRefs, RunPhase,
+    Seat, SeatState, State, TaskState, Turn, Waiting,
 };
+pub use timers::{Timer, Timers};
 
 /// What a gate would say of the state as it is (section 14).
 #[must_use]

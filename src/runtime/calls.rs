@@ -65,7 +65,7 @@ impl World {
             Some(Reach::Echo) => self.echo_reviewer(state, call),
             Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
                 Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
-                Ok(client) => self.ask_model(state, call, agent, client, endpoint),
+                Ok(client) => self.ask_model(state, call, agent, client, *endpoint),
             },
         }
         Ok(())

@@ -25,6 +25,7 @@ use crate::store::{self, RunFolder, SpoolName};
 use super::adopt::{Adopted, Left};
 use super::grading::{Gathering, Round};
 use super::session::RunError;
+use super::watch::{Before, frozen};
 use super::worker_prompt;
 
 /// Milliseconds between SIGTERM and SIGKILL (semantics, section 5).
@@ -57,7 +58,7 @@ pub(super) enum Reach {
     /// By starting a command with an environment of its own.
     Command(Arc<Program>, Arc<Surroundings>),
     /// Over HTTP.
-    Model(Endpoint),
+    Model(Box<Endpoint>),
     /// Here: it repeats what it is told.
     Echo,
 }
@@ -151,7 +152,7 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             Endpoint::of_agent(agent, variable)
-                .map(Reach::Model)
+                .map(|endpoint| Reach::Model(Box::new(endpoint)))
                 .map_err(|error| error.to_string())
         }
         Adapter::Echo => Ok(Reach::Echo),
@@ -187,6 +188,10 @@ pub(super) struct World {
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
     pub(super) gatherings: Vec<Gathering>,
+    /// What turns in flight are held against.
+    pub(super) before: HashMap<TurnId, Before>,
+    /// The frozen missions of the run.
+    pub(super) frozen: Vec<PathBuf>,
     background: Vec<AbortHandle>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
@@ -202,6 +207,8 @@ impl World {
         sender: mpsc::UnboundedSender<Message>,
     ) -> Self {
         Self {
+            frozen: frozen(&folder),
+            before: HashMap::new(),
             folder,
             programs,
             sender,
@@ -285,6 +292,7 @@ impl World {
                 );
             }
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
+            Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
@@ -362,10 +370,12 @@ impl World {
     }
 
     /// Takes over what outlived an earlier session.
-    pub fn adopt(&mut self, plan: &Arc<Plan>, adopted: Adopted, inputs: &mut Vec<Input>) {
+    pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Input>) {
+        let plan = &state.plan;
         self.next_key = self.next_key.max(adopted.next_key);
         for (key, running) in adopted.running {
             let turn = running.turn;
+            self.remember(state, turn);
             self.children.insert(key, (Child::Turn(turn), plan.clone()));
             self.processes.insert(turn, running.process.clone());
             if !running.known {
@@ -374,6 +384,7 @@ impl World {
             }
         }
         for (turn, exit) in adopted.ended {
+            self.remember(state, turn);
             self.turn_ended_meanwhile(turn, plan, exit);
         }
     }
@@ -480,6 +491,12 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
     match effect {
         Effect::RunTurn { turn, .. } => {
             state.task(turn.task).running.is_some() && state.current_turn(turn.task) == *turn
+        }
+        Effect::NoteFiles { turn, .. } => {
+            let task = state.task(turn.task);
+            let waits =
+                task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
+            waits && task.attempt == turn.attempt && task.turn < turn.turn
         }
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt

@@ -320,6 +320,8 @@ impl RunFolder {
 pub enum SpoolName {
     /// What a worker was told.
     Prompt(TurnId),
+    /// What stood in the files that its turn is held against.
+    Before(TurnId),
     /// What it said.
     Out(TurnId),
     /// What it wrote to standard error.
@@ -358,6 +360,7 @@ impl fmt::Display for SpoolName {
         };
         match self {
             Self::Prompt(turn) => of_turn(f, turn, "prompt"),
+            Self::Before(turn) => of_turn(f, turn, "before"),
             Self::Out(turn) => of_turn(f, turn, "out"),
             Self::Err(turn) => of_turn(f, turn, "err"),
             Self::Result(turn) => of_turn(f, turn, "result"),

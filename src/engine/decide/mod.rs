@@ -4,6 +4,8 @@
 //! | file | rules |
 //! |---|---|
 //! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
+//! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
@@ -18,6 +20,8 @@ mod again;
 mod change;
 mod conclude;
 mod draft;
+mod due;
+mod evidence;
 mod operator;
 mod schedule;
 mod seats;
@@ -33,6 +37,7 @@ use super::input::Input;
 use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
+pub(super) use evidence::must_note;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
@@ -50,6 +55,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             kept,
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
+        Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
         Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
@@ -58,12 +64,12 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
         Input::Advance => schedule::advance(state, now),
-        Input::WaitOver(until) => schedule::wait_over(state, *until),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),
         },
         Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
+        Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
@@ -87,8 +93,10 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
-        Input::Start(_) | Input::Resume { .. } | Input::Operator(_) | Input::ChangeMission { .. } => {
-            Vec::new()
-        }
+        Input::Start(_)
+        | Input::Resume { .. }
+        | Input::Operator(_)
+        | Input::ChangeMission { .. }
+        | Input::TimerDue { .. } => Vec::new(),
     }
 }

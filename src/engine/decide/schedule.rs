@@ -16,6 +16,7 @@ use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
 use super::draft::Draft;
+use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
 use super::{stages, turns};
 
@@ -38,7 +39,7 @@ fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     if !state.only_a_person_moves_it_on() {
         return None;
     }
-    Some(match state.waits_until {
+    Some(match state.waits_until() {
         Some(_) => Vec::new(),
         None => vec![Event::Waiting {
             until: now.plus(wait),
@@ -47,8 +48,8 @@ fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 }
 
 /// Nobody answered in time: the session ends. A wait that has ended otherwise is over already.
-pub(super) fn wait_over(state: &State, until: Timestamp) -> Vec<Event> {
-    if state.waits_until == Some(until) && state.only_a_person_moves_it_on() {
+pub(super) fn wait_over(state: &State) -> Vec<Event> {
+    if state.only_a_person_moves_it_on() {
         finish(state)
     } else {
         Vec::new()
@@ -154,7 +155,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
         }
         let mut draft = Draft::new(state, id);
         draft.enter(Status::Assigned);
-        if !needs_prompt(&state.plan, plan) {
+        if !needs_prompt(&state.plan, plan) && !must_note(state, id) {
             turns::start_turn(&mut draft, None);
         }
         events.extend(draft.into_events());

@@ -9,7 +9,8 @@ use crate::domain::{
 };
 use crate::engine::{
     CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase,
-    RunStarted, SeatFailure, SeatResult, State, TurnEnd, Usage, apply, decide, effects, pending_effects,
+    RunStarted, SeatFailure, SeatResult, State, TurnEnd, TurnFiles, Usage, apply, decide, effects,
+    pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
 
@@ -18,6 +19,8 @@ use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
 pub enum Answer {
     /// The turn finished as it should.
     Finished,
+    /// The turn finished, and this is what it did to files.
+    Did(TurnFiles),
     /// The agent failed.
     AgentFailed(FailureClass),
     /// The process or request never came to be.
@@ -206,20 +209,24 @@ impl Simulation {
         }
     }
 
-    /// Where the session waits for a person: nobody answers.
-    pub fn nobody_answers(&mut self) -> bool {
-        let until = self.state.waits_until;
-        if let Some(until) = until {
-            self.feed(&Input::WaitOver(until));
-            assert_eq!(self.state.phase, RunPhase::Finished);
+    /// Where the session waits for something: the next of it becomes due. Whatever follows, it is not due again.
+    pub fn time_passes(&mut self) -> bool {
+        let next = self.state.next_timer();
+        if let Some((at, timer)) = next {
+            self.now = self.now.max(at.0);
+            self.feed(&Input::TimerDue { at, timer });
+            assert!(
+                self.state.phase == RunPhase::Finished || !self.state.timers.runs(timer, at),
+                "{timer:?} stays due"
+            );
         }
-        until.is_some()
+        next.is_some()
     }
 
-    /// Performs everything in order until nothing is left; where a person could answer, nobody does.
+    /// Performs everything in order until nothing is left; where it waits, time passes, and no person answers.
     pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Answer) {
         let mut steps = 0;
-        while !self.todo.is_empty() || self.nobody_answers() {
+        while !self.todo.is_empty() || self.time_passes() {
             self.perform(0, &mut script);
             steps += 1;
             assert!(steps < 100_000, "the engine does not come to an end");
@@ -236,6 +243,21 @@ impl Simulation {
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
     match (effect, answer) {
+        (Effect::NoteFiles { turn, starts, shared }, answer) => {
+            let record = FileRef {
+                len: 3,
+                digest: Digest::of(b"{}"),
+            };
+            vec![Input::FilesNoted {
+                turn: *turn,
+                starts: *starts,
+                shared: *shared,
+                result: match answer {
+                    Answer::Unreachable(_) => Err("the disk is full".to_owned()),
+                    _ => Ok(record),
+                },
+            }]
+        }
         (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Input::TurnRequestFailed {
             turn: *turn,
             class: *class,
@@ -258,10 +280,15 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 len: 2,
                 digest: Digest::of(b"ok"),
             });
+            let files = match answer {
+                Answer::Did(files) => Some(files.clone()),
+                _ => None,
+            };
             let end = TurnEnd {
                 exit,
                 output,
                 interrupted,
+                files,
                 ..TurnEnd::clean(*turn)
             };
             vec![

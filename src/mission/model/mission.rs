@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Filled, Name, words};
+use crate::mission::scalar::{Filled, InnerGlob, Name, words};
 
 use super::{Agent, Consensus, OnExhausted, Task};
 
@@ -105,6 +105,9 @@ pub struct Settings {
     /// Whether a reviewer must answer for every earlier finding.
     #[serde(deserialize_with = "read::option")]
     pub verify_prior_feedback: Option<bool>,
+    /// Paths or globs of files that no agent may change; those of every layer count.
+    #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
+    pub protect: Box<[Box<str>]>,
 }
 
 impl Settings {
@@ -125,8 +128,20 @@ impl Settings {
             task_timeout: self.task_timeout.or(below.task_timeout),
             consensus: self.consensus.or(below.consensus),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
+            protect: both(self.protect, below.protect),
         }
     }
+}
+
+/// What a project or a user protects stays protected, whatever a mission adds.
+fn both(own: Box<[Box<str>]>, below: Box<[Box<str>]>) -> Box<[Box<str>]> {
+    let mut all = own.into_vec();
+    for pattern in below {
+        if !all.contains(&pattern) {
+            all.push(pattern);
+        }
+    }
+    all.into()
 }
 
 /// A checkpoint between tasks (semantics, section 14).

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::engine::{
     CheckResult, Event, Exit, FileFact, GateResult, KeeperRef, ProcessRef, ReplyRef, SeatId, SeatResult,
-    StageReport, StopCause, Usage,
+    StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 use crate::mission::RunOptions;
 use crate::report::testing::{
@@ -30,6 +30,7 @@ fn variant(event: &Event) -> &'static str {
         Event::AgentSpawned { .. } => "AgentSpawned",
         Event::TurnRequestFailed { .. } => "TurnRequestFailed",
         Event::TurnFinished { .. } => "TurnFinished",
+        Event::FilesNoted { .. } => "FilesNoted",
         Event::TurnLost { .. } => "TurnLost",
         Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
@@ -59,7 +60,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 35;
+const VARIANTS: usize = 36;
 
 const TASK: TaskId = TaskId(0);
 
@@ -180,6 +181,18 @@ fn turn_samples() -> Vec<Event> {
                 output_tokens: None,
             },
             model: Some("m-1".to_owned()),
+            files: Some(TurnFiles {
+                protected: vec!["tests/a.rs was changed".to_owned()],
+                changed: Some(1),
+                written: Some(2),
+                shared: true,
+            }),
+            tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
+        },
+        Event::FilesNoted {
+            turn: turn(),
+            file: file(),
+            shared: true,
         },
         Event::TurnLost { turn: turn() },
         Event::TurnAdopted { turn: turn() },
