@@ -296,10 +296,6 @@ impl World {
 
 /// Makes sure that there is nothing at a path of the spool.
 fn clear(path: &Path) -> Result<(), String> {
-    // To look costs less than to remove nothing.
-    if matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == ErrorKind::NotFound) {
-        return Ok(());
-    }
     let removed = match std::fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::IsADirectory => std::fs::remove_dir_all(path),
         removed => removed,
