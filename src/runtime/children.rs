@@ -16,6 +16,7 @@ use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
 
+use super::consult;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
 use super::watch::After;
@@ -230,7 +231,8 @@ impl World {
                 self.turn_exited(turn, plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } if self.is_stopping() => {}
+            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } | Child::Consult { .. }
+                if self.is_stopping() => {}
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
                 self.blocking(move || {
@@ -245,6 +247,7 @@ impl World {
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
+            Child::Consult { id, purpose } => self.consult_exited(id, purpose, exit),
         }
     }
 
@@ -463,6 +466,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         })),
+        Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
         // Its round takes its end by itself.
         Child::Probe { .. } => return None,
     })

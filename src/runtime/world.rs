@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 
 use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
-use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
 };
@@ -176,6 +176,7 @@ pub(super) enum Child {
     Check { task: TaskId, attempt: u32, check: u32 },
     Seat { task: TaskId, seat: SeatId },
     Probe { round: Round, command: u32 },
+    Consult { id: ConsultId, purpose: Purpose },
 }
 
 /// Everything outside of the loop.
@@ -291,6 +292,23 @@ impl World {
                     },
                 );
             }
+            Effect::Consult {
+                not_before: Some(at),
+                id,
+                purpose,
+                agent,
+            } => self.later(
+                at,
+                Effect::Consult {
+                    not_before: None,
+                    id,
+                    purpose,
+                    agent,
+                },
+            ),
+            Effect::Consult {
+                id, purpose, agent, ..
+            } => return self.consult(state, id, purpose, agent),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
@@ -467,6 +485,7 @@ impl World {
             Child::Turn(turn) => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Consult { id, .. } => id.task == task,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -508,6 +527,7 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
+        Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
         Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }
 }
