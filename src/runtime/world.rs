@@ -5,12 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::agents::command::Program;
+use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
@@ -49,10 +50,10 @@ pub struct Programs(HashMap<AgentId, Reach>);
 /// How an agent is reached.
 #[derive(Clone)]
 pub(super) enum Reach {
-    /// By starting a command with this environment of its own.
-    Command(Program, Vec<(String, String)>),
+    /// By starting a command with an environment of its own.
+    Command(Arc<Program>, Arc<Surroundings>),
     /// Over HTTP.
-    Model(Endpoint),
+    Model(Box<Endpoint>),
     /// Here: it repeats what it is told.
     Echo,
 }
@@ -138,11 +139,15 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
                     .map(|value| (name.clone(), value))
                     .map_err(|error| error.to_string())
             });
-            Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
+            let own = expanded.collect::<Result<Vec<_>, String>>()?;
+            Ok(Reach::Command(
+                Arc::new(program),
+                Arc::new(Surroundings::of(&own)),
+            ))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             Endpoint::of_agent(agent, variable)
-                .map(Reach::Model)
+                .map(|endpoint| Reach::Model(Box::new(endpoint)))
                 .map_err(|error| error.to_string())
         }
         Adapter::Echo => Ok(Reach::Echo),
@@ -174,7 +179,7 @@ pub(super) struct World {
     pub(super) folder: RunFolder,
     pub(super) programs: Programs,
     pub(super) sender: mpsc::UnboundedSender<Message>,
-    pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
+    pub(super) children: HashMap<u64, (Child, Arc<Plan>)>,
     /// The processes of running turns.
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
@@ -323,12 +328,7 @@ impl World {
     }
 
     /// Starts a child of the keeper.
-    pub(super) fn spawn(
-        &mut self,
-        plan: &std::sync::Arc<Plan>,
-        child: Child,
-        mut spawn: Spawn,
-    ) -> Result<(), RunError> {
+    pub(super) fn spawn(&mut self, plan: &Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
         spawn.key = self.next_key;
         spawn.grace_ms = GRACE_MS;
         self.next_key += 1;
