@@ -154,6 +154,9 @@ mod tests {
             },
         };
         let task = TaskPlan {
+            requires_tool_calls: None,
+            finish: None,
+            wave: 0,
             title: "work".into(),
             part: crate::mission::Part::Selected,
             description: None,
@@ -187,6 +190,7 @@ mod tests {
             gates_after: Edges::new(0, &[]),
             gates_before: Edges::new(0, &[]),
             rules: Rules {
+                judge_breaker: 5,
                 protect: Vec::new(),
                 concurrency: 1,
                 evaluate: true,

@@ -14,6 +14,7 @@ mod children;
 mod clock;
 mod control;
 mod echo;
+mod finish;
 mod grading;
 mod inspect;
 mod missions;
