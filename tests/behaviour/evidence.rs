@@ -82,7 +82,7 @@ fn an_agent_that_writes_what_was_there_has_written_it() {
 fn tool_calls_that_nobody_can_see_cannot_be_required() {
     let workspace = one_task("touch touched", "requiresToolCalls: true");
     workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[
-        "mission.yaml:8",
+        "mission.yaml:9",
         "Q0420",
         "cannot be seen",
         "requireFileChanges",
@@ -251,7 +251,7 @@ fn what_makes_no_sense_in_a_finish_gate_is_an_error() {
         workspace
             .quorum(&["run", "mission.yaml"])
             .exits(2)
-            .says(&["mission.yaml:8", words]);
+            .says(&["mission.yaml:9", words]);
         workspace.assert_nothing_started();
     }
 }
