@@ -15,6 +15,7 @@ use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
 
+use super::consult;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
 use super::watch::{After, Answer};
@@ -230,7 +231,11 @@ impl World {
                 self.turn_exited(turn, plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } | Child::Finish { .. }
+            Child::Check { .. }
+            | Child::Seat { .. }
+            | Child::Probe { .. }
+            | Child::Finish { .. }
+            | Child::Consult { .. }
                 if self.is_stopping() => {}
             Child::Finish { turn, command } => self.finish_exited(turn, command, plan, exit),
             Child::Check { task, attempt, check } => {
@@ -247,6 +252,7 @@ impl World {
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
+            Child::Consult { id, purpose } => self.consult_exited(id, purpose, exit),
         }
     }
 
@@ -476,6 +482,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         })),
+        Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
         // Its round takes its end by itself.
         Child::Probe { .. } => return None,
     })

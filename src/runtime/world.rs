@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 
 use crate::agents::command::Program;
 use crate::agents::endpoint::Endpoint;
-use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
 };
@@ -172,6 +172,7 @@ pub(super) enum Child {
     Finish { turn: TurnId, command: u32 },
     Seat { task: TaskId, seat: SeatId },
     Probe { round: Round, command: u32 },
+    Consult { id: ConsultId, purpose: Purpose },
 }
 
 /// Everything outside of the loop.
@@ -287,6 +288,23 @@ impl World {
                     },
                 );
             }
+            Effect::Consult {
+                not_before: Some(at),
+                id,
+                purpose,
+                agent,
+            } => self.later(
+                at,
+                Effect::Consult {
+                    not_before: None,
+                    id,
+                    purpose,
+                    agent,
+                },
+            ),
+            Effect::Consult {
+                id, purpose, agent, ..
+            } => return self.consult(state, id, purpose, agent),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
@@ -469,6 +487,7 @@ impl World {
             Child::Turn(turn) | Child::Finish { turn, .. } => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Consult { id, .. } => id.task == task,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -515,6 +534,7 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
+        Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
         Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }
 }

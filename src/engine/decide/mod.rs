@@ -13,6 +13,7 @@
 //! | `breaker` | too many rejections in a row (7) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
+//! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -23,6 +24,7 @@ mod again;
 mod breaker;
 mod change;
 mod conclude;
+mod consult;
 mod draft;
 mod due;
 mod evidence;
@@ -100,6 +102,8 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
+        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice),
+        Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Start(_)
         | Input::Resume { .. }
         | Input::Operator(_)

@@ -419,7 +419,9 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 result,
             }]
         }
-        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
+        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll | Effect::Consult { .. }, _) => {
+            Vec::new()
+        }
     }
 }
 

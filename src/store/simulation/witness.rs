@@ -314,7 +314,10 @@ impl Witness {
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
-            Event::Waiting { .. }
+            Event::ConsultRequested { .. }
+            | Event::ConsultReplied { .. }
+            | Event::ConsultFailed { .. }
+            | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::MissionChanged(_)
             | Event::Salvaged { .. } => {}
