@@ -318,6 +318,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::GateOverridden { .. }
         | Event::ThresholdFailed { .. }
         | Event::MissionChanged(_)
+        | Event::TasksAdded(_)
+        | Event::TasksWithdrawn { .. }
         | Event::Paused { .. }
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }
