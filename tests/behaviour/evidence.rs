@@ -245,7 +245,7 @@ fn what_makes_no_sense_in_a_finish_gate_is_an_error() {
         ("{testCommand: 'test {test}'}", "none is required"),
         ("{compileCommand: make}", "requireCompilation"),
         ("{commands: [x], maxAttempts: -1}", "-1"),
-        ("{tests: [a]}", "requiredTests"),
+        ("{requiredTest: [a]}", "requiredTests"),
     ] {
         let workspace = one_task("touch touched", &format!("verify: {verify}"));
         workspace
