@@ -88,6 +88,18 @@ fn agents_of_one_model_share_a_row_and_others_do_not() {
 }
 
 #[test]
+fn a_task_that_its_judges_sent_back_stays_theirs() {
+    let panel = "  - {title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: 1}], maxAttempts: 9}\n";
+    let simulation = run(W, "judgeBreaker: 2", &format!("{panel}{}", tasks(1, "w")), &[40]);
+    assert_eq!(calls(&simulation), 9, "every allowed attempt is judged");
+    assert_eq!(simulation.state.task(TaskId(0)).status, Status::Failed);
+    assert_eq!(
+        simulation.state.task(TaskId(1)).flag,
+        Some(QualityFlag::Unverified)
+    );
+}
+
+#[test]
 fn the_next_wave_is_judged_again() {
     let mixed = format!(
         "{}  - {{title: next, assignTo: w, dependsOn: [w0]}}\n",

@@ -320,8 +320,7 @@ fn people_are_not_asked_about_what_a_panel_sends_back() {
         Effect::CallSeat { .. } => Answer::Score(40),
         _ => Answer::Finished,
     };
-    let unlimited = MIXED.replace("tasks:", "settings: {judgeBreaker: 0}\ntasks:");
-    let simulation = run(&unlimited, poor);
+    let simulation = run(MIXED, poor);
     assert_eq!(simulation.state.tasks[0].asked, 0);
     assert_eq!(simulation.state.tasks[0].status, Status::Failed);
     assert_eq!(seats_asked(&simulation), 24);

@@ -21,6 +21,7 @@ impl Witness {
         }
         let seen = &mut self.tasks[report.task.index()];
         assert_eq!(seen.attempt, report.attempt, "{report:?}");
+        seen.sent_back |= report.stage == Stage::Judge && report.verdict == Verdict::Fail;
         if report.stage == Stage::Finish {
             seen.gate_met = Some(report.verdict == Verdict::Pass);
             return;

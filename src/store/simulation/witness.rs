@@ -42,6 +42,8 @@ pub(super) struct Seen {
     pub(super) gate: Vec<bool>,
     /// How often it was told that it does not compile, and of the rest.
     pub(super) nudged: (u32, u32),
+    /// Judges sent it back since it last began.
+    pub(super) sent_back: bool,
     /// The judge breaker was open.
     pub(super) not_judged: bool,
     /// It changed a protected file.
@@ -547,6 +549,7 @@ impl Witness {
                 let agent = state.plan.agent(state.plan.task(task).agent).name.to_string();
                 self.rejections.remove(&(agent, state.plan.task(task).wave));
                 seen.noted = false;
+                seen.sent_back = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
                 (seen.tries, seen.fixes, seen.retries) = (0, 0, 0);
             }
@@ -676,7 +679,8 @@ impl Witness {
         let plan = state.plan.task(task);
         let key = (state.plan.agent(plan.agent).name.to_string(), plan.wave);
         let limit = state.plan.rules.judge_breaker;
-        limit > 0 && self.rejections.get(&key).is_some_and(|count| *count >= limit)
+        let is_theirs = self.tasks[task.index()].sent_back;
+        !is_theirs && limit > 0 && self.rejections.get(&key).is_some_and(|count| *count >= limit)
     }
 }
 
@@ -696,6 +700,7 @@ impl Seen {
             points: self.points,
             asked: self.asked,
             noted: self.noted,
+            sent_back: self.sent_back,
             ..Self::default()
         };
         *self = Self {
