@@ -32,7 +32,7 @@ impl World {
         let spawn = Spawn {
             label: format!("{}.{}.finish.{command}", turn.task.0, turn.attempt),
             argv,
-            env: environment(&[], self.task_variables(plan, turn.task, turn.attempt)),
+            env: environment(self.task_variables(plan, turn.task, turn.attempt)),
             cwd: workspace(plan, turn.task),
             stderr: Some(output.clone()),
             stdout: Some(output),
