@@ -18,6 +18,7 @@ mod concurrent;
 mod config;
 #[path = "behaviour/control.rs"]
 mod control;
+mod delegation;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/doctor_state.rs"]

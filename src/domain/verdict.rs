@@ -65,6 +65,8 @@ pub enum Cause {
     Rejected,
     /// A protected file was changed.
     Protected,
+    /// The attempts are used up, and a person decides what becomes of the work.
+    Exhausted,
 }
 
 impl Cause {
@@ -85,6 +87,7 @@ impl Cause {
             Self::Person => "person",
             Self::Rejected => "rejected",
             Self::Protected => "protected",
+            Self::Exhausted => "exhausted",
         }
     }
 }

@@ -19,6 +19,10 @@ pub(super) const MAX_EVALUATED_ATTEMPTS: u32 = 2;
 pub(super) const MAX_ASSESSMENT_RETRIES: u32 = 1;
 /// How sure a verification must be of its verdict, a share as points (section 10).
 pub(super) const MIN_CONFIDENCE: u8 = 70;
+/// How deep work may be handed down (section 12).
+pub(super) const MAX_DELEGATION_DEPTH: u32 = 3;
+/// How many tasks one task may hand down (section 12).
+pub(super) const MAX_DELEGATIONS: u32 = 20;
 /// Seats of a panel (section 7).
 pub(super) const SEATS: u32 = 3;
 
@@ -35,6 +39,8 @@ pub fn default_settings() -> Settings {
         max_retries: Some(MAX_RETRIES),
         max_assessment_retries: Some(MAX_ASSESSMENT_RETRIES),
         task_timeout: Some(TASK_TIMEOUT),
+        max_delegation_depth: Some(MAX_DELEGATION_DEPTH),
+        max_delegations: Some(MAX_DELEGATIONS),
         consensus: Some(Consensus::default()),
         verify_prior_feedback: Some(true),
         protect: Box::default(),

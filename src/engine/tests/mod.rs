@@ -1,7 +1,9 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
 mod change;
+mod delegation;
 mod evidence;
+mod exhausted;
 mod operator;
 mod properties;
 pub(crate) mod random;

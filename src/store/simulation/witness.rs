@@ -287,6 +287,8 @@ impl Witness {
             | Event::Warning { .. }
             | Event::MissionChanged(_)
             | Event::TasksWithdrawn { .. }
+            | Event::DelegationRequested { .. }
+            | Event::DelegationRefused { .. }
             | Event::Salvaged { .. } => {}
         }
     }
