@@ -11,6 +11,8 @@ use crate::mission::model::CommandLine;
 const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
 /// Where programs are looked for when PATH is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The variable that names a process' task.
+pub const TASK_VARIABLE: &str = "QUORUM_TASK";
 const SHELL: &str = "/bin/sh";
 
 /// A command line whose program was found.

@@ -1,5 +1,6 @@
 //! What only Linux has: adopting the orphans of one's descendants, and `/proc` to find and recognise processes.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -272,11 +273,8 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
         return Ok(());
     }
     let marker = Marker::of(identity);
-    let marked = |pid| matches!(marker_of(pid), Marked::With(value) if marker.key_in(&value).is_some());
-    if marked(rustix::process::getpid()) {
-        let message = "this process was started by the run that it is to end";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
-    }
+    let marked = |pid| key_of(pid, &marker).is_some();
+    refuse_suicide(marked)?;
     if let Some(keeper) = Held::of(pid_of(identity), |_| alive(identity)) {
         keeper.signal(Signal::TERM)?;
         if !keeper.gone_within(wait)? {
@@ -285,11 +283,70 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
         }
     }
     // The keeper leaves nothing if it ended itself. If it was killed, its children carry on, and only the marker tells
-    // which they are. A child may start another before it dies, so look until a look finds nothing.
+    // which they are.
+    kill_all(marked)
+}
+
+/// See [`end_some`](super::end_some).
+pub(super) fn end_some(
+    identity: &ProcessIdentity,
+    leaders: &[ProcessIdentity],
+    (variable, value): (&str, &str),
+) -> io::Result<()> {
+    if boot_id()? != identity.boot_id {
+        return Ok(());
+    }
+    let marker = Marker::of(identity);
+    let wanted = format!("{variable}={value}");
+    let is_named = |pid: &Pid| has_variable(*pid, &wanted);
+    // The variable may be another one's further down, but the key stays.
+    let mut roots = pids()?;
+    roots.retain(is_named);
+    roots.extend(leaders.iter().filter(|leader| alive(leader)).filter_map(pid_of));
+    let keys: HashSet<u64> = roots.into_iter().filter_map(|pid| key_of(pid, &marker)).collect();
+    let marked = |pid| key_of(pid, &marker).is_some_and(|key| keys.contains(&key));
+    refuse_suicide(marked)?;
+    leaders.iter().try_for_each(end_group)?;
+    kill_all(marked)
+}
+
+/// The key of the keeper's child that a process belongs to, as its environment tells.
+fn key_of(pid: Pid, marker: &Marker) -> Option<u64> {
+    match marker_of(pid) {
+        Marked::With(value) => marker.key_in(&value),
+        Marked::Without | Marked::NoEnvironment => None,
+    }
+}
+
+/// Whether a process was started with a variable, given as `NAME=value`.
+fn has_variable(pid: Pid, wanted: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment
+        .split(|&byte| byte == 0)
+        .any(|variable| variable == wanted.as_bytes())
+}
+
+fn pids() -> io::Result<Vec<Pid>> {
+    Ok(numbers_in("/proc")?
+        .into_iter()
+        .filter_map(Pid::from_raw)
+        .collect())
+}
+
+fn refuse_suicide(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
+    if !marked(rustix::process::getpid()) {
+        return Ok(());
+    }
+    let message = "this process was started by the run that it is to end";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+/// Kills all processes that a mark is found on. One may start another before it dies, so look until a look finds nothing.
+fn kill_all(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
     let deadline = Instant::now() + KILL_WAIT;
     loop {
-        let all = numbers_in("/proc")?.into_iter().map(Pid::from_raw);
-        let left: Vec<Held> = all.filter_map(|pid| Held::of(pid, marked)).collect();
+        let all = pids()?.into_iter();
+        let left: Vec<Held> = all.filter_map(|pid| Held::of(Some(pid), &marked)).collect();
         if left.is_empty() {
             return Ok(());
         }

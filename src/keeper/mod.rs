@@ -48,10 +48,10 @@ pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
 pub use client::{Client, Handle, fork};
 pub use exits::{ExitRecord, ExitsLog, read as read_exits};
 pub use identity::{
-    ProcessIdentity, alive, end, end_group, is_an_agents, is_of_an_agent, is_this_boot, open_output,
+    ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_this_boot, open_output,
 };
 pub use orphans::TURN_KEY_VARIABLE;
-pub use posix::survive_file_size_limit;
+pub use posix::{is_ignored, survive_file_size_limit};
 pub use protocol::{Command, Event, Exit, Spawn};
 pub use resolve::resolve;
 pub use socket::{Refusal, SocketAddress, may_speak};

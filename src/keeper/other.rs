@@ -130,6 +130,14 @@ pub(super) fn end(_identity: &ProcessIdentity, _wait: Duration) -> io::Result<()
     Ok(())
 }
 
+pub(super) fn end_some(
+    _identity: &ProcessIdentity,
+    _leaders: &[ProcessIdentity],
+    _named: (&str, &str),
+) -> io::Result<()> {
+    Ok(())
+}
+
 pub(super) fn end_group(_identity: &ProcessIdentity) -> io::Result<()> {
     Ok(())
 }

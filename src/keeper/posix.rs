@@ -166,6 +166,20 @@ impl AsFd for Signals {
     }
 }
 
+/// Whether this process was started with a signal that is ignored.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
+    // SAFETY: all zeros is a valid `sigaction` for the system to overwrite, and nothing is changed.
+    let action = unsafe {
+        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        checked(libc::sigaction(signal, std::ptr::null(), &raw mut action))?;
+        action
+    };
+    Ok(action.sa_sigaction == libc::SIG_IGN)
+}
+
 fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
     // SAFETY: all zeros is a valid `sigaction` with an empty mask, and both handlers do only what a handler may.
     let result = unsafe {

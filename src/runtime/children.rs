@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agents::command::{Placeholders, check_argv, environment};
+use crate::agents::command::{Placeholders, TASK_VARIABLE, check_argv, environment};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
 use crate::judging::heuristic::named_files;
@@ -104,7 +104,7 @@ impl World {
     pub(super) fn task_variables(&self, plan: &Plan, task: TaskId, attempt: u32) -> Vec<(String, String)> {
         vec![
             ("QUORUM_RUN_ID".to_owned(), self.folder.id().to_string()),
-            ("QUORUM_TASK".to_owned(), plan.task(task).title.to_string()),
+            (TASK_VARIABLE.to_owned(), plan.task(task).title.to_string()),
             ("QUORUM_ATTEMPT".to_owned(), attempt.to_string()),
         ]
     }
@@ -206,7 +206,12 @@ impl World {
             }
             keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
-                Some((child, plan)) => inputs.extend(never_started(child, &plan, message)),
+                Some((child, plan)) => {
+                    if let Child::Seat { task, seat } = child {
+                        self.works.remove(&(task, seat));
+                    }
+                    inputs.extend(never_started(child, &plan, message));
+                }
                 None => {}
             },
             keeper::Event::Exited(exit) => {

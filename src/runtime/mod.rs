@@ -20,6 +20,7 @@ mod inspect;
 mod missions;
 mod observer;
 mod operator;
+mod others;
 mod recover;
 mod session;
 mod signals;

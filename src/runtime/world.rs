@@ -16,12 +16,14 @@ use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, T
 use crate::engine::{
     Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
 };
+use crate::judging::parser::Quoted;
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
+use super::calls::Prepared;
 use super::grading::{Gathering, Round};
 use super::session::RunError;
 use super::watch::{Before, frozen};
@@ -37,15 +39,8 @@ pub(super) enum Message {
     Input(Input),
     /// An effect whose moment has come.
     Due(Effect),
-}
-
-impl Message {
-    pub fn sort_into(self, inputs: &mut Vec<Input>, due: &mut Vec<Effect>) {
-        match self {
-            Self::Input(input) => inputs.push(input),
-            Self::Due(effect) => due.push(effect),
-        }
-    }
+    /// A command judge can be started.
+    Prepared(Box<Prepared>),
 }
 
 /// How each agent of a run is reached.
@@ -192,6 +187,8 @@ pub(super) struct World {
     /// The processes of running turns.
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
+    /// What the works say that command judges are reading.
+    pub(super) works: HashMap<(TaskId, SeatId), Quoted>,
     pub(super) gatherings: Vec<Gathering>,
     /// What turns in flight are held against.
     pub(super) before: HashMap<TurnId, Before>,
@@ -220,6 +217,7 @@ impl World {
             children: HashMap::new(),
             processes: BTreeMap::new(),
             model_turns: HashMap::new(),
+            works: HashMap::new(),
             gatherings: Vec::new(),
             background: Vec::new(),
             http: HashMap::new(),
@@ -326,7 +324,7 @@ impl World {
                 agent,
                 strict,
                 ..
-            } => return self.call_seat(state, task, seat, agent, strict),
+            } => self.call_seat(state, task, seat, agent, strict),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll => {}
         }
