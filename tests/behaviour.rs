@@ -20,6 +20,7 @@ mod concurrent;
 mod config;
 #[path = "behaviour/control.rs"]
 mod control;
+#[path = "behaviour/delegation.rs"]
 mod delegation;
 #[path = "behaviour/doctor.rs"]
 mod doctor;

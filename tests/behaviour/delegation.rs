@@ -70,10 +70,10 @@ fn sub_tasks_run_before_what_waits_for_the_task_and_are_reviewed_by_who_handed_t
     let status = workspace.status();
     assert_eq!(status["tasks"].as_array().map(Vec::len), Some(4));
     workspace.quorum(&["show", "part two"]).exits(0);
-    workspace
-        .quorum(&["events"])
-        .exits(0)
-        .says(&["tasks:added", "delegation:refused", "task:created"]);
+    let events = workspace.quorum(&["events"]).exits(0).stdout.clone();
+    for name in ["tasks:added", "delegation:refused", "task:created"] {
+        assert!(events.contains(name), "{name}");
+    }
     // Done again, the task hands down anew.
     let again = workspace.resume_json(0, &["--redo", "plan"]);
     assert_eq!(again["counts"]["total"], 4);

@@ -203,11 +203,12 @@ fn produced(draft: &Draft<'_>) -> (usize, usize) {
     let files = draft.task.judging.as_deref();
     let files = files.map_or(&[][..], |judging| &judging.files);
     let targets = &draft.task_plan().target_files;
-    let is_there = |path: &&Box<str>| {
+    let is_there = |path: &str| {
         let mut seen = files.iter();
-        seen.any(|file| *file.path == ***path && file.size.is_some_and(|size| size > 0))
+        seen.any(|file| file.path == path && file.size.is_some_and(|size| size > 0))
     };
-    (targets.iter().filter(is_there).count(), targets.len())
+    let there = targets.iter().filter(|path| is_there(path)).count();
+    (there, targets.len())
 }
 
 /// A person must decide: nothing trustworthy could be said at this stage.

@@ -204,11 +204,10 @@ fn connect<'a>(
 
 /// New tasks are appended in the order of their ids, without holes for what was refused.
 fn renumber(tasks: &mut [AddedTask], first: usize) {
-    let mut next = first;
     let mut renamed = BTreeMap::new();
-    for task in tasks.iter_mut().filter(|task| task.id.index() >= first) {
-        let id = TaskId::from_index(next);
-        next += 1;
+    let new = tasks.iter_mut().filter(|task| task.id.index() >= first);
+    for (index, task) in (first..).zip(new) {
+        let id = TaskId::from_index(index);
         renamed.insert(task.id, id);
         task.id = id;
     }
