@@ -67,6 +67,10 @@ pub enum Cause {
     Protected,
     /// The attempts are used up, and a person decides what becomes of the work.
     Exhausted,
+    /// A finish gate was not shown to be met, and the worker was told often enough.
+    Unmet,
+    /// Too many rejections in a row: the work of this model is not judged any more in its wave.
+    Breaker,
 }
 
 impl Cause {
@@ -88,6 +92,8 @@ impl Cause {
             Self::Rejected => "rejected",
             Self::Protected => "protected",
             Self::Exhausted => "exhausted",
+            Self::Unmet => "unmet",
+            Self::Breaker => "breaker",
         }
     }
 }

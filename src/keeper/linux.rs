@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use rustix::io::Errno;
+use rustix::path::DecInt;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use super::identity::{ProcessIdentity, number};
@@ -101,6 +102,48 @@ impl Stat {
             parent: fields.next()?.parse().ok()?,
             start_time: fields.nth(17)?.parse().ok()?,
         })
+    }
+}
+
+/// SIGCHLD and SIGTERM as something that can be polled.
+pub(super) struct Signals {
+    waiting: OwnedFd,
+    asked_to_end: bool,
+}
+
+/// How the system tells of one signal: this many bytes, of which the first four are its number.
+const SIGNAL_SIZE: usize = size_of::<libc::signalfd_siginfo>();
+
+impl Signals {
+    /// Takes over all signals of the process.
+    pub(super) fn install() -> io::Result<Signals> {
+        let held_back = posix::hold_back(&[libc::SIGCHLD, libc::SIGTERM])?;
+        posix::take_over_signals()?;
+        Ok(Signals {
+            waiting: posix::signal_descriptor(&held_back)?,
+            asked_to_end: false,
+        })
+    }
+
+    /// Takes what woke the keeper. There are never more than two, since a signal that waits already comes once.
+    pub(super) fn take(&mut self) {
+        let mut bytes = [0; 2 * SIGNAL_SIZE];
+        let read = rustix::io::read(&self.waiting, &mut bytes).unwrap_or(0);
+        for signal in bytes[..read].chunks_exact(SIGNAL_SIZE) {
+            let number = signal.first_chunk().map(|number| u32::from_ne_bytes(*number));
+            self.asked_to_end |= number == Some(libc::SIGTERM.cast_unsigned());
+        }
+    }
+
+    /// Whether a SIGTERM ever came.
+    pub(super) fn asked_to_end(&self) -> bool {
+        self.asked_to_end
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.waiting.as_fd()
     }
 }
 
@@ -417,7 +460,7 @@ impl Held {
     }
 }
 
-/// A file that has no name, only this descriptor. Nobody writes through it; children get [`writer`](Self::writer)s.
+/// A file that has no name, only this descriptor. Nobody writes through it; children get a [`Reopen::writer`] each.
 #[derive(Debug)]
 pub(super) struct Unnamed {
     file: File,
@@ -445,12 +488,6 @@ impl Unnamed {
         };
         let new = condition(&file)?;
         Ok(Unnamed { file, new })
-    }
-
-    /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
-    /// flags, and [`is_as_new`](Self::is_as_new) could not tell them from the keeper.
-    pub(super) fn writer(&self) -> io::Result<File> {
-        File::options().append(true).open(self.path())
     }
 
     pub(super) fn length(&self) -> io::Result<u64> {
@@ -486,6 +523,31 @@ impl Unnamed {
 
     fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
+    }
+}
+
+/// The way to open a file without a name once more: through its descriptor.
+#[derive(Debug)]
+pub(super) struct Reopen {
+    /// Kept open: the way from the root to it costs most of opening a file.
+    descriptors: Option<OwnedFd>,
+}
+
+impl Reopen {
+    pub(super) fn new() -> Reopen {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Reopen {
+            descriptors: rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok(),
+        }
+    }
+
+    /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
+    /// flags, and [`is_as_new`](Unnamed::is_as_new) could not tell them from the keeper.
+    pub(super) fn writer(&self, file: &Unnamed) -> io::Result<File> {
+        let descriptors = self.descriptors.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
+        let name = DecInt::from_fd(&file.file);
+        Ok(rustix::fs::openat(descriptors, name.as_c_str(), flags, Mode::empty())?.into())
     }
 }
 

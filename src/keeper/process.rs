@@ -23,8 +23,10 @@ use super::identity::{KEEPER_NAME, ProcessIdentity, number};
 use super::orphans::{Found, Marker, Orphans, TURN_KEY_VARIABLE, Turns};
 use super::outputs::Outputs;
 use super::platform;
-use super::posix::{self, Signals, Waited};
+use super::platform::Signals;
+use super::posix::{self, Waited};
 use super::protocol::{Command, Event, Frames, Outgoing, Spawn, encode};
+use super::starter::Starter;
 
 /// How long an exit waits for the rest of its tree to die after SIGKILL.
 const TREE_PATIENCE: Duration = Duration::from_secs(2);
@@ -102,6 +104,7 @@ struct Keeper {
     ended: Vec<Ended>,
     orphans: Orphans,
     outputs: Outputs,
+    starter: Starter,
     /// There are no processes below the keeper at all.
     alone: bool,
     /// When to look for orphans.
@@ -118,9 +121,10 @@ enum ExitsFile {
     Failed,
 }
 
-/// What the runner's end of the socket, or the door, allows.
+/// What has happened, and what the runner's end of the socket, or the door, allows.
 #[derive(Default)]
 struct Ready {
+    signalled: bool,
     readable: bool,
     closed: bool,
     /// Somebody is at the door.
@@ -150,6 +154,7 @@ impl Keeper {
             ended: Vec::new(),
             orphans: Orphans::new(marker),
             outputs: Outputs::new(),
+            starter: Starter::new(),
             alone: true,
             hunt: None,
             stop: None,
@@ -167,7 +172,8 @@ impl Keeper {
             } else if ready.readable {
                 self.read();
             }
-            if self.signals.take() {
+            if ready.signalled {
+                self.signals.take();
                 self.reap();
             }
             if self.signals.asked_to_end() {
@@ -227,13 +233,15 @@ impl Keeper {
         // A time-out out of the system's range is as good as none.
         let timeout = timeout.and_then(|left| Timespec::try_from(left).ok());
         if poll(watched, timeout.as_ref()).is_err() {
-            // Interrupted by a signal, which the caller looks for in any case.
+            // Interrupted by a signal that does nothing.
             return Ready::default();
         }
+        let signalled = descriptors[0].revents().contains(PollFlags::IN);
         let events = descriptors[1].revents();
         let connected = self.runner.is_some();
         let readable = events.contains(PollFlags::IN);
         Ready {
+            signalled,
             readable: readable && connected,
             closed: events.intersects(PollFlags::HUP | PollFlags::ERR) && connected,
             knocked: readable && self.door.is_some(),
@@ -334,7 +342,8 @@ impl Keeper {
                 "the keeper was not told where to record exits",
             ))
         } else {
-            Child::spawn(spawn, &self.orphans.marker_for(key), &mut self.outputs)
+            let marker = self.orphans.marker_for(key);
+            Child::spawn(spawn, &marker, &mut self.outputs, &mut self.starter)
         };
         match spawned {
             Ok(child) => {

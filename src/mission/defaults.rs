@@ -23,6 +23,14 @@ pub(super) const MIN_CONFIDENCE: u8 = 70;
 pub(super) const MAX_DELEGATION_DEPTH: u32 = 3;
 /// How many tasks one task may hand down (section 12).
 pub(super) const MAX_DELEGATIONS: u32 = 20;
+/// Judged rejections in a row after which a model's work is not judged any more in its wave (section 7).
+pub(super) const JUDGE_BREAKER: u32 = 5;
+/// How often a worker is told what its finish gate misses (section 6).
+pub(super) const MAX_NUDGES: u32 = 2;
+/// How often it is told that its work does not compile (section 6).
+pub(super) const MAX_COMPILE_NUDGES: u32 = 8;
+/// What compiles where a mission does not say (section 6).
+pub(super) const COMPILE_COMMAND: &str = "npx tsc --noEmit";
 /// Seats of a panel (section 7).
 pub(super) const SEATS: u32 = 3;
 
@@ -43,6 +51,7 @@ pub fn default_settings() -> Settings {
         max_delegations: Some(MAX_DELEGATIONS),
         consensus: Some(Consensus::default()),
         verify_prior_feedback: Some(true),
+        judge_breaker: Some(JUDGE_BREAKER),
         protect: Box::default(),
     }
 }

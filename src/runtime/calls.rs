@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agents::command::{Placeholders, Program, environment};
+use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
@@ -47,8 +47,8 @@ struct Reviewer {
     task_state: TaskState,
     variables: Vec<(String, String)>,
     agent: AgentId,
-    program: Program,
-    own_env: Vec<(String, String)>,
+    program: Arc<Program>,
+    surroundings: Arc<Surroundings>,
     call: SeatCall,
 }
 
@@ -87,7 +87,7 @@ impl Reviewer {
         let spawn = Spawn {
             label: format!("{}.{}.judge.{}", call.task.0, call.seat.attempt, call.seat.seat),
             argv: self.program.argv(&placeholders),
-            env: environment(&self.own_env, variables),
+            env: self.surroundings.with(variables),
             cwd,
             stdin: Some(request.clone()),
             stdout: Some(file(SpoolName::Reply(call.task, call.seat))),
@@ -116,7 +116,7 @@ impl World {
                 let message = format!("reviewer '{name}' cannot be reached");
                 self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
             }
-            Some(Reach::Command(program, own_env)) => {
+            Some(Reach::Command(program, surroundings)) => {
                 let reviewer = Reviewer {
                     plan: state.plan.clone(),
                     folder: self.folder.clone(),
@@ -124,7 +124,7 @@ impl World {
                     variables: self.task_variables(&state.plan, task, seat.attempt),
                     agent,
                     program,
-                    own_env,
+                    surroundings,
                     call,
                 };
                 self.prepare_reviewer(reviewer);
@@ -132,7 +132,7 @@ impl World {
             Some(Reach::Echo) => self.echo_reviewer(state, call),
             Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
                 Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
-                Ok(client) => self.ask_model(state, call, agent, client, endpoint),
+                Ok(client) => self.ask_model(state, call, agent, client, *endpoint),
             },
         }
     }

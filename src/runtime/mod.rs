@@ -15,6 +15,7 @@ mod clock;
 mod consult;
 mod control;
 mod echo;
+mod finish;
 mod grading;
 mod inspect;
 mod missions;

@@ -5,12 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::agents::command::Program;
+use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
@@ -53,10 +54,10 @@ pub struct Programs {
 /// How an agent is reached.
 #[derive(Clone)]
 pub(super) enum Reach {
-    /// By starting a command with this environment of its own.
-    Command(Program, Vec<(String, String)>),
+    /// By starting a command with an environment of its own.
+    Command(Arc<Program>, Arc<Surroundings>),
     /// Over HTTP.
-    Model(Endpoint),
+    Model(Box<Endpoint>),
     /// Here: it repeats what it is told.
     Echo,
 }
@@ -147,11 +148,15 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
                     .map(|value| (name.clone(), value))
                     .map_err(|error| error.to_string())
             });
-            Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
+            let own = expanded.collect::<Result<Vec<_>, String>>()?;
+            Ok(Reach::Command(
+                Arc::new(program),
+                Arc::new(Surroundings::of(&own)),
+            ))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             Endpoint::of_agent(agent, variable)
-                .map(Reach::Model)
+                .map(|endpoint| Reach::Model(Box::new(endpoint)))
                 .map_err(|error| error.to_string())
         }
         Adapter::Echo => Ok(Reach::Echo),
@@ -173,6 +178,7 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
 pub(super) enum Child {
     Turn(TurnId),
     Check { task: TaskId, attempt: u32, check: u32 },
+    Finish { turn: TurnId, command: u32 },
     Seat { task: TaskId, seat: SeatId },
     Probe { round: Round, command: u32 },
     Consult { id: ConsultId, purpose: Purpose },
@@ -183,7 +189,7 @@ pub(super) struct World {
     pub(super) folder: RunFolder,
     pub(super) programs: Programs,
     pub(super) sender: mpsc::UnboundedSender<Message>,
-    pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
+    pub(super) children: HashMap<u64, (Child, Arc<Plan>)>,
     /// The processes of running turns.
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
@@ -314,6 +320,7 @@ impl World {
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
+            Effect::RunFinish { turn, command } => return self.run_finish(state, turn, command),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
                 return self.grade(state, Round { task, attempt, round });
@@ -332,12 +339,7 @@ impl World {
     }
 
     /// Starts a child of the keeper.
-    pub(super) fn spawn(
-        &mut self,
-        plan: &std::sync::Arc<Plan>,
-        child: Child,
-        mut spawn: Spawn,
-    ) -> Result<(), RunError> {
+    pub(super) fn spawn(&mut self, plan: &Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
         spawn.key = self.next_key;
         spawn.grace_ms = GRACE_MS;
         self.next_key += 1;
@@ -489,7 +491,7 @@ impl World {
             turn.task != task
         });
         let of_task = |child: &Child| match child {
-            Child::Turn(turn) => turn.task == task,
+            Child::Turn(turn) | Child::Finish { turn, .. } => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
             Child::Consult { id, .. } => id.task == task,
@@ -523,6 +525,11 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             let waits =
                 task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
             waits && task.attempt == turn.attempt && task.turn < turn.turn
+        }
+        Effect::RunFinish { turn, command } => {
+            let judging = state.task(turn.task).judging.as_deref();
+            let is_open = judging.is_some_and(|judging| judging.finish_open() == Some(*command));
+            is_open && state.current_turn(turn.task) == *turn
         }
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt

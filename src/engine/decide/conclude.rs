@@ -43,6 +43,9 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         Accepted::BelowBar => QualityFlag::BelowThreshold,
         Accepted::Degraded => QualityFlag::Degraded,
     };
+    // Of several that apply, the last one of the list.
+    let unverified = draft.task.unverified.then_some(QualityFlag::Unverified);
+    let flag = unverified.map_or(flag, |unverified| flag.max(unverified));
     delegation::create(draft, flag);
     draft.done(flag);
 }

@@ -29,6 +29,7 @@ tasks:
                 task,
                 attempt,
                 files: facts.to_vec(),
+                hollow: None,
             });
         } else {
             simulation.perform(0, &mut |state, effect| match effect {

@@ -1,9 +1,11 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
+mod breaker;
 mod change;
 mod delegation;
 mod evidence;
 mod exhausted;
+mod finish;
 mod operator;
 mod properties;
 pub(crate) mod random;

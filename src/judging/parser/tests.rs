@@ -44,6 +44,7 @@ mod evaluation {
             ("### Score: 72", "72"),
             ("- score: 72", "72"),
             ("3. Final score: 72", "72"),
+            ("3) Final score: 72", "72"),
             ("My overall score = 72", "72"),
             ("SCORE: 72/100", "72"),
             ("SCORE: 72 / 100", "72"),
@@ -122,11 +123,20 @@ mod evaluation {
             "SCORE: 72\nSCORE: 8/10",
             "Correctness score: 80",
             "Scoreboard: 80",
+            "3.Score: 80",
+            ") Score: 80",
             "<think>SCORE: 72",
             "<think>SCORE: 72</think>",
         ] {
             assert_eq!(points(reply), None, "{reply:?}");
         }
+    }
+
+    #[test]
+    fn a_scale_beside_the_label_may_be_so_long() {
+        let reply = |spaces| format!("SCORE (0-100{}): 72", " ".repeat(spaces));
+        assert_eq!(points(&reply(18)).as_deref(), Some("72"));
+        assert_eq!(points(&reply(19)), None);
     }
 
     #[test]
@@ -140,6 +150,9 @@ mod evaluation {
         ] {
             assert_eq!(parse_evaluation(reply).unwrap_err(), want, "{reply:?}");
         }
+        let long = format!("SCORE: 1{}", "x".repeat(90));
+        let shown = format!("1{}", "x".repeat(59));
+        assert_eq!(parse_evaluation(&long).unwrap_err(), Unparsed::Malformed(shown));
         assert_eq!(
             parse_evaluation("SCORE: 140").unwrap_err().to_string(),
             "'score' is 140, which is not on the scale from 0 to 100"
@@ -203,6 +216,19 @@ mod evaluation {
             [("high", "no tests"), ("medium", "typo"), ("medium", "long")]
         );
         assert_eq!(read.findings[0].suggested_fix.as_deref(), Some("add some"));
+    }
+
+    #[test]
+    fn json_amid_prose_ends_where_its_own_brackets_end() {
+        for reply in [
+            r#"My verdict: {"score": 72, "reasoning": "the \"}\" of [x and {{ are fine"} as said."#,
+            // What is no JSON does not take the verdict behind it along.
+            r#"The block fn f() { x is open: {"score": 72}"#,
+            r#"{{"score": 72}}"#,
+            r#"{"a" \} and {"score": 72}"#,
+        ] {
+            assert_eq!(points(reply).unwrap_or_default(), "72", "{reply}");
+        }
     }
 
     #[test]

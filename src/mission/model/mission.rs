@@ -111,6 +111,9 @@ pub struct Settings {
     /// Whether a reviewer must answer for every earlier finding.
     #[serde(deserialize_with = "read::option")]
     pub verify_prior_feedback: Option<bool>,
+    /// So many judged rejections in a row stop the judging of a model's work for its wave.
+    #[serde(deserialize_with = "read::option")]
+    pub judge_breaker: Option<u32>,
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
@@ -136,6 +139,7 @@ impl Settings {
             max_delegations: self.max_delegations.or(below.max_delegations),
             consensus: self.consensus.or(below.consensus),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
+            judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
         }
     }
