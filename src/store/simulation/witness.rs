@@ -332,6 +332,8 @@ impl Witness {
             | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::TasksWithdrawn { .. }
+            | Event::DelegationRequested { .. }
+            | Event::DelegationRefused { .. }
             | Event::Salvaged { .. } => {}
         }
     }
