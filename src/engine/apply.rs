@@ -19,6 +19,7 @@ const FEEDBACK_KEPT: usize = 8;
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
+    state.notices.apply(event);
     match event {
         Event::RunStarted(started) => {
             state.options = started.options.clone();
@@ -80,7 +81,7 @@ pub fn apply(state: &mut State, event: &Event) {
             state.phase = RunPhase::Running;
             state.waits_until = None;
         }
-        Event::Warning { .. } => {}
+        Event::Notice(_) | Event::Warning { .. } => {}
         Event::Transition { task, .. } => transition(state, *task, event),
         Event::AttemptPlanned { task, .. }
         | Event::ScanRequested { task }
@@ -376,6 +377,7 @@ impl TaskState {
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::Salvaged { .. }
+            | Event::Notice(_)
             | Event::Warning { .. } => {}
         }
     }

@@ -10,6 +10,7 @@ use crate::domain::{
 use crate::mission::{Plan, RunOptions};
 
 use super::command::CommandResult;
+use super::notice::Notices;
 use super::payload::{
     CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause,
 };
@@ -40,6 +41,8 @@ pub struct State {
     pub waits_until: Option<Timestamp>,
     /// Commands that were taken, by id, with what they met.
     pub commands: BTreeMap<String, CommandResult>,
+    /// Notifications and dead letters on their way.
+    pub notices: Notices,
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
@@ -342,6 +345,7 @@ impl State {
             exclusive: 0,
             waits_until: None,
             commands: BTreeMap::new(),
+            notices: Notices::default(),
             paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),

@@ -181,6 +181,7 @@ mod tests {
             agents: agents.iter().map(agent).collect(),
             tasks: vec![task],
             gates: Vec::new(),
+            channels: Vec::new(),
             dependencies: Edges::new(0, &[]),
             dependents: Edges::new(0, &[]),
             gates_after: Edges::new(0, &[]),
@@ -195,6 +196,7 @@ mod tests {
                 on_exhausted: None,
                 verify_prior_feedback: true,
                 workspace: "/".into(),
+                default_channels: Box::default(),
             },
         }
     }

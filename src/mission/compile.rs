@@ -12,7 +12,7 @@ use rust_decimal::Decimal;
 use super::defaults;
 use super::model::{self, Expectation, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
+    AgentPlan, AttemptLimits, ChannelPlan, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
     TaskPlan, Verification,
 };
 use super::scalar::Fraction;
@@ -58,11 +58,13 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
             spec,
         })
         .collect();
+    let channels = mission.channels.0.into_iter();
     let mut plan = Plan {
         name: mission.name.into(),
         agents,
         dependents: Edges::new(tasks.len(), &turned(&dependencies)),
         dependencies: Edges::new(tasks.len(), &dependencies),
+        channels: channels.map(|(name, spec)| ChannelPlan { name, spec }).collect(),
         gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
         gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
         tasks,
@@ -132,6 +134,7 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
             require_all_passed: gate.require_all_passed,
             accept_below_threshold: gate.accept_below_threshold,
             halt_on_fail: gate.on_fail == GateFailure::Halt,
+            notify: gate.notify_channels.clone(),
         })
         .collect()
 }
@@ -168,6 +171,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
+        default_channels: settings.default_channels.clone().unwrap_or_default(),
     }
 }
 

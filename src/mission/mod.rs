@@ -45,7 +45,7 @@ pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
+    AgentPlan, AttemptLimits, ChannelPlan, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
     TaskPlan, Verification,
 };
 pub use read::Named;

@@ -73,6 +73,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         gates_before: gate_edges(count, &all_gates, |gate| &gate.blocks),
         tasks: all_tasks,
         gates: all_gates,
+        channels: new.channels,
         rules: new.rules,
     }
 }

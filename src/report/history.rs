@@ -312,6 +312,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ThresholdFailed { .. }
         | Event::MissionChanged(_)
         | Event::Paused { .. }
+            | Event::Notice(_)
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }
         | Event::Salvaged { .. }

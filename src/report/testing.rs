@@ -86,6 +86,7 @@ impl Mission {
             ],
             tasks: Vec::new(),
             gates: Vec::new(),
+            channels: Vec::new(),
             dependencies: Edges::new(0, &[]),
             dependents: Edges::new(0, &[]),
             gates_after: Edges::new(0, &[]),
@@ -100,6 +101,7 @@ impl Mission {
                 on_exhausted: None,
                 verify_prior_feedback: true,
                 workspace: "/site".into(),
+                default_channels: Box::default(),
             },
         };
         Self {
@@ -211,6 +213,7 @@ impl Mission {
             require_all_passed: true,
             accept_below_threshold: false,
             halt_on_fail: false,
+            notify: None,
         });
         self
     }

@@ -290,6 +290,7 @@ impl RunView {
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)
             | Event::Paused { .. }
+            | Event::Notice(_)
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::ThresholdFailed { .. } => {}

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, check_argv, environment};
+use crate::agents::failure::{CommandEnd, classify_command};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
 use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
-use crate::mission::model::{Check, Input as PromptInput};
+use crate::mission::model::{Check, CommandLine, Input as PromptInput};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::SpoolName;
@@ -21,8 +22,10 @@ use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
 
 /// How much of a check's output is kept in its result, in bytes.
 const CHECK_SHOWN: u64 = 4_000;
-/// How much of standard error is quoted when an agent fails, in bytes.
-const STDERR_TAIL: u64 = 1_000;
+/// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
+const STDERR_TAIL: u64 = 8_000;
+/// Characters of that line.
+const LONGEST_QUOTE: usize = 500;
 
 impl World {
     pub(super) fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
@@ -201,6 +204,7 @@ impl World {
             }
             keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
+                Some((Child::Errand, _)) => self.errand_ended(key, Err(message)),
                 Some((child, plan)) => inputs.extend(never_started(child, &plan, message)),
                 None => {}
             },
@@ -235,24 +239,27 @@ impl World {
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
+            Child::Errand => self.errand_ended(exit.key, Ok(exit)),
+        }
+    }
+
+    fn errand_ended(&mut self, key: u64, end: Result<keeper::Exit, String>) {
+        if let Some(reply) = self.waiting_for.remove(&key) {
+            // Who no longer waits does not want to know.
+            let _ = reply.send(end);
         }
     }
 
     fn turn_exited(&mut self, turn: TurnId, plan: &Plan, exit: keeper::Exit, inputs: &mut Vec<Input>) {
         let result = self.folder.spool_file(&SpoolName::Result(turn));
-        let limit = plan.task(turn.task).turn_timeout;
+        let task = About::of(plan, turn.task);
         if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() {
-            inputs.push(Input::TurnEnded(Box::new(turn_end(
-                turn,
-                &exit,
-                limit,
-                String::new(),
-            ))));
+            inputs.push(Input::TurnEnded(Box::new(turn_end(turn, &exit, &task, ""))));
             return;
         }
         let out = self.folder.spool_file(&SpoolName::Out(turn));
         let err = self.folder.spool_file(&SpoolName::Err(turn));
-        self.blocking(move || seal_turn(turn, &exit, limit, &TurnFiles { out, err, result }));
+        self.blocking(move || seal_turn(turn, &exit, &task, &TurnFiles { out, err, result }));
     }
 
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the keeper saw.
@@ -260,14 +267,14 @@ impl World {
         let path = |name| self.folder.spool_file(&name);
         let (out, err) = (path(SpoolName::Out(turn)), path(SpoolName::Err(turn)));
         let result = path(SpoolName::Result(turn));
-        let limit = plan.task(turn.task).turn_timeout;
+        let task = About::of(plan, turn.task);
         self.blocking(move || {
             let found = std::fs::symlink_metadata(&out).map_or(0, |found| found.len());
             if found != exit.stdout_len {
                 let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
                 exit.output_lost.get_or_insert(why);
             }
-            seal_turn(turn, &exit, limit, &TurnFiles { out, err, result })
+            seal_turn(turn, &exit, &task, &TurnFiles { out, err, result })
         });
     }
 }
@@ -292,11 +299,43 @@ struct TurnFiles {
     result: PathBuf,
 }
 
+/// What of a task the end of a turn is told by.
+struct About {
+    limit: Millis,
+    /// The name of the agent's program.
+    program: String,
+    /// Paths that the task declares.
+    declared: Vec<String>,
+}
+
+impl About {
+    fn of(plan: &Plan, task: TaskId) -> Self {
+        let task = plan.task(task);
+        let line = plan.agent(task.agent).spec.run.as_ref();
+        let first = line.and_then(|line| match line {
+            CommandLine::Argv(argv) => argv.first().map(String::as_str),
+            CommandLine::Shell(script) => script.split_whitespace().next(),
+        });
+        let program = first.and_then(|first| first.rsplit('/').next());
+        let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+        let of_check = |check: &Check| match check {
+            Check::FileExists { paths, .. } => paths.clone(),
+            _ => Vec::new(),
+        };
+        let targets = task.target_files.iter().map(|path| path.to_string());
+        Self {
+            limit: task.turn_timeout,
+            program: program.unwrap_or_default().to_owned(),
+            declared: targets.chain(checks.iter().flat_map(of_check)).collect(),
+        }
+    }
+}
+
 /// Makes what a turn left behind durable and reads its claims.
-fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: &TurnFiles) -> Vec<Input> {
+fn seal_turn(turn: TurnId, exit: &keeper::Exit, task: &About, files: &TurnFiles) -> Vec<Input> {
     let mut inputs = Vec::new();
     let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
-    let mut end = turn_end(turn, exit, limit, stderr);
+    let mut end = turn_end(turn, exit, task, &stderr);
     match seal(&files.err) {
         Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", files.err.display()))),
         sealed => end.stderr = sealed.file(),
@@ -317,25 +356,35 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: &TurnFiles
     inputs
 }
 
-fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) -> TurnEnd {
+fn turn_end(turn: TurnId, exit: &keeper::Exit, task: &About, stderr: &str) -> TurnEnd {
     let said = stderr
         .trim()
         .lines()
         .last()
-        .map_or_else(String::new, |line| format!(": {line}"));
+        .map_or_else(String::new, |line| {
+            let quote: String = line.chars().take(LONGEST_QUOTE).collect();
+            format!(": {quote}")
+        });
+    let declared: Vec<&str> = task.declared.iter().map(String::as_str).collect();
+    let class = || {
+        classify_command(&CommandEnd {
+            program: &task.program,
+            code: exit.code,
+            timed_out: exit.timed_out,
+            stderr,
+            declared: &declared,
+        })
+    };
     let (failure, message) = match (exit.timed_out, exit.code, exit.signal) {
         (true, _, _) => (
             Some(FailureClass::Timeout),
-            Some(format!("killed after {limit}{said}")),
+            Some(format!("killed after {}{said}", task.limit)),
         ),
         (false, Some(0), _) => (None, None),
-        (false, Some(code), _) => (Some(FailureClass::Unknown), Some(format!("exited {code}{said}"))),
+        (false, Some(code), _) => (Some(class()), Some(format!("exited {code}{said}"))),
         (false, None, signal) => {
             let signal = signal.unwrap_or_default();
-            (
-                Some(FailureClass::Unknown),
-                Some(format!("killed by signal {signal}{said}")),
-            )
+            (Some(class()), Some(format!("killed by signal {signal}{said}")))
         }
     };
     let lost = exit.output_lost.as_deref();
@@ -436,8 +485,8 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         })),
-        // Its round takes its end by itself.
-        Child::Probe { .. } => return None,
+        // Its round, or whoever waits for it, takes its end by itself.
+        Child::Probe { .. } | Child::Errand => return None,
     })
 }
 
@@ -457,7 +506,12 @@ mod tests {
             output_lost: lost.map(str::to_owned),
             ..keeper::Exit::default()
         };
-        let end = |exit| turn_end(turn, &exit, Millis(1), String::new()).exit;
+        let task = About {
+            limit: Millis(1),
+            program: String::new(),
+            declared: Vec::new(),
+        };
+        let end = |exit| turn_end(turn, &exit, &task, "").exit;
         assert_eq!(end(exit(0, None)), Exit::default());
         let lost = end(exit(0, Some("the folder is gone")));
         assert_eq!(lost.failure, Some(FailureClass::Unknown));

@@ -90,7 +90,8 @@ impl Missions {
     }
 }
 
-fn frozen_plan(
+/// The plan of a frozen mission.
+pub(super) fn frozen_plan(
     run: &RunFolder,
     number: u32,
     expected: Digest,

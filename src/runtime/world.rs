@@ -5,11 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::agents::channel::Channel;
 use crate::agents::command::Program;
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
@@ -22,7 +24,9 @@ use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
+use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
+use super::notices::{self, Channels};
 use super::session::RunError;
 use super::worker_prompt;
 
@@ -48,7 +52,11 @@ impl Message {
 }
 
 /// How each agent of a run is reached.
-pub struct Programs(HashMap<AgentId, Reach>);
+pub struct Programs {
+    agents: HashMap<AgentId, Reach>,
+    channels: Channels,
+    mission_folder: PathBuf,
+}
 
 /// How an agent is reached.
 #[derive(Clone)]
@@ -63,16 +71,17 @@ pub(super) enum Reach {
 
 /// What a run would need and this machine does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("agent '{agent}': {problem}")]
+#[error("{who}: {problem}")]
 pub struct EnvironmentProblem {
-    /// Who could not work.
-    pub agent: String,
+    /// Which agent could not work, or which channel could not be told.
+    pub who: String,
     /// Why.
     pub problem: String,
 }
 
 impl Programs {
-    /// Finds the programs and credentials of all agents that the run would need; relative programs in `folder`.
+    /// Finds the programs and credentials of all agents and channels that the run would need; relative programs in
+    /// `folder`.
     ///
     /// # Errors
     /// All that is missing; no agent was started.
@@ -86,16 +95,38 @@ impl Programs {
                     found.insert(id, reach);
                 }
                 Err(problem) => problems.push(EnvironmentProblem {
-                    agent: agent.name.to_string(),
+                    who: format!("agent '{}'", agent.name),
                     problem,
                 }),
             }
         }
-        if problems.is_empty() {
-            Ok(Self(found))
-        } else {
-            Err(problems)
+        let channels = notices::resolve(&state.plan, folder).unwrap_or_else(|missing| {
+            problems.extend(missing.into_iter().map(|(name, problem)| EnvironmentProblem {
+                who: format!("channel '{name}'"),
+                problem,
+            }));
+            Channels::new()
+        });
+        if !problems.is_empty() {
+            return Err(problems);
         }
+        Ok(Self {
+            agents: found,
+            channels,
+            mission_folder: folder.to_owned(),
+        })
+    }
+
+    pub(super) fn channel(&self, name: &str) -> Option<Arc<Channel>> {
+        self.channels.get(name).cloned()
+    }
+
+    pub(super) fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    pub(super) fn mission_folder(&self) -> &Path {
+        &self.mission_folder
     }
 
     /// Where each agent is, in the order of the mission: see [`locate`].
@@ -103,12 +134,12 @@ impl Programs {
     pub fn places(&self, state: &State) -> Vec<(String, String)> {
         let agents = (0..).map(AgentId).zip(&state.plan.agents);
         agents
-            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.0.get(&id)?.place())))
+            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.agents.get(&id)?.place())))
             .collect()
     }
 
     pub(super) fn get(&self, agent: AgentId) -> Option<&Reach> {
-        self.0.get(&agent)
+        self.agents.get(&agent)
     }
 }
 
@@ -170,6 +201,8 @@ pub(super) enum Child {
     Check { task: TaskId, attempt: u32, check: u32 },
     Seat { task: TaskId, seat: SeatId },
     Probe { round: Round, command: u32 },
+    /// Of a channel; whoever waits for it is found by its key.
+    Errand,
 }
 
 /// Everything outside of the loop.
@@ -183,6 +216,16 @@ pub(super) struct World {
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
     pub(super) gatherings: Vec<Gathering>,
     background: Vec<AbortHandle>,
+    /// Deliveries of notifications.
+    pub(super) deliveries: Vec<AbortHandle>,
+    /// Who waits for a command of a channel, by its key.
+    pub(super) waiting_for: HashMap<u64, tokio::sync::oneshot::Sender<Result<keeper::Exit, String>>>,
+    /// Where commands of channels are handed in; the loop takes them.
+    pub(super) errands: Errands,
+    /// The work on letters that are due to be tried again.
+    pub(super) draining: Option<tokio::task::JoinHandle<()>>,
+    /// Failed operations that go to the dead-letter queue with the effects of this turn of the loop.
+    letters_due: Vec<String>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
     next_key: u64,
@@ -195,6 +238,7 @@ impl World {
         keeper: keeper::Client,
         programs: Programs,
         sender: mpsc::UnboundedSender<Message>,
+        errands: Errands,
     ) -> Self {
         Self {
             folder,
@@ -205,6 +249,11 @@ impl World {
             model_turns: HashMap::new(),
             gatherings: Vec::new(),
             background: Vec::new(),
+            deliveries: Vec::new(),
+            waiting_for: HashMap::new(),
+            errands,
+            draining: None,
+            letters_due: Vec::new(),
             http: HashMap::new(),
             keeper,
             next_key: 1,
@@ -243,6 +292,21 @@ impl World {
     pub fn perform(&mut self, state: &State, effect: Effect) -> Result<(), RunError> {
         if let Effect::StopAll = effect {
             return self.stop_all();
+        }
+        match effect {
+            Effect::Deliver {
+                number,
+                tried,
+                not_before,
+            } => {
+                self.deliver(state, number, tried, not_before);
+                return Ok(());
+            }
+            Effect::File { letter } => {
+                self.letters_due.push(letter);
+                return Ok(());
+            }
+            _ => {}
         }
         // An effect may be overtaken: by a stop, or by the end of the task it was for.
         if self.stopping || !is_wanted(state, &effect) {
@@ -293,9 +357,23 @@ impl World {
                 ..
             } => return self.call_seat(state, task, seat, agent, strict),
             Effect::StopTask(task) => return self.stop_task(task),
-            Effect::PreparePrompt(_) | Effect::StopAll => {}
+            Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
         Ok(())
+    }
+
+    /// After the effects of a turn of the loop: what can be done for all of them at once.
+    pub fn performed(&mut self, state: &State) {
+        if !self.letters_due.is_empty() {
+            let due = std::mem::take(&mut self.letters_due);
+            self.file(state, due);
+        }
+    }
+
+    /// Starts a command of a channel.
+    pub fn run_errand(&mut self, plan: &Arc<Plan>, errand: Errand) -> Result<(), RunError> {
+        self.waiting_for.insert(self.next_key, errand.reply);
+        self.spawn(plan, Child::Errand, errand.spawn)
     }
 
     /// Starts a child of the keeper.
@@ -380,7 +458,7 @@ impl World {
 
     /// Ends the keeper and with it every child.
     pub async fn close(self) {
-        for task in &self.background {
+        for task in self.background.iter().chain(&self.deliveries) {
             task.abort();
         }
         // It has nothing to tell any more that the run would wait for.
@@ -432,7 +510,9 @@ impl World {
             task.abort();
             self.post(Input::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
         }
-        let keys: Vec<u64> = self.children.keys().copied().collect();
+        // A channel's command is not the run's work: it ends within its own time-out.
+        let children = self.children.iter().filter(|(_, (child, _))| !matches!(child, Child::Errand));
+        let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
         for key in keys {
             let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) {
                 GRACE_MS
@@ -456,6 +536,7 @@ impl World {
             Child::Turn(turn) => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Errand => false,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -491,7 +572,11 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
-        Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
+        Effect::PreparePrompt(_)
+        | Effect::StopTask(_)
+        | Effect::StopAll
+        | Effect::Deliver { .. }
+        | Effect::File { .. } => true,
     }
 }
 

@@ -12,12 +12,14 @@
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
+//! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod again;
 mod change;
 mod conclude;
 mod draft;
+mod notify;
 mod operator;
 mod schedule;
 mod seats;
@@ -33,6 +35,7 @@ use super::input::Input;
 use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
+pub(super) use notify::holds_the_end;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
@@ -42,6 +45,10 @@ pub(super) use worst_case::worst_case;
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]
 pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
+    notify::follow_up(state, rules(state, input, now), now)
+}
+
+fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
     match input {
         Input::Start(started) if state.phase == RunPhase::New => vec![Event::RunStarted(started.clone())],
         Input::Resume {
@@ -58,7 +65,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
         Input::Advance => schedule::advance(state, now),
-        Input::WaitOver(until) => schedule::wait_over(state, *until),
+        Input::WaitOver(until) => schedule::wait_over(state, *until, now),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),
@@ -87,6 +94,9 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
+        Input::Delivered { number, tried, result } => notify::delivered(state, *number, *tried, result, now),
+        Input::Filed { ids } => notify::filed(state, ids),
+        Input::NoticesOverdue => notify::overdue(state, now),
         Input::Start(_) | Input::Resume { .. } | Input::Operator(_) | Input::ChangeMission { .. } => {
             Vec::new()
         }

@@ -373,6 +373,29 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 result,
             }]
         }
+        (Effect::Deliver { number, tried, .. }, answer) => {
+            let failure = match answer {
+                Answer::AgentFailed(class) | Answer::NeverStarted(class) => Some(*class),
+                _ => None,
+            };
+            let result = failure.map_or(Ok(()), |class| {
+                Err(Undelivered {
+                    class,
+                    message: "no".to_owned(),
+                    retry_after: None,
+                    hopeless: false,
+                    jitter: 0,
+                })
+            });
+            vec![Input::Delivered {
+                number: *number,
+                tried: *tried,
+                result,
+            }]
+        }
+        (Effect::File { letter }, _) => vec![Input::Filed {
+            ids: vec![letter.clone()],
+        }],
         (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
     }
 }

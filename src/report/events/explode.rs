@@ -18,6 +18,7 @@ use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
 use super::PublicEvent;
+use super::notices::notice_event;
 use super::payload::{Payload, created_task, file, findings_of, run_finished, scores, stop_cause};
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
@@ -127,6 +128,7 @@ impl Exploder {
                 let payload = payload.with("lostBytes", *bytes).with("lostRecords", *records);
                 vec![("run:salvaged", payload.with("file", file.as_str()))]
             }
+            Event::Notice(event) => vec![notice_event(&self.plan, &self.run_id, event)],
             Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
             Event::Waiting { until } => {

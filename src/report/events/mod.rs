@@ -6,6 +6,7 @@
 
 mod explode;
 mod human;
+mod notices;
 mod payload;
 
 use std::sync::Arc;

@@ -55,11 +55,12 @@ fn variant(event: &Event) -> &'static str {
         Event::ThresholdFailed { .. } => "ThresholdFailed",
         Event::Salvaged { .. } => "Salvaged",
         Event::MissionChanged(_) => "MissionChanged",
+        Event::Notice(_) => "Notice",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 35;
+const VARIANTS: usize = 36;
 
 const TASK: TaskId = TaskId(0);
 

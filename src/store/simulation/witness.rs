@@ -258,6 +258,7 @@ impl Witness {
             }
             Event::Waiting { .. }
             | Event::Warning { .. }
+            | Event::Notice(_)
             | Event::MissionChanged(_)
             | Event::Salvaged { .. } => {}
         }
