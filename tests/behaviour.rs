@@ -18,6 +18,8 @@ mod concurrent;
 mod config;
 #[path = "behaviour/control.rs"]
 mod control;
+#[path = "behaviour/dlq.rs"]
+mod dlq;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/doctor_state.rs"]
@@ -28,6 +30,8 @@ mod echo;
 mod events;
 #[path = "behaviour/expectations.rs"]
 mod expectations;
+#[path = "behaviour/failure_classes.rs"]
+mod failure_classes;
 #[path = "behaviour/false_greens.rs"]
 mod false_greens;
 #[path = "behaviour/gates.rs"]
@@ -58,6 +62,8 @@ mod json;
 mod judging;
 #[path = "behaviour/look_into.rs"]
 mod look_into;
+#[path = "behaviour/notifications.rs"]
+mod notifications;
 #[path = "behaviour/only.rs"]
 mod only;
 #[path = "behaviour/operator.rs"]

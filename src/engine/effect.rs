@@ -172,7 +172,10 @@ fn of_notice(state: &State, event: &NoticeEvent) -> Vec<Effect> {
         }
         NoticeEvent::Retried { number, .. } => Some(*number),
         // The channel is free for what waits behind it.
-        NoticeEvent::Sent { channel, .. } | NoticeEvent::Failed { channel, .. } => state.notices.next_of(channel),
+        NoticeEvent::Sent { number, channel } | NoticeEvent::Failed { number, channel, .. } => {
+            // Numbers go up: what is given up while it waits frees nothing.
+            state.notices.next_of(channel).filter(|next| next > number)
+        }
         NoticeEvent::Died(letter) => {
             return vec![Effect::File {
                 letter: letter.id.clone(),

@@ -26,6 +26,7 @@ mod ready;
 mod state;
 #[cfg(test)]
 mod tests;
+mod timers;
 #[cfg(test)]
 pub(crate) use tests::{random, simulation};
 
@@ -46,6 +47,7 @@ pub use state::{
     Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
     TaskState, Turn, Waiting,
 };
+pub use timers::{Timer, Timers};
 
 /// What a gate would say of the state as it is (section 14).
 #[must_use]

@@ -296,20 +296,23 @@ impl Notices {
         &self.letters
     }
 
-    /// Whether nothing is on its way.
+    /// Whether no channel is still to be told anything.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.open.is_empty() && self.letters.is_empty()
+        self.open.is_empty()
     }
 
-    /// Changes by one event, its own or another one's.
-    pub(super) fn apply(&mut self, event: &Event) {
+    /// Changes by one event, its own or another one's. Says whether it announces the end of the session.
+    pub(super) fn apply(&mut self, event: &Event) -> bool {
+        let was_announced = self.announced;
+
         match event {
             // What was announced is not the end after all, or was the end of an earlier session.
             Event::RunResumed { .. } | Event::Transition { .. } | Event::Salvaged { .. } => self.announced = false,
             Event::Notice(event) => self.apply_own(event),
             _ => {}
         }
+        self.announced && !was_announced
     }
 
     fn apply_own(&mut self, event: &NoticeEvent) {

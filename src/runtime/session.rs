@@ -14,6 +14,7 @@ use crate::keeper;
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, RunFolder};
 
 use super::adopt::Adopted;
+use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::dead_letters;
 use super::errands::Errand;
@@ -21,7 +22,6 @@ use super::observer::Observer;
 use super::operator;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
-use super::wait::Wait;
 use super::world::{Message, Programs, World};
 
 /// How often a quiet session says that it is alive.
@@ -184,6 +184,9 @@ impl Session {
         beginning.extend(adopted.warnings.iter().cloned().map(Input::Warn));
         let plan = self.state.plan.clone();
         self.world.adopt(&plan, adopted, &mut beginning);
+        // What became due while nobody worked on the run comes before anything is concluded from the state.
+        let mut clock = Clock::default();
+        beginning.extend(clock.due(&self.state, Timestamp::now()));
         self.turn(beginning, recovered)?;
         self.world.drain_dead_letters();
         let limit = self
@@ -191,14 +194,13 @@ impl Session {
             .options
             .timeout
             .map(|timeout| begin + timeout.as_duration());
-        let mut wait = Wait::default();
         let mut overdue = None;
         let mut stops = 0;
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
             let mut due = Vec::new();
             let mut taken = Vec::new();
-            wait.follow(self.state.waits_until);
+            clock.follow(&self.state);
             let is_held = engine::holds_the_end(&self.state);
             overdue = is_held.then(|| overdue.unwrap_or_else(|| Instant::now() + LAST_DELIVERIES));
             tokio::select! {
@@ -218,7 +220,7 @@ impl Session {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
                 }
                 knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
-                until = wait.over() => inputs.push(Input::WaitOver(until)),
+                moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
                 _ = looks.tick() => self.look_into_inbox(&mut inputs, &mut taken),
                 _ = heartbeat.tick() => {
                     for observer in &mut self.observers {

@@ -68,7 +68,7 @@ const WORDS: &[(FailureClass, &[&str])] = &[
     (
         FailureClass::RateLimited,
         &[
-            "too many requests", "rate limit", "rate_limit", "ratelimiterror", "rate-limited", "resource_exhausted",
+            "too many requests", "rate limit", "rate_limit", "rate_limit_exceeded", "rate_limit_error", "ratelimiterror", "rate-limited", "resource_exhausted",
             "resource has been exhausted",
         ],
     ),
@@ -216,7 +216,9 @@ fn is_status(before: &str, number: u16, after: &str) -> bool {
     let called = before.trim_end_matches([' ', ':', '(', '[', '"', '=', '\'']);
     let is_called = |word: &&str| {
         let rest = called.strip_suffix(*word);
-        rest.is_some_and(|rest| !rest.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+        // An exit status is none.
+        let is_word = |rest: &str| !rest.ends_with(|c: char| c.is_alphanumeric() || c == '_') && !rest.ends_with("exit ");
+        rest.is_some_and(is_word)
     };
     has_reason || STATUS_WORDS.iter().any(|word| is_called(&word))
 }

@@ -4,6 +4,7 @@
 //! | file | rules |
 //! |---|---|
 //! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
@@ -19,6 +20,7 @@ mod again;
 mod change;
 mod conclude;
 mod draft;
+mod due;
 mod notify;
 mod operator;
 mod schedule;
@@ -57,6 +59,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             kept,
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
+        Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
         Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
@@ -65,7 +68,6 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
         Input::Advance => schedule::advance(state, now),
-        Input::WaitOver(until) => schedule::wait_over(state, *until, now),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),
@@ -97,8 +99,10 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Delivered { number, tried, result } => notify::delivered(state, *number, *tried, result, now),
         Input::Filed { ids } => notify::filed(state, ids),
         Input::NoticesOverdue => notify::overdue(state, now),
-        Input::Start(_) | Input::Resume { .. } | Input::Operator(_) | Input::ChangeMission { .. } => {
-            Vec::new()
-        }
+        Input::Start(_)
+        | Input::Resume { .. }
+        | Input::Operator(_)
+        | Input::ChangeMission { .. }
+        | Input::TimerDue { .. } => Vec::new(),
     }
 }

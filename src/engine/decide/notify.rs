@@ -19,6 +19,7 @@ use crate::engine::notice::{FailedOperation, Operation, Notice, NoticeEvent, Top
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{SeatId, StopCause};
 use crate::engine::state::{RunPhase, State};
+use crate::engine::timers::Timer;
 
 use super::schedule::{is_over, run_finished};
 use super::turns::pause_before_retry;
@@ -256,10 +257,11 @@ pub(super) fn delivered(
         }
         Err(failure) => {
             let (class, message) = (failure.class, &*failure.message);
-            let down = Some(now.plus(DOWN_FOR));
-            follow.give_up(number, &open.channel, &open.notice, class, message, down);
+            // What waits behind it goes first, so that nothing of it is tried.
             let behind: Vec<u32> = state.notices.queue(&open.channel).filter(|n| *n != number).collect();
             follow.give_up_each(&behind, class, message);
+            let down = Some(now.plus(DOWN_FOR));
+            follow.give_up(number, &open.channel, &open.notice, class, message, down);
         }
     }
     follow.events
@@ -315,7 +317,7 @@ fn announce(state: &State, now: Timestamp) -> Vec<Event> {
 
 /// Whether the session has nothing left to do but to wait for what is on its way.
 pub(in crate::engine) fn holds_the_end(state: &State) -> bool {
-    let waits_for_a_person = state.waits_until.is_some();
+    let waits_for_a_person = state.timers.at(Timer::WaitOver).is_some();
     !state.notices.is_quiet() && (state.notices.announced || !waits_for_a_person) && is_over(state)
 }
 

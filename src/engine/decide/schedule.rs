@@ -39,7 +39,7 @@ fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     if !state.only_a_person_moves_it_on() {
         return None;
     }
-    Some(match state.waits_until {
+    Some(match state.waits_until() {
         Some(_) => Vec::new(),
         None => vec![Event::Waiting {
             until: now.plus(wait),
@@ -48,8 +48,8 @@ fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 }
 
 /// Nobody answered in time: the session ends. A wait that has ended otherwise is over already.
-pub(super) fn wait_over(state: &State, until: Timestamp, now: Timestamp) -> Vec<Event> {
-    if state.waits_until != Some(until) || !state.only_a_person_moves_it_on() {
+pub(super) fn wait_over(state: &State, now: Timestamp) -> Vec<Event> {
+    if !state.only_a_person_moves_it_on() {
         Vec::new()
     } else if state.plan.rules.default_channels.is_empty() {
         notify::overdue(state, now)

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::engine::{
     CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase,
-    RunStarted, SeatFailure, SeatResult, State, TurnEnd, Usage, apply, decide, effects, pending_effects,
+    RunStarted, SeatFailure, SeatResult, State, TurnEnd, Undelivered, Usage, apply, decide, effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
 
@@ -165,8 +165,7 @@ impl Simulation {
     }
 
     fn interrupt_all(&mut self) {
-        self.todo
-            .retain(|effect| matches!(effect, Effect::RunTurn { .. }));
+        self.todo.retain(outlives_a_stop);
     }
 
     /// Performs the effect at `index` with the script's answer.
@@ -175,8 +174,11 @@ impl Simulation {
             return;
         };
         let stopping = self.state.phase != RunPhase::Running;
-        if stopping && !matches!(effect, Effect::RunTurn { .. }) {
+        if stopping && !outlives_a_stop(&effect) {
             return;
+        }
+        if let Effect::Deliver { not_before: Some(at), .. } = &effect {
+            self.now = self.now.max(at.0);
         }
         let answer = match &effect {
             Effect::PreparePrompt(turn) => {
@@ -206,20 +208,24 @@ impl Simulation {
         }
     }
 
-    /// Where the session waits for a person: nobody answers.
-    pub fn nobody_answers(&mut self) -> bool {
-        let until = self.state.waits_until;
-        if let Some(until) = until {
-            self.feed(&Input::WaitOver(until));
-            assert_eq!(self.state.phase, RunPhase::Finished);
+    /// Where the session waits for something: the next of it becomes due. Whatever follows, it is not due again.
+    pub fn time_passes(&mut self) -> bool {
+        let next = self.state.next_timer();
+        if let Some((at, timer)) = next {
+            self.now = self.now.max(at.0);
+            self.feed(&Input::TimerDue { at, timer });
+            assert!(
+                self.state.phase == RunPhase::Finished || !self.state.timers.runs(timer, at),
+                "{timer:?} stays due"
+            );
         }
-        until.is_some()
+        next.is_some()
     }
 
-    /// Performs everything in order until nothing is left; where a person could answer, nobody does.
+    /// Performs everything in order until nothing is left; where it waits, time passes, and no person answers.
     pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Answer) {
         let mut steps = 0;
-        while !self.todo.is_empty() || self.nobody_answers() {
+        while !self.todo.is_empty() || self.time_passes() {
             self.perform(0, &mut script);
             steps += 1;
             assert!(steps < 100_000, "the engine does not come to an end");
@@ -231,6 +237,14 @@ impl Simulation {
             (statuses(&self.state), self.journal.last())
         );
     }
+}
+
+/// Whether the world goes on with it when a session stops.
+pub fn outlives_a_stop(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::RunTurn { .. } | Effect::Deliver { .. } | Effect::File { .. }
+    )
 }
 
 /// What the world says when an effect comes to this end.
@@ -375,7 +389,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         }
         (Effect::Deliver { number, tried, .. }, answer) => {
             let failure = match answer {
-                Answer::AgentFailed(class) | Answer::NeverStarted(class) => Some(*class),
+                Answer::Unreachable(class) => Some(*class),
                 _ => None,
             };
             let result = failure.map_or(Ok(()), |class| {

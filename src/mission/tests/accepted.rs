@@ -28,12 +28,10 @@ fn the_example_loads_with_notes_only() {
         .collect();
     let expected = [
         "deadline",
-        "channels",
         "orchestrator",
         "protect",
         "sla",
         "deadline",
-        "notifyChannels",
     ];
     assert_eq!(noted, expected);
 }
