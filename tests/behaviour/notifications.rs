@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use crate::support::Workspace;
-use crate::support::wait::{DEADLINE, poll};
+use crate::support::{DEADLINE, poll};
 
 /// What a receiver does with a request.
 #[derive(Clone, Copy)]
@@ -151,7 +151,8 @@ fn a_webhook_is_told_of_gates_failures_and_the_end() {
     assert_eq!(named(&events, "notification:requested").len(), 3);
     assert_eq!(named(&events, "notification:sent").len(), 3);
     assert_eq!(events.last().expect("there are events")["event"], "run:finished");
-    workspace.quorum(&["dlq", "list"]).exits(0).says("there are no dead letters");
+    let none = workspace.quorum(&["dlq", "list"]).exits(0).stdout;
+    assert_eq!(none, "there are no dead letters\n");
 }
 
 #[test]
@@ -181,7 +182,7 @@ fn a_receiver_that_fails_once_is_told_again_under_the_same_id() {
 fn failing(channel: &str, code: i32, flags: &[&str]) -> (Workspace, Vec<Value>) {
     let workspace = with_channel(MISSION, channel);
     let arguments = [&["run", "mission.yaml"], flags].concat();
-    workspace.quorum(&arguments).exits(code).complains("not delivered");
+    workspace.quorum(&arguments).exits(code).says(&["not delivered"]);
     let letters = workspace.quorum(&["dlq", "list", "--json"]).exits(0).json();
     assert_eq!(letters["schema"], "quorum.dlq/v1");
     (workspace, letters["letters"].as_array().expect("a list").clone())
@@ -283,14 +284,13 @@ fn no_channel_writes_into_the_state_folder_or_waits_at_a_pipe() {
     assert!(error.contains("is inside the state folder"), "{error}");
     let workspace = with_channel(MISSION, "type: file, path: pipe");
     workspace.bash("mkfifo pipe").exits(0);
-    workspace.quorum(&["run", "mission.yaml"]).exits(0).complains("not delivered");
+    workspace.quorum(&["run", "mission.yaml"]).exits(0).says(&["not delivered"]);
 }
 
 #[test]
 fn a_variable_that_is_missing_is_said_before_any_work() {
     let workspace = with_channel(MISSION, "type: webhook, url: '${NOT_SET_HERE}'");
-    let finished = workspace.quorum(&["run", "mission.yaml"]).exits(9);
-    finished.complains("channel 'ops': the environment variable NOT_SET_HERE is not set");
+    workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["channel 'ops': the environment variable NOT_SET_HERE is not set"]);
     workspace.assert_nothing_started();
     // A channel that nothing notifies is not needed.
     let mission = MISSION.replace("@channel", "type: webhook, url: '${NOT_SET_HERE}'").replace("defaultChannels: [ops], ", "");
@@ -351,6 +351,5 @@ fn work_that_waits_for_a_person_is_told_of_with_the_id_to_answer() {
 #[test]
 fn an_unknown_channel_is_a_load_error() {
     let workspace = Workspace::with(&MISSION.replace("@channel", "type: file, path: f").replace("[ops]", "[opps]"));
-    let finished = workspace.quorum(&["run", "mission.yaml"]).exits(2);
-    finished.complains("there is no channel 'opps'").complains("ops");
+    workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&["there is no channel 'opps'"]).says(&["ops"]);
 }
