@@ -104,9 +104,7 @@ impl Channel {
             mission::expand(text, lookup).map_err(|error| error.to_string())
         };
         let way = match spec.kind {
-            ChannelType::File => {
-                Way::File(folder.join(spec.path.as_deref().ok_or("it has no `path`")?))
-            }
+            ChannelType::File => Way::File(folder.join(spec.path.as_deref().ok_or("it has no `path`")?)),
             ChannelType::Command => {
                 let line = spec.run.as_ref().ok_or("it has no `run`")?;
                 Way::Command(Program::resolve(line, folder).map_err(|error| error.to_string())?)
@@ -184,7 +182,10 @@ impl Channel {
         };
         Err(Refusal {
             retry_after: retry_after(response.headers(), Timestamp::now()),
-            ..Refusal::new(class, self.presentable(&format!("HTTP {} from {host}{hint}", status.as_u16())))
+            ..Refusal::new(
+                class,
+                self.presentable(&format!("HTTP {} from {host}{hint}", status.as_u16())),
+            )
         })
     }
 
@@ -193,7 +194,11 @@ impl Channel {
             let message = format!("{host} did not answer within {}", Millis::from(self.timeout));
             return Refusal::new(FailureClass::Timeout, message);
         }
-        let transport = if error.is_builder() { Transport::NotSent } else { Transport::Broken };
+        let transport = if error.is_builder() {
+            Transport::NotSent
+        } else {
+            Transport::Broken
+        };
         let error = error.without_url();
         let mut message = format!("{host}: {error}");
         let mut source = std::error::Error::source(&error);
@@ -222,7 +227,13 @@ impl Way {
         let Self::Http(hook) = self else {
             return Vec::new();
         };
-        let mut parts: Vec<String> = hook.url.path_segments().into_iter().flatten().map(str::to_owned).collect();
+        let mut parts: Vec<String> = hook
+            .url
+            .path_segments()
+            .into_iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect();
         parts.extend(hook.url.query().map(str::to_owned));
         let values = hook.headers.values().filter_map(|value| value.to_str().ok());
         parts.extend(values.map(str::to_owned));
@@ -260,7 +271,11 @@ fn body(form: ChannelType, notification: &Value) -> Value {
     let line = if text.is_empty() { "" } else { "\n" };
     match form {
         ChannelType::Slack => {
-            let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            let escaped = |text: &str| {
+                text.replace('&', "&amp;")
+                    .replace('<', "&lt;")
+                    .replace('>', "&gt;")
+            };
             json!({"text": format!("*{}*{line}{}", escaped(title), escaped(text))})
         }
         ChannelType::Telegram => json!({"text": format!("{title}{line}{text}")}),
@@ -280,7 +295,10 @@ pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(),
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(failed)?;
     let real = folder.canonicalize().map_err(failed)?;
-    if forbidden.canonicalize().is_ok_and(|forbidden| real.starts_with(forbidden)) {
+    if forbidden
+        .canonicalize()
+        .is_ok_and(|forbidden| real.starts_with(forbidden))
+    {
         let message = format!("{} is inside the state folder", path.display());
         return Err(Refusal::new(FailureClass::PolicyBlocked, message));
     }
@@ -293,5 +311,6 @@ pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(),
         return Err(Refusal::new(FailureClass::Unknown, message));
     }
     // One write, so that lines of several runs do not mix.
-    file.write_all(format!("{notification}\n").as_bytes()).map_err(failed)
+    file.write_all(format!("{notification}\n").as_bytes())
+        .map_err(failed)
 }

@@ -186,7 +186,9 @@ pub fn classify_error_object(error: &Value) -> Option<FailureClass> {
         .flat_map(|level| numbers.iter().filter_map(|key| level[*key].as_u64()))
         .filter_map(|number| u16::try_from(number).ok())
         .find(|status| (400..600).contains(status));
-    let message = levels.iter().find_map(|level| level["message"].as_str().or(level["error"].as_str()));
+    let message = levels
+        .iter()
+        .find_map(|level| level["message"].as_str().or(level["error"].as_str()));
     let message = message.unwrap_or_default();
     let class = classify_answer(&ErrorAnswer {
         status: status.unwrap_or(0),
@@ -194,7 +196,9 @@ pub fn classify_error_object(error: &Value) -> Option<FailureClass> {
         message,
     });
     match class {
-        FailureClass::Unknown => Some(words::classify(message, &[])).filter(|class| *class != FailureClass::Unknown),
+        FailureClass::Unknown => {
+            Some(words::classify(message, &[])).filter(|class| *class != FailureClass::Unknown)
+        }
         class => Some(class),
     }
 }

@@ -33,10 +33,14 @@ enum DlqCommand {
     #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
     Retry(One),
     /// Say that one has been dealt with
-    #[command(after_help = "Example: quorum dlq resolve 20261121-215900-123.n1 --reason 'told them by phone'")]
+    #[command(
+        after_help = "Example: quorum dlq resolve 20261121-215900-123.n1 --reason 'told them by phone'"
+    )]
     Resolve(Close),
     /// Say that one will not be done
-    #[command(after_help = "Example: quorum dlq abandon 20261121-215900-123.n1 --reason 'nobody needs it any more'")]
+    #[command(
+        after_help = "Example: quorum dlq abandon 20261121-215900-123.n1 --reason 'nobody needs it any more'"
+    )]
     Abandon(Close),
 }
 
@@ -132,7 +136,11 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
         error @ RetryError::Keeper(_) => Failure::internal(error),
     })?;
     say(&letter, screen);
-    Ok(if letter.status == LetterStatus::Resolved { 0 } else { 4 })
+    Ok(if letter.status == LetterStatus::Resolved {
+        0
+    } else {
+        4
+    })
 }
 
 fn closed(close: &Close, status: LetterStatus, screen: &Screen) -> Result<u8, Failure> {
@@ -155,7 +163,9 @@ fn find(queue: &DeadLetters, id: &str) -> Result<DeadLetter, Failure> {
     if let Some(letter) = letters.iter().find(|letter| letter.id == id) {
         return Ok(letter.clone());
     }
-    let mut like = letters.into_iter().filter(|letter| !id.is_empty() && letter.id.starts_with(id));
+    let mut like = letters
+        .into_iter()
+        .filter(|letter| !id.is_empty() && letter.id.starts_with(id));
     match (like.next(), like.next()) {
         (Some(letter), None) => Ok(letter),
         (None, _) => Err(Failure::usage(anyhow!("there is no dead letter '{id}'"))

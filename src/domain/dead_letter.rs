@@ -87,7 +87,14 @@ impl LetterStatus {
 impl DeadLetter {
     /// A letter that was just written.
     #[must_use]
-    pub fn new(id: String, run: RunId, operation: String, category: FailureClass, error: String, now: Timestamp) -> Self {
+    pub fn new(
+        id: String,
+        run: RunId,
+        operation: String,
+        category: FailureClass,
+        error: String,
+        now: Timestamp,
+    ) -> Self {
         let mut letter = Self {
             id,
             run,
@@ -153,7 +160,11 @@ impl DeadLetter {
         self.retry_count += 1;
         (self.category, self.error, self.updated_at) = (category, error, now);
         let is_over = self.retry_count >= MAX_RETRIES;
-        self.status = if is_over { LetterStatus::Abandoned } else { LetterStatus::Pending };
+        self.status = if is_over {
+            LetterStatus::Abandoned
+        } else {
+            LetterStatus::Pending
+        };
         self.next_retry = self.next_by_itself(now).filter(|_| !is_over);
     }
 
@@ -212,7 +223,14 @@ mod tests {
 
     fn letter(operation: &str, category: FailureClass) -> DeadLetter {
         let run = RunId::new("r1").unwrap();
-        DeadLetter::new("r1.n1".to_owned(), run, operation.to_owned(), category, "down".to_owned(), START)
+        DeadLetter::new(
+            "r1.n1".to_owned(),
+            run,
+            operation.to_owned(),
+            category,
+            "down".to_owned(),
+            START,
+        )
     }
 
     fn after(seconds: u64) -> Timestamp {
@@ -233,8 +251,14 @@ mod tests {
             assert_eq!(letter.retry_count, count);
             failed_at = due;
         }
-        assert_eq!((letter.status, letter.next_retry), (LetterStatus::Abandoned, None));
-        assert_eq!((letter.category, &*letter.error), (FailureClass::Timeout, "still down"));
+        assert_eq!(
+            (letter.status, letter.next_retry),
+            (LetterStatus::Abandoned, None)
+        );
+        assert_eq!(
+            (letter.category, &*letter.error),
+            (FailureClass::Timeout, "still down")
+        );
     }
 
     #[test]
@@ -270,7 +294,10 @@ mod tests {
         let mut letter = letter("notify:ops", FailureClass::RateLimited);
         letter.args = serde_json::json!({"channel": "ops"});
         let text = serde_json::to_string(&letter).unwrap();
-        assert!(text.contains("\"category\":\"rate_limited\",\"status\":\"pending\",\"retryCount\":0"), "{text}");
+        assert!(
+            text.contains("\"category\":\"rate_limited\",\"status\":\"pending\",\"retryCount\":0"),
+            "{text}"
+        );
         assert!(text.contains("\"createdAt\":\"2027-01-15T08:00:00"), "{text}");
         assert_eq!(serde_json::from_str::<DeadLetter>(&text).unwrap(), letter);
     }

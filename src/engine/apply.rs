@@ -8,10 +8,10 @@ use crate::mission::Part;
 
 use super::derive::change_plan;
 use super::event::Event;
-use super::payload::{SeatResult, StageReport};
+use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
 use super::state::{
-    APPROVED, Answer, Feedback, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
-    Turn, Waiting,
+    APPROVED, Answer, Calls, Evidence, Feedback, Grading, Judging, Noted, OutputRefs, RunPhase, Seat,
+    SeatState, State, TaskState, Turn, Waiting,
 };
 use super::timers::Timer;
 
@@ -102,8 +102,18 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::ApprovalRequested { task, .. }
         | Event::ApprovalResolved { task, .. } => change_task(state, *task, event),
         Event::StageVerdict(report) => change_task(state, report.task, event),
-        Event::TurnStarted { turn, .. }
-        | Event::AgentSpawned { turn, .. }
+        Event::FilesNoted { turn, .. } => {
+            let starts = state.turns_started;
+            change_task(state, turn.task, event);
+            if let Some(noted) = &mut state.tasks[turn.task.index()].evidence.noted {
+                noted.starts = starts;
+            }
+        }
+        Event::TurnStarted { turn, .. } => {
+            state.turns_started += 1;
+            change_task(state, turn.task, event);
+        }
+        Event::AgentSpawned { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }
@@ -294,20 +304,38 @@ impl TaskState {
                     not_before: None,
                 });
             }
+            Event::FilesNoted { turn, file, shared } => {
+                self.evidence.noted = Some(Box::new(Noted {
+                    turn: *turn,
+                    file: file.clone(),
+                    starts: 0,
+                    shared: *shared,
+                }));
+            }
             Event::TurnRequestFailed { not_before, .. } => {
                 if let Some(running) = &mut self.running {
                     running.failed_requests += 1;
                     running.not_before = Some(*not_before);
                 }
             }
-            Event::TurnFinished { output, result, .. } => {
+            Event::TurnFinished {
+                output,
+                result,
+                files,
+                tool_calls,
+                ..
+            } => {
                 self.running = None;
+                self.evidence.take_turn(files.as_ref(), *tool_calls);
                 self.output = OutputRefs {
                     stdout: output.clone(),
                     result: result.clone(),
                 };
             }
-            Event::TurnLost { .. } => self.running = None,
+            Event::TurnLost { .. } => {
+                self.running = None;
+                self.evidence.calls = self.evidence.calls.and(None);
+            }
             Event::ScanRequested { .. } => self.judging_mut().scanning = true,
             Event::FilesScanned { files, .. } => {
                 let judging = self.judging_mut();
@@ -436,6 +464,7 @@ impl TaskState {
         self.indeterminate = false;
         // The score of earlier work is not the score of what is coming, however that is judged.
         self.points = None;
+        self.evidence.calls = Calls::default();
         match kind {
             // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
             AttemptKind::Execute => {
@@ -443,6 +472,7 @@ impl TaskState {
                 self.fixes = 0;
                 self.retries = 0;
                 self.signature = None;
+                self.evidence = Evidence::default();
             }
             AttemptKind::Fix => self.fixes += 1,
             AttemptKind::Retry => {
@@ -495,6 +525,20 @@ impl TaskState {
             }
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
         }
+    }
+}
+
+impl Evidence {
+    /// A turn ended. What it did is on record, and the next one is looked at anew.
+    fn take_turn(&mut self, files: Option<&TurnFiles>, calls: Option<ToolCalls>) {
+        let was_watched = self.noted.take().is_some();
+        self.calls = self.calls.and(calls);
+        if !was_watched {
+            return;
+        }
+        let shared = files.is_some_and(|files| files.shared);
+        self.changed = self.changed.and(files.and_then(|files| files.changed), shared);
+        self.written = self.written.and(files.and_then(|files| files.written), shared);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::domain::{AgentId, FailureMode, Status, TaskId, Timestamp, TurnId};
 
-use super::decide::needs_prompt;
+use super::decide::{must_note, needs_prompt};
 use super::event::Event;
 use super::notice::NoticeEvent;
 use super::payload::SeatId;
@@ -15,6 +15,15 @@ use super::state::{RunPhase, SeatState, State, TaskState};
 pub enum Effect {
     /// Write the prompt of the next turn. Harmless to repeat, so it may run before the record is durable.
     PreparePrompt(TurnId),
+    /// Write down what stands in the files that the next turn is held against.
+    NoteFiles {
+        /// The turn.
+        turn: TurnId,
+        /// Turns that were ever started.
+        starts: u64,
+        /// Whether another one is under way.
+        shared: bool,
+    },
     /// Start the worker's process or request.
     RunTurn {
         /// The turn.
@@ -96,6 +105,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             mode: Some(FailureMode::Cancelled),
             ..
         } => vec![Effect::StopTask(*task)],
+        Event::FilesNoted { turn, .. } => prepare_prompt(state, turn.task).into_iter().collect(),
         Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
         Event::TurnStarted { turn, .. } => vec![Effect::RunTurn {
             turn: *turn,
@@ -158,7 +168,12 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             _ => {}
         }
     }
-    pending.extend(state.notices.next_of_each().filter_map(|number| deliver(state, number)));
+    pending.extend(
+        state
+            .notices
+            .next_of_each()
+            .filter_map(|number| deliver(state, number)),
+    );
     let letters = state.notices.letters().keys().cloned();
     pending.extend(letters.map(|letter| Effect::File { letter }));
     pending
@@ -183,7 +198,10 @@ fn of_notice(state: &State, event: &NoticeEvent) -> Vec<Effect> {
         }
         NoticeEvent::Filed { .. } => None,
     };
-    number.and_then(|number| deliver(state, number)).into_iter().collect()
+    number
+        .and_then(|number| deliver(state, number))
+        .into_iter()
+        .collect()
 }
 
 fn deliver(state: &State, number: u32) -> Option<Effect> {
@@ -195,7 +213,7 @@ fn deliver(state: &State, number: u32) -> Option<Effect> {
     })
 }
 
-/// A task between its decision to work and the turn: its prompt is to be written.
+/// A task between its decision to work and the turn: its files are to be noted, then its prompt is to be written.
 fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     let task = state.task(id);
     let waits = matches!(task.status, Status::Assigned | Status::InProgress) && task.running.is_none();
@@ -203,7 +221,17 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         turn: task.turn + 1,
         ..state.current_turn(id)
     };
-    waits.then_some(Effect::PreparePrompt(turn))
+    if !waits {
+        None
+    } else if must_note(state, id) {
+        Some(Effect::NoteFiles {
+            turn,
+            starts: state.turns_started,
+            shared: state.turns_running > 0,
+        })
+    } else {
+        Some(Effect::PreparePrompt(turn))
+    }
 }
 
 fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {

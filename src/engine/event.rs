@@ -16,7 +16,7 @@ use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
     CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StageReport, StopCause, Usage,
+    SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -103,6 +103,19 @@ pub enum Event {
         #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
         prompt: Option<Digest>,
     },
+    /// `files:noted`: what stands in the files that the turn is held against was written down. Before the turn starts.
+    #[serde(rename = "fb")]
+    FilesNoted {
+        /// The turn.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+        /// The record, in the spool.
+        #[serde(rename = "f")]
+        file: FileRef,
+        /// Whether another turn was under way meanwhile.
+        #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+        shared: bool,
+    },
     /// `agent:spawned`
     #[serde(rename = "sp")]
     AgentSpawned {
@@ -156,6 +169,12 @@ pub enum Event {
         /// The model as the provider returned it.
         #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// What it did to files, where that was looked at.
+        #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+        files: Option<TurnFiles>,
+        /// The tool calls that its adapter saw; `None` where it sees none.
+        #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+        tool_calls: Option<ToolCalls>,
     },
     /// The turn was lost to the death or interruption of the runner: no verdict on the agent.
     #[serde(rename = "tl")]

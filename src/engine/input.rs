@@ -8,7 +8,7 @@ use crate::mission::{Plan, RunOptions};
 use super::command::Command;
 use super::payload::{
     CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
-    StopCause, Usage,
+    StopCause, ToolCalls, TurnFiles, Usage,
 };
 use super::timers::Timer;
 
@@ -34,6 +34,17 @@ pub enum Input {
         turn: TurnId,
         /// Its digest; `None` where the agent gets no prompt.
         digest: Option<Digest>,
+    },
+    /// What stands in the files that a turn is held against was written down, or could not be.
+    FilesNoted {
+        /// The turn it is for.
+        turn: TurnId,
+        /// Turns that were ever started when the look began.
+        starts: u64,
+        /// Whether another turn was under way then.
+        shared: bool,
+        /// The record in the spool, or why there is none.
+        result: Result<FileRef, String>,
     },
     /// The agent's process exists, or its request is on the way.
     TurnSpawned {
@@ -158,6 +169,7 @@ impl Input {
             Self::Resume { .. } => "resume",
             Self::Advance => "advance",
             Self::PromptReady { .. } => "prompt",
+            Self::FilesNoted { .. } => "noted",
             Self::TurnSpawned { .. } => "spawned",
             Self::TurnRequestFailed { .. } => "request-failed",
             Self::TurnEnded(_) => "ended",
@@ -227,6 +239,10 @@ pub struct TurnEnd {
     pub usage: Usage,
     /// The model as returned.
     pub model: Option<String>,
+    /// What it did to files, where that was looked at.
+    pub files: Option<TurnFiles>,
+    /// The tool calls that its adapter saw; `None` where it sees none.
+    pub tool_calls: Option<ToolCalls>,
 }
 
 /// Why a reviewer gave no reply.
@@ -260,6 +276,8 @@ impl TurnEnd {
             duration: Millis::default(),
             usage: Usage::default(),
             model: None,
+            files: None,
+            tool_calls: None,
         }
     }
 

@@ -37,15 +37,15 @@ pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::Event;
 pub use input::{Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
 pub use mission_change::MissionChange;
-pub use notice::{FailedOperation, Operation, Notice, NoticeEvent, Notices, OpenNotice, Topic};
+pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StageReport, StopCause, Usage,
+    SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 pub use state::{
-    Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
-    TaskState, Turn, Waiting,
+    Answer, Counts, Evidence, Feedback, GateState, Grading, Judging, Known, Noted, OutputRefs, RunPhase,
+    Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

@@ -308,7 +308,9 @@ impl Notices {
 
         match event {
             // What was announced is not the end after all, or was the end of an earlier session.
-            Event::RunResumed { .. } | Event::Transition { .. } | Event::Salvaged { .. } => self.announced = false,
+            Event::RunResumed { .. } | Event::Transition { .. } | Event::Salvaged { .. } => {
+                self.announced = false
+            }
             Event::Notice(event) => self.apply_own(event),
             _ => {}
         }

@@ -12,7 +12,7 @@ use crate::mission::{Plan, RunOptions};
 use super::command::CommandResult;
 use super::notice::Notices;
 use super::payload::{
-    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause,
+    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls,
 };
 use super::ready::ReadyQueue;
 use super::timers::{Timer, Timers};
@@ -47,6 +47,8 @@ pub struct State {
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
+    /// Turns that were ever started: how a turn learns whether another one overlapped.
+    pub(super) turns_started: u64,
     /// Exclusive tasks that hold a slot. Two at most for the length of one decision, when a parked one is answered.
     pub(super) exclusive: u32,
     pub(super) gates_due: BTreeSet<GateId>,
@@ -191,6 +193,85 @@ pub struct TaskState {
     pub answers: Vec<Answer>,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
+    /// What the runtime saw of its work.
+    pub evidence: Evidence,
+}
+
+/// What the runtime itself saw of a task's work, beside exit codes and checks (semantics, section 1).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Evidence {
+    /// What stood in the files before the turn that is coming or in flight. A turn that was lost leaves it: whatever
+    /// it did is found by the next one.
+    pub noted: Option<Box<Noted>>,
+    /// Whether the content of a watched file changed since the task's first attempt.
+    pub changed: Known,
+    /// Whether a watched file was written since then, be it with what it held.
+    pub written: Known,
+    /// The tool calls of the current attempt.
+    pub calls: Calls,
+}
+
+/// The record of files before a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// The turn for which it was made.
+    pub turn: TurnId,
+    /// The record, in the spool.
+    pub file: FileRef,
+    /// Turns that were ever started before.
+    pub(super) starts: u64,
+    /// Whether another turn was under way when it was made.
+    pub(super) shared: bool,
+}
+
+/// Whether something happened, where that can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Known {
+    /// It did not.
+    #[default]
+    No,
+    /// It did.
+    Yes,
+    /// Nobody can tell.
+    Unknown,
+}
+
+impl Known {
+    /// With one more turn, in which so many files did so; `None`: nobody can tell.
+    pub(super) fn and(self, count: Option<u32>, shared: bool) -> Self {
+        match (self, count) {
+            (Self::Yes, _) => Self::Yes,
+            (known, Some(0)) => known,
+            (_, Some(_)) if !shared => Self::Yes,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The tool calls of an attempt: of all its turns, or nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calls(pub(super) Option<ToolCalls>);
+
+impl Default for Calls {
+    /// Before the first turn there was none.
+    fn default() -> Self {
+        Self(Some(ToolCalls::default()))
+    }
+}
+
+impl Calls {
+    /// The sum; `None` where the ledger of any turn is missing.
+    #[must_use]
+    pub fn known(self) -> Option<ToolCalls> {
+        self.0
+    }
+
+    pub(super) fn and(self, turn: Option<ToolCalls>) -> Self {
+        Self(self.0.zip(turn).map(|(sum, turn)| ToolCalls {
+            calls: sum.calls.saturating_add(turn.calls),
+            writes: sum.writes.saturating_add(turn.writes),
+        }))
+    }
 }
 
 /// The files that hold what a turn said.
@@ -343,6 +424,7 @@ impl State {
             ready: ReadyQueue::default(),
             slots: 0,
             turns_running: 0,
+            turns_started: 0,
             exclusive: 0,
             timers: Timers::default(),
             commands: BTreeMap::new(),

@@ -173,6 +173,7 @@ mod tests {
             on_exhausted: None,
             workspace: None,
             target_files: Vec::new(),
+            protect: Vec::new(),
             expectations: None,
             verification: None,
         };
@@ -187,6 +188,7 @@ mod tests {
             gates_after: Edges::new(0, &[]),
             gates_before: Edges::new(0, &[]),
             rules: Rules {
+                protect: Vec::new(),
                 concurrency: 1,
                 evaluate: true,
                 eval_bar: Bar::default_bar(),

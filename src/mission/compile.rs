@@ -12,8 +12,8 @@ use rust_decimal::Decimal;
 use super::defaults;
 use super::model::{self, Expectation, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, AttemptLimits, ChannelPlan, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan, Verification,
+    AgentPlan, AttemptLimits, ChannelPlan, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers,
+    Rules, RunOptions, TaskPlan, Verification,
 };
 use super::scalar::Fraction;
 use crate::domain::{AgentId, Bar, BarOrigin, GateId, Millis, Points, TaskId};
@@ -169,6 +169,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         quality_threshold: mission.quality_threshold,
         on_exhausted: mission.on_exhausted,
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
+        protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
@@ -204,6 +205,7 @@ impl Compiler<'_> {
             on_exhausted: task.on_exhausted,
             workspace: task.workspace,
             target_files: task.target_files.into(),
+            protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
             verification: verification(task.verification, task.acceptance),
         }

@@ -37,6 +37,7 @@ pub fn default_settings() -> Settings {
         task_timeout: Some(TASK_TIMEOUT),
         consensus: Some(Consensus::default()),
         verify_prior_feedback: Some(true),
+        protect: Box::default(),
         default_channels: None,
     }
 }

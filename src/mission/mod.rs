@@ -45,8 +45,8 @@ pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
-    AgentPlan, AttemptLimits, ChannelPlan, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan, Verification,
+    AgentPlan, AttemptLimits, ChannelPlan, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers,
+    Rules, RunOptions, TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::Positive;

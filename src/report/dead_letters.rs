@@ -12,7 +12,9 @@ pub fn list(letters: &[DeadLetter], screen: &Screen) -> String {
         return "there are no dead letters\n".to_owned();
     }
     let line = |letter: &DeadLetter| {
-        let status = screen.style.paint(role(letter), letter.status.as_str().to_owned());
+        let status = screen
+            .style
+            .paint(role(letter), letter.status.as_str().to_owned());
         format!(
             "{}  {status}  {}  {}: {}\n",
             sanitize(&letter.id),
@@ -52,5 +54,9 @@ pub fn letter(letter: &DeadLetter, screen: &Screen) -> String {
 }
 
 fn role(letter: &DeadLetter) -> Role {
-    if letter.status.is_closed() { Role::Dim } else { Role::Warn }
+    if letter.status.is_closed() {
+        Role::Dim
+    } else {
+        Role::Warn
+    }
 }

@@ -297,7 +297,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ApprovalResolved { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
-        Event::TurnStarted { turn, .. }
+        Event::FilesNoted { turn, .. }
+        | Event::TurnStarted { turn, .. }
         | Event::AgentSpawned { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
@@ -312,7 +313,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ThresholdFailed { .. }
         | Event::MissionChanged(_)
         | Event::Paused { .. }
-            | Event::Notice(_)
+        | Event::Notice(_)
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }
         | Event::Salvaged { .. }

@@ -274,6 +274,7 @@ impl RunView {
             | Event::SeatFailed { .. } => self.apply_call(plan, at, event),
             // State or the journal alone holds what these say.
             Event::Stopping { .. }
+            | Event::FilesNoted { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnLost { .. }
             | Event::TurnAdopted { .. }

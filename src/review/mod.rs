@@ -8,3 +8,4 @@ pub mod evidence;
 pub mod facts;
 pub mod fence;
 pub mod prompt;
+pub mod snapshot;

@@ -14,10 +14,11 @@ use crate::mission::Plan;
 use crate::mission::model::{Check, CommandLine, Input as PromptInput};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
-use crate::store::SpoolName;
+use crate::store::{RunFolder, SpoolName};
 
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
+use super::watch::After;
 use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
 
 /// How much of a check's output is kept in its result, in bytes.
@@ -39,6 +40,7 @@ impl World {
             Some(Reach::Model(endpoint)) => self.call_worker(state, turn, endpoint),
             Some(Reach::Echo) => self.echo_worker(turn),
             Some(Reach::Command(program, own_env)) => {
+                self.remember(state, turn);
                 let cwd = workspace(plan, turn.task);
                 // The mission's own was made when the session started.
                 let own = plan.task(turn.task).workspace.is_some();
@@ -221,7 +223,7 @@ impl World {
         match child {
             Child::Turn(turn) => {
                 self.processes.remove(&turn);
-                self.turn_exited(turn, &plan, exit, inputs);
+                self.turn_exited(turn, plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
             Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } if self.is_stopping() => {}
@@ -250,31 +252,48 @@ impl World {
         }
     }
 
-    fn turn_exited(&mut self, turn: TurnId, plan: &Plan, exit: keeper::Exit, inputs: &mut Vec<Input>) {
+    fn turn_exited(&mut self, turn: TurnId, plan: Arc<Plan>, exit: keeper::Exit, inputs: &mut Vec<Input>) {
         let result = self.folder.spool_file(&SpoolName::Result(turn));
-        let task = About::of(plan, turn.task);
-        if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() {
-            inputs.push(Input::TurnEnded(Box::new(turn_end(turn, &exit, &task, ""))));
+        let limit = plan.task(turn.task).turn_timeout;
+        let after = self.after(turn);
+        if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() && after.is_known() {
+            inputs.push(Input::TurnEnded(Box::new(TurnEnd {
+                files: after.seen(&plan, &self.folder, turn.task),
+                ..turn_end(turn, &exit, limit, "", || class_of(&plan, turn.task, &exit, ""))
+            })));
             return;
         }
-        let out = self.folder.spool_file(&SpoolName::Out(turn));
-        let err = self.folder.spool_file(&SpoolName::Err(turn));
-        self.blocking(move || seal_turn(turn, &exit, &task, &TurnFiles { out, err, result }));
+        let ended = EndedTurn {
+            out: self.folder.spool_file(&SpoolName::Out(turn)),
+            err: self.folder.spool_file(&SpoolName::Err(turn)),
+            result,
+            after,
+            plan,
+            folder: self.folder.clone(),
+        };
+        self.blocking(move || seal_turn(turn, &exit, limit, ended));
     }
 
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the keeper saw.
-    pub(super) fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Plan, mut exit: keeper::Exit) {
+    pub(super) fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Arc<Plan>, mut exit: keeper::Exit) {
+        let after = self.after(turn);
         let path = |name| self.folder.spool_file(&name);
-        let (out, err) = (path(SpoolName::Out(turn)), path(SpoolName::Err(turn)));
-        let result = path(SpoolName::Result(turn));
-        let task = About::of(plan, turn.task);
+        let ended = EndedTurn {
+            out: path(SpoolName::Out(turn)),
+            err: path(SpoolName::Err(turn)),
+            result: path(SpoolName::Result(turn)),
+            after,
+            plan: plan.clone(),
+            folder: self.folder.clone(),
+        };
+        let limit = plan.task(turn.task).turn_timeout;
         self.blocking(move || {
-            let found = std::fs::symlink_metadata(&out).map_or(0, |found| found.len());
+            let found = std::fs::symlink_metadata(&ended.out).map_or(0, |found| found.len());
             if found != exit.stdout_len {
                 let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
                 exit.output_lost.get_or_insert(why);
             }
-            seal_turn(turn, &exit, &task, &TurnFiles { out, err, result })
+            seal_turn(turn, &exit, limit, ended)
         });
     }
 }
@@ -293,49 +312,52 @@ fn clear(path: &Path) -> Result<(), String> {
     }
 }
 
-struct TurnFiles {
+/// What a turn left behind, and what it is held against.
+struct EndedTurn {
     out: PathBuf,
     err: PathBuf,
     result: PathBuf,
+    after: After,
+    plan: Arc<Plan>,
+    folder: RunFolder,
 }
 
-/// What of a task the end of a turn is told by.
-struct About {
-    limit: Millis,
-    /// The name of the agent's program.
-    program: String,
-    /// Paths that the task declares.
-    declared: Vec<String>,
-}
-
-impl About {
-    fn of(plan: &Plan, task: TaskId) -> Self {
-        let task = plan.task(task);
-        let line = plan.agent(task.agent).spec.run.as_ref();
-        let first = line.and_then(|line| match line {
+/// The class of a turn that did not end well.
+fn class_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stderr: &str) -> FailureClass {
+    let task = plan.task(task);
+    let first = plan
+        .agent(task.agent)
+        .spec
+        .run
+        .as_ref()
+        .and_then(|line| match line {
             CommandLine::Argv(argv) => argv.first().map(String::as_str),
             CommandLine::Shell(script) => script.split_whitespace().next(),
         });
-        let program = first.and_then(|first| first.rsplit('/').next());
-        let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
-        let of_check = |check: &Check| match check {
-            Check::FileExists { paths, .. } => paths.clone(),
-            _ => Vec::new(),
-        };
-        let targets = task.target_files.iter().map(|path| path.to_string());
-        Self {
-            limit: task.turn_timeout,
-            program: program.unwrap_or_default().to_owned(),
-            declared: targets.chain(checks.iter().flat_map(of_check)).collect(),
-        }
-    }
+    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let of_checks = checks.iter().flat_map(|check| match check {
+        Check::FileExists { paths, .. } => paths.as_slice(),
+        _ => &[],
+    });
+    let targets = task.target_files.iter().map(AsRef::as_ref);
+    let declared: Vec<&str> = targets.chain(of_checks.map(String::as_str)).collect();
+    classify_command(&CommandEnd {
+        program: first
+            .and_then(|first| first.rsplit('/').next())
+            .unwrap_or_default(),
+        code: exit.code,
+        timed_out: exit.timed_out,
+        stderr,
+        declared: &declared,
+    })
 }
 
-/// Makes what a turn left behind durable and reads its claims.
-fn seal_turn(turn: TurnId, exit: &keeper::Exit, task: &About, files: &TurnFiles) -> Vec<Input> {
+/// Makes what a turn left behind durable, reads its claims and looks at what it did.
+fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
     let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
-    let mut end = turn_end(turn, exit, task, &stderr);
+    let class = || class_of(&files.plan, turn.task, exit, &stderr);
+    let mut end = turn_end(turn, exit, limit, &stderr, class);
     match seal(&files.err) {
         Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", files.err.display()))),
         sealed => end.stderr = sealed.file(),
@@ -352,33 +374,26 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, task: &About, files: &TurnFiles)
         Ok(None) => {}
         Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
     }
+    end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Input::TurnEnded(Box::new(end)));
     inputs
 }
 
-fn turn_end(turn: TurnId, exit: &keeper::Exit, task: &About, stderr: &str) -> TurnEnd {
-    let said = stderr
-        .trim()
-        .lines()
-        .last()
-        .map_or_else(String::new, |line| {
-            let quote: String = line.chars().take(LONGEST_QUOTE).collect();
-            format!(": {quote}")
-        });
-    let declared: Vec<&str> = task.declared.iter().map(String::as_str).collect();
-    let class = || {
-        classify_command(&CommandEnd {
-            program: &task.program,
-            code: exit.code,
-            timed_out: exit.timed_out,
-            stderr,
-            declared: &declared,
-        })
-    };
+fn turn_end(
+    turn: TurnId,
+    exit: &keeper::Exit,
+    limit: Millis,
+    stderr: &str,
+    class: impl FnOnce() -> FailureClass,
+) -> TurnEnd {
+    let said = stderr.trim().lines().last().map_or_else(String::new, |line| {
+        let quote: String = line.chars().take(LONGEST_QUOTE).collect();
+        format!(": {quote}")
+    });
     let (failure, message) = match (exit.timed_out, exit.code, exit.signal) {
         (true, _, _) => (
             Some(FailureClass::Timeout),
-            Some(format!("killed after {}{said}", task.limit)),
+            Some(format!("killed after {limit}{said}")),
         ),
         (false, Some(0), _) => (None, None),
         (false, Some(code), _) => (Some(class()), Some(format!("exited {code}{said}"))),
@@ -506,12 +521,7 @@ mod tests {
             output_lost: lost.map(str::to_owned),
             ..keeper::Exit::default()
         };
-        let task = About {
-            limit: Millis(1),
-            program: String::new(),
-            declared: Vec::new(),
-        };
-        let end = |exit| turn_end(turn, &exit, &task, "").exit;
+        let end = |exit| turn_end(turn, &exit, Millis(1), "", || FailureClass::Unknown).exit;
         assert_eq!(end(exit(0, None)), Exit::default());
         let lost = end(exit(0, Some("the folder is gone")));
         assert_eq!(lost.failure, Some(FailureClass::Unknown));

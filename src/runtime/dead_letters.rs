@@ -28,7 +28,9 @@ fn letters_of<'s>(
     ids: &'s [String],
 ) -> impl Iterator<Item = DeadLetter> + use<'s> {
     let known = state.notices.letters();
-    ids.iter().filter_map(|id| known.get(id)).map(|failed| letter_of(&state.plan, run, failed))
+    ids.iter()
+        .filter_map(|id| known.get(id))
+        .map(|failed| letter_of(&state.plan, run, failed))
 }
 
 fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
@@ -65,12 +67,17 @@ fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
 
 /// Puts letters into the queue. Says what went wrong: then the journal still has them.
 fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), String> {
-    let refused = queue.add(letters, Timestamp::now()).map_err(|error| error.to_string())?;
+    let refused = queue
+        .add(letters, Timestamp::now())
+        .map_err(|error| error.to_string())?;
     if refused.is_empty() {
         return Ok(());
     }
     let path = queue.path().display();
-    Err(format!("{path} is full of open letters, so these are not in it: {}", refused.join(", ")))
+    Err(format!(
+        "{path} is full of open letters, so these are not in it: {}",
+        refused.join(", ")
+    ))
 }
 
 /// Everything that the journal of a run has for the queue, at the end of a session. What cannot be written is tried
@@ -126,7 +133,11 @@ async fn drain(
 ) -> Result<(), QueueError> {
     let now = Timestamp::now();
     let mut due: BTreeMap<String, Vec<DeadLetter>> = BTreeMap::new();
-    if !queue.read()?.iter().any(|letter| letter.is_due(now) || letter.status == LetterStatus::Retrying) {
+    if !queue
+        .read()?
+        .iter()
+        .any(|letter| letter.is_due(now) || letter.status == LetterStatus::Retrying)
+    {
         return Ok(());
     }
     // Somebody else is at it.
@@ -166,7 +177,9 @@ async fn retry(
     known: Option<Arc<Channel>>,
     hands: Hands,
 ) -> Result<DeadLetter, QueueError> {
-    queue.update(&letter.id, Timestamp::now(), |letter| letter.begin_retry(Timestamp::now()))?;
+    queue.update(&letter.id, Timestamp::now(), |letter| {
+        letter.begin_retry(Timestamp::now())
+    })?;
     let result = match known.map_or_else(|| channel_of_letter(folder, letter), Ok) {
         Ok(channel) => hand_over(channel, letter.args["notification"].clone(), hands).await,
         Err(why) => Err(Refusal::new(FailureClass::Unknown, why)),
@@ -238,7 +251,10 @@ pub async fn retry_now(
         return Err(RetryError::Busy);
     };
     let run = folder.run(&letter.run);
-    let cwd = started(&run).map_or_else(|| folder.path().to_owned(), |started| started.options.mission_folder);
+    let cwd = started(&run).map_or_else(
+        || folder.path().to_owned(),
+        |started| started.options.mission_folder,
+    );
     let retried = with_errands(keeper, async |errands| {
         let hands = Hands {
             errands,

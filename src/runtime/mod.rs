@@ -27,6 +27,7 @@ mod session;
 mod signals;
 mod snapshots;
 mod spool;
+mod watch;
 mod worker_prompt;
 mod world;
 

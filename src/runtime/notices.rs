@@ -37,7 +37,11 @@ pub(super) fn resolve(plan: &Plan, folder: &Path) -> Result<Channels, Vec<(Strin
             Err(problem) => problems.push((name.to_owned(), problem)),
         }
     }
-    if problems.is_empty() { Ok(channels) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(channels)
+    } else {
+        Err(problems)
+    }
 }
 
 /// One channel, ready to be used; relative paths in `folder`.
@@ -118,12 +122,11 @@ pub(super) async fn hand_over(channel: Arc<Channel>, document: Value, hands: Han
         Way::Http(hook) => channel.post(hook, &document).await,
         Way::File(path) => {
             let path = path.clone();
-            let written = tokio::task::spawn_blocking(move || {
-                channel::append(&path, &hands.state_folder, &document)
-            });
-            written.await.unwrap_or_else(|error| {
-                Err(Refusal::new(FailureClass::Unknown, error.to_string()))
-            })
+            let written =
+                tokio::task::spawn_blocking(move || channel::append(&path, &hands.state_folder, &document));
+            written
+                .await
+                .unwrap_or_else(|error| Err(Refusal::new(FailureClass::Unknown, error.to_string())))
         }
         Way::Command(program) => run_command(&channel, program, &document, &hands).await,
     }
@@ -138,7 +141,10 @@ async fn run_command(
 ) -> Result<(), Refusal> {
     let refused = |what: String| Refusal::new(FailureClass::Unknown, what);
     let cannot = |error: std::io::Error| refused(format!("cannot write the notification: {error}"));
-    let files = tempfile::Builder::new().prefix(".notify-").tempdir_in(&hands.state_folder).map_err(cannot)?;
+    let files = tempfile::Builder::new()
+        .prefix(".notify-")
+        .tempdir_in(&hands.state_folder)
+        .map_err(cannot)?;
     let (stdin, stderr) = (files.path().join("in"), files.path().join("err"));
     std::fs::write(&stdin, document.to_string()).map_err(cannot)?;
     let text = |key: &str| document[key].as_str().unwrap_or_default();
@@ -162,9 +168,16 @@ async fn run_command(
     };
     let exit = run_errand(&hands.errands, spawn).await.map_err(refused)?;
     let said = read_tail(&stderr, STDERR_TAIL).unwrap_or_default();
-    let last = said.trim().lines().last().map_or_else(String::new, |line| format!(": {line}"));
+    let last = said
+        .trim()
+        .lines()
+        .last()
+        .map_or_else(String::new, |line| format!(": {line}"));
     let (class, how) = match (exit.timed_out, exit.code, exit.signal) {
-        (true, _, _) => (FailureClass::Timeout, "it was killed after its time-out".to_owned()),
+        (true, _, _) => (
+            FailureClass::Timeout,
+            "it was killed after its time-out".to_owned(),
+        ),
         (false, Some(0), _) => return Ok(()),
         (false, Some(code), _) => (classify_stderr(&said), format!("it exited {code}")),
         (false, None, signal) => {
@@ -206,7 +219,9 @@ impl World {
             });
         };
         let OpenNotice {
-            channel: name, notice, ..
+            channel: name,
+            notice,
+            ..
         } = open;
         let document = document(&state.plan, self.folder.id(), number, name, notice);
         let (hands, sender) = (self.hands(), self.sender.clone());
@@ -224,7 +239,11 @@ impl World {
                 jitter: jitter(),
             });
             // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Input(Input::Delivered { number, tried, result }));
+            let _ = sender.send(Message::Input(Input::Delivered {
+                number,
+                tried,
+                result,
+            }));
         });
         self.deliveries.retain(|work| !work.is_finished());
         self.deliveries.push(work.abort_handle());

@@ -28,6 +28,7 @@ use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
 use super::notices::{self, Channels};
 use super::session::RunError;
+use super::watch::{Before, frozen};
 use super::worker_prompt;
 
 /// Milliseconds between SIGTERM and SIGKILL (semantics, section 5).
@@ -198,9 +199,19 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Child {
     Turn(TurnId),
-    Check { task: TaskId, attempt: u32, check: u32 },
-    Seat { task: TaskId, seat: SeatId },
-    Probe { round: Round, command: u32 },
+    Check {
+        task: TaskId,
+        attempt: u32,
+        check: u32,
+    },
+    Seat {
+        task: TaskId,
+        seat: SeatId,
+    },
+    Probe {
+        round: Round,
+        command: u32,
+    },
     /// Of a channel; whoever waits for it is found by its key.
     Errand,
 }
@@ -215,6 +226,10 @@ pub(super) struct World {
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
     pub(super) gatherings: Vec<Gathering>,
+    /// What turns in flight are held against.
+    pub(super) before: HashMap<TurnId, Before>,
+    /// The frozen missions of the run.
+    pub(super) frozen: Vec<PathBuf>,
     background: Vec<AbortHandle>,
     /// Deliveries of notifications.
     pub(super) deliveries: Vec<AbortHandle>,
@@ -241,6 +256,8 @@ impl World {
         errands: Errands,
     ) -> Self {
         Self {
+            frozen: frozen(&folder),
+            before: HashMap::new(),
             folder,
             programs,
             sender,
@@ -344,6 +361,7 @@ impl World {
                 );
             }
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
+            Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
@@ -440,10 +458,12 @@ impl World {
     }
 
     /// Takes over what outlived an earlier session.
-    pub fn adopt(&mut self, plan: &std::sync::Arc<Plan>, adopted: Adopted, inputs: &mut Vec<Input>) {
+    pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Input>) {
+        let plan = &state.plan;
         self.next_key = self.next_key.max(adopted.next_key);
         for (key, running) in adopted.running {
             let turn = running.turn;
+            self.remember(state, turn);
             self.children.insert(key, (Child::Turn(turn), plan.clone()));
             self.processes.insert(turn, running.process.clone());
             if !running.known {
@@ -452,6 +472,7 @@ impl World {
             }
         }
         for (turn, exit) in adopted.ended {
+            self.remember(state, turn);
             self.turn_ended_meanwhile(turn, plan, exit);
         }
     }
@@ -511,7 +532,10 @@ impl World {
             self.post(Input::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
         }
         // A channel's command is not the run's work: it ends within its own time-out.
-        let children = self.children.iter().filter(|(_, (child, _))| !matches!(child, Child::Errand));
+        let children = self
+            .children
+            .iter()
+            .filter(|(_, (child, _))| !matches!(child, Child::Errand));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
         for key in keys {
             let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) {
@@ -561,6 +585,12 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
     match effect {
         Effect::RunTurn { turn, .. } => {
             state.task(turn.task).running.is_some() && state.current_turn(turn.task) == *turn
+        }
+        Effect::NoteFiles { turn, .. } => {
+            let task = state.task(turn.task);
+            let waits =
+                task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
+            waits && task.attempt == turn.attempt && task.turn < turn.turn
         }
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt

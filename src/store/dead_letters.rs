@@ -164,7 +164,9 @@ impl DeadLetters {
         };
         let is_left = |letter: &DeadLetter| letter.status == LetterStatus::Retrying;
         if self.read()?.iter().any(is_left) {
-            self.change(now, |letters| letters.iter_mut().for_each(DeadLetter::return_to_pending))?;
+            self.change(now, |letters| {
+                letters.iter_mut().for_each(DeadLetter::return_to_pending)
+            })?;
         }
         Ok(Some(lock))
     }
@@ -242,17 +244,32 @@ mod tests {
     fn scene() -> Scene {
         let folder = tempfile::tempdir().unwrap();
         let queue = DeadLetters::of(&StateFolder::at(folder.path()).unwrap());
-        Scene { _folder: folder, queue }
+        Scene {
+            _folder: folder,
+            queue,
+        }
     }
 
     fn letter(n: usize) -> DeadLetter {
         let run = RunId::new("r1").unwrap();
         let operation = DeadLetter::notify("ops");
-        DeadLetter::new(format!("r1.n{n}"), run, operation, FailureClass::Timeout, "slow".to_owned(), NOW)
+        DeadLetter::new(
+            format!("r1.n{n}"),
+            run,
+            operation,
+            FailureClass::Timeout,
+            "slow".to_owned(),
+            NOW,
+        )
     }
 
     fn ids(queue: &DeadLetters) -> Vec<String> {
-        queue.read().unwrap().into_iter().map(|letter| letter.id).collect()
+        queue
+            .read()
+            .unwrap()
+            .into_iter()
+            .map(|letter| letter.id)
+            .collect()
     }
 
     #[test]
@@ -260,7 +277,11 @@ mod tests {
         let Scene { queue, .. } = &scene();
         assert_eq!(ids(queue), Vec::<String>::new());
         assert!(queue.add(vec![letter(1), letter(2)], NOW).unwrap().is_empty());
-        queue.update("r1.n1", NOW, |letter| letter.close(LetterStatus::Resolved, None, NOW)).unwrap();
+        queue
+            .update("r1.n1", NOW, |letter| {
+                letter.close(LetterStatus::Resolved, None, NOW)
+            })
+            .unwrap();
         queue.add(vec![letter(1), letter(3)], NOW).unwrap();
         assert_eq!(ids(queue), ["r1.n1", "r1.n2", "r1.n3"]);
         assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Resolved);
@@ -291,8 +312,16 @@ mod tests {
     fn closed_letters_go_after_a_week_and_open_ones_never() {
         let Scene { queue, .. } = &scene();
         queue.add((1..=3).map(letter).collect(), NOW).unwrap();
-        queue.update("r1.n1", NOW, |letter| letter.close(LetterStatus::Resolved, None, NOW)).unwrap();
-        queue.update("r1.n2", NOW, |letter| letter.close(LetterStatus::Abandoned, None, NOW)).unwrap();
+        queue
+            .update("r1.n1", NOW, |letter| {
+                letter.close(LetterStatus::Resolved, None, NOW)
+            })
+            .unwrap();
+        queue
+            .update("r1.n2", NOW, |letter| {
+                letter.close(LetterStatus::Abandoned, None, NOW)
+            })
+            .unwrap();
         let week = NOW.plus(KEPT_FOR);
         queue.add(Vec::new(), Timestamp(week.0 - 1)).unwrap();
         assert_eq!(ids(queue).len(), 3);
@@ -306,7 +335,11 @@ mod tests {
     fn a_full_queue_lets_closed_letters_go_and_refuses_rather_than_lose_an_open_one() {
         let Scene { queue, .. } = &scene();
         queue.add((1..=MOST_LETTERS).map(letter).collect(), NOW).unwrap();
-        queue.update("r1.n7", NOW, |letter| letter.close(LetterStatus::Resolved, None, NOW)).unwrap();
+        queue
+            .update("r1.n7", NOW, |letter| {
+                letter.close(LetterStatus::Resolved, None, NOW)
+            })
+            .unwrap();
         let refused = queue.add(vec![letter(5_001), letter(5_002)], NOW).unwrap();
         assert_eq!(refused, ["r1.n5002"]);
         let ids = ids(queue);
@@ -328,11 +361,15 @@ mod tests {
     fn one_process_tries_again_at_a_time_and_takes_back_what_a_dead_one_left() {
         let Scene { queue, .. } = &scene();
         queue.add(vec![letter(1)], NOW).unwrap();
-        queue.update("r1.n1", NOW, |letter| letter.begin_retry(NOW)).unwrap();
+        queue
+            .update("r1.n1", NOW, |letter| letter.begin_retry(NOW))
+            .unwrap();
         let held = queue.begin_retries(NOW).unwrap();
         assert!(held.is_some());
         assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Pending);
-        queue.update("r1.n1", NOW, |letter| letter.begin_retry(NOW)).unwrap();
+        queue
+            .update("r1.n1", NOW, |letter| letter.begin_retry(NOW))
+            .unwrap();
         assert!(queue.begin_retries(NOW).unwrap().is_none());
         assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Retrying);
     }

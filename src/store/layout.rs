@@ -309,6 +309,8 @@ impl RunFolder {
 pub enum SpoolName {
     /// What a worker was told.
     Prompt(TurnId),
+    /// What stood in the files that its turn is held against.
+    Before(TurnId),
     /// What it said.
     Out(TurnId),
     /// What it wrote to standard error.
@@ -343,6 +345,7 @@ impl fmt::Display for SpoolName {
         };
         match self {
             Self::Prompt(turn) => write!(f, "{turn}.prompt"),
+            Self::Before(turn) => write!(f, "{turn}.before"),
             Self::Out(turn) => write!(f, "{turn}.out"),
             Self::Err(turn) => write!(f, "{turn}.err"),
             Self::Result(turn) => write!(f, "{turn}.result"),

@@ -16,21 +16,53 @@ fn run(agent: &str) -> Value {
 fn failure(document: &Value) -> (&str, &str, &str, usize) {
     let failure = &task(document, "t")["failure"];
     let text = |key: &str| failure[key].as_str().unwrap_or_default();
-    (text("class"), text("mode"), text("errorType"), attempts(document, "t").len())
+    (
+        text("class"),
+        text("mode"),
+        text("errorType"),
+        attempts(document, "t").len(),
+    )
 }
 
 #[test]
 fn an_agents_standard_error_says_why_and_what_no_retry_can_help_with_ends_at_once() {
     for (agent, want) in [
-        ("echo 'API Error: 401 {\"error\":{\"type\":\"authentication_error\"}}' >&2; exit 1", ("provider_auth", "error", "error", 1)),
-        ("echo 'HTTP 402 Payment Required' >&2; exit 1", ("provider_spend_limit", "rate-limit", "402", 1)),
-        ("echo 'Tool call blocked: rm is not in the allowlist' >&2; exit 1", ("policy_blocked", "error", "error", 1)),
-        ("echo 'This action requires approval' >&2; exit 1", ("permission_required", "error", "error", 1)),
-        ("echo 'last status: 429 Too Many Requests' >&2; exit 1", ("rate_limited", "rate-limit", "429", 3)),
-        ("echo 'HTTP 503 Service Unavailable' >&2; exit 1", ("provider_transient", "error", "error", 3)),
-        ("echo 'cat: out.txt: No such file or directory' >&2; exit 1", ("missing_target_path", "error", "error", 3)),
-        ("echo 'invalid arguments for tool edit' >&2; exit 1", ("invalid_tool_args", "error", "error", 3)),
-        ("echo 'Request timed out.' >&2; exit 1", ("timeout", "timeout", "timeout", 3)),
+        (
+            "echo 'API Error: 401 {\"error\":{\"type\":\"authentication_error\"}}' >&2; exit 1",
+            ("provider_auth", "error", "error", 1),
+        ),
+        (
+            "echo 'HTTP 402 Payment Required' >&2; exit 1",
+            ("provider_spend_limit", "rate-limit", "402", 1),
+        ),
+        (
+            "echo 'Tool call blocked: rm is not in the allowlist' >&2; exit 1",
+            ("policy_blocked", "error", "error", 1),
+        ),
+        (
+            "echo 'This action requires approval' >&2; exit 1",
+            ("permission_required", "error", "error", 1),
+        ),
+        (
+            "echo 'last status: 429 Too Many Requests' >&2; exit 1",
+            ("rate_limited", "rate-limit", "429", 3),
+        ),
+        (
+            "echo 'HTTP 503 Service Unavailable' >&2; exit 1",
+            ("provider_transient", "error", "error", 3),
+        ),
+        (
+            "echo 'cat: out.txt: No such file or directory' >&2; exit 1",
+            ("missing_target_path", "error", "error", 3),
+        ),
+        (
+            "echo 'invalid arguments for tool edit' >&2; exit 1",
+            ("invalid_tool_args", "error", "error", 3),
+        ),
+        (
+            "echo 'Request timed out.' >&2; exit 1",
+            ("timeout", "timeout", "timeout", 3),
+        ),
         ("kill -9 $$", ("unknown", "error", "error", 3)),
     ] {
         assert_eq!(failure(&run(agent)), want, "{agent}");

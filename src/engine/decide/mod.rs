@@ -4,6 +4,7 @@
 //! | file | rules |
 //! |---|---|
 //! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
 //! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
@@ -21,6 +22,7 @@ mod change;
 mod conclude;
 mod draft;
 mod due;
+mod evidence;
 mod notify;
 mod operator;
 mod schedule;
@@ -37,6 +39,7 @@ use super::input::Input;
 use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
+pub(super) use evidence::must_note;
 pub(super) use notify::holds_the_end;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub use stages::{JudgedBy, Panel};
@@ -73,6 +76,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             _ => Vec::new(),
         },
         Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
+        Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
@@ -96,7 +100,11 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
-        Input::Delivered { number, tried, result } => notify::delivered(state, *number, *tried, result, now),
+        Input::Delivered {
+            number,
+            tried,
+            result,
+        } => notify::delivered(state, *number, *tried, result, now),
         Input::Filed { ids } => notify::filed(state, ids),
         Input::NoticesOverdue => notify::overdue(state, now),
         Input::Start(_)

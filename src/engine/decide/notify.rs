@@ -15,7 +15,7 @@
 use crate::domain::{FailureClass, FailureMode, Millis, Status, Timestamp};
 use crate::engine::event::Event;
 use crate::engine::input::Undelivered;
-use crate::engine::notice::{FailedOperation, Operation, Notice, NoticeEvent, Topic};
+use crate::engine::notice::{FailedOperation, Notice, NoticeEvent, Operation, Topic};
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{SeatId, StopCause};
 use crate::engine::state::{RunPhase, State};
@@ -96,7 +96,14 @@ impl<'s> FollowUp<'s> {
             let down = self.state.notices.down_until(channel);
             if down.is_some_and(|until| self.now < until) {
                 let why = "the channel failed less than a minute before";
-                self.give_up(number, channel, notice, FailureClass::ProviderTransient, why, None);
+                self.give_up(
+                    number,
+                    channel,
+                    notice,
+                    FailureClass::ProviderTransient,
+                    why,
+                    None,
+                );
             }
         }
     }
@@ -173,7 +180,11 @@ fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
             gate: Some(*gate),
             points: result.avg,
             text: result.reason.clone().unwrap_or_default(),
-            ..of(if result.passed { Topic::GatePassed } else { Topic::GateFailed })
+            ..of(if result.passed {
+                Topic::GatePassed
+            } else {
+                Topic::GateFailed
+            })
         },
         Event::ApprovalRequested {
             task,
@@ -235,7 +246,11 @@ pub(super) fn delivered(
     result: &Result<(), Undelivered>,
     now: Timestamp,
 ) -> Vec<Event> {
-    let Some(open) = state.notices.open(number).filter(|open| open.failed_tries + 1 == tried) else {
+    let Some(open) = state
+        .notices
+        .open(number)
+        .filter(|open| open.failed_tries + 1 == tried)
+    else {
         return Vec::new();
     };
     let mut follow = FollowUp::new(state, now);
@@ -258,7 +273,11 @@ pub(super) fn delivered(
         Err(failure) => {
             let (class, message) = (failure.class, &*failure.message);
             // What waits behind it goes first, so that nothing of it is tried.
-            let behind: Vec<u32> = state.notices.queue(&open.channel).filter(|n| *n != number).collect();
+            let behind: Vec<u32> = state
+                .notices
+                .queue(&open.channel)
+                .filter(|n| *n != number)
+                .collect();
             follow.give_up_each(&behind, class, message);
             let down = Some(now.plus(DOWN_FOR));
             follow.give_up(number, &open.channel, &open.notice, class, message, down);
@@ -270,7 +289,11 @@ pub(super) fn delivered(
 /// The dead-letter queue has them.
 pub(super) fn filed(state: &State, ids: &[String]) -> Vec<Event> {
     let letters = state.notices.letters();
-    let ids: Vec<String> = ids.iter().filter(|id| letters.contains_key(*id)).cloned().collect();
+    let ids: Vec<String> = ids
+        .iter()
+        .filter(|id| letters.contains_key(*id))
+        .cloned()
+        .collect();
     if ids.is_empty() {
         return Vec::new();
     }
@@ -280,10 +303,7 @@ pub(super) fn filed(state: &State, ids: &[String]) -> Vec<Event> {
 /// What comes between the last work and the end of a session: the end is announced, and what is on its way is waited
 /// for. `None`: nothing does.
 pub(super) fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>> {
-    let by_signal = matches!(
-        state.stop,
-        Some(StopCause::Interrupted | StopCause::Terminated)
-    );
+    let by_signal = matches!(state.stop, Some(StopCause::Interrupted | StopCause::Terminated));
     let notices = &state.notices;
     // Who pressed Ctrl-C wants the end, not a wait for it.
     if by_signal {
@@ -304,7 +324,9 @@ fn announce(state: &State, now: Timestamp) -> Vec<Event> {
         (counts.awaiting, "waiting for a person"),
         (counts.below_threshold, "accepted below the bar"),
     ];
-    let parts = parts.into_iter().filter(|(count, what)| *count > 0 || *what == "done");
+    let parts = parts
+        .into_iter()
+        .filter(|(count, what)| *count > 0 || *what == "done");
     let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
     let mut follow = FollowUp::new(state, now);
     follow.tell(&Notice {

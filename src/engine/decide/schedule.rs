@@ -16,6 +16,7 @@ use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
 use super::draft::Draft;
+use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
 use super::{notify, stages, turns};
 
@@ -157,7 +158,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
         }
         let mut draft = Draft::new(state, id);
         draft.enter(Status::Assigned);
-        if !needs_prompt(&state.plan, plan) {
+        if !needs_prompt(&state.plan, plan) && !must_note(state, id) {
             turns::start_turn(&mut draft, None);
         }
         events.extend(draft.into_events());

@@ -2,8 +2,8 @@
 
 use crate::domain::{FailureClass, Millis, Status, TaskId};
 use crate::engine::{
-    Command, Effect, Event, FailedOperation, Input, NoticeEvent, Operation, RunPhase, State, StopCause, Topic,
-    Undelivered, holds_the_end, pending_effects,
+    Command, Effect, Event, FailedOperation, Input, NoticeEvent, Operation, RunPhase, State, StopCause,
+    Topic, Undelivered, holds_the_end, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -99,7 +99,10 @@ fn a_gate_tells_its_own_channels_and_the_default_ones_hear_of_failures_only() {
         told(&simulation)
     };
     let end = || ops(Topic::RunFinished);
-    assert_eq!(run(", notifyChannels: [dev]", good), [own("dev", Topic::GatePassed), end()]);
+    assert_eq!(
+        run(", notifyChannels: [dev]", good),
+        [own("dev", Topic::GatePassed), end()]
+    );
     assert_eq!(run("", good), [end()]);
     let failed = || ops(Topic::TaskFailed);
     let told = run(", requireAllPassed: true, notifyChannels: [dev]", first_fails);
@@ -115,7 +118,10 @@ fn one_failure_is_told_once_and_not_for_everything_that_hangs_on_it() {
     let mut simulation = Simulation::new(CHAIN, options());
     simulation.run(first_fails);
     assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
-    assert_eq!(told(&simulation), [ops(Topic::TaskFailed), ops(Topic::RunFinished)]);
+    assert_eq!(
+        told(&simulation),
+        [ops(Topic::TaskFailed), ops(Topic::RunFinished)]
+    );
 }
 
 #[test]
@@ -131,7 +137,10 @@ fn who_waits_for_a_person_is_told_of_when_it_begins_to_wait() {
     let mission = CHAIN.replace("{title: a, review: none}", "{title: a, review: required}");
     let mut simulation = Simulation::new(&mission, options());
     simulation.run(good);
-    assert_eq!(told(&simulation), [ops(Topic::ApprovalRequested), ops(Topic::RunFinished)]);
+    assert_eq!(
+        told(&simulation),
+        [ops(Topic::ApprovalRequested), ops(Topic::RunFinished)]
+    );
 }
 
 #[test]
@@ -144,7 +153,10 @@ fn work_that_is_accepted_below_the_bar_is_told_of() {
         Effect::CallSeat { .. } => Answer::Score(30),
         _ => good(state, effect),
     });
-    assert_eq!(told(&simulation), [ops(Topic::ForceAccepted), ops(Topic::RunFinished)]);
+    assert_eq!(
+        told(&simulation),
+        [ops(Topic::ForceAccepted), ops(Topic::RunFinished)]
+    );
 }
 
 #[test]
@@ -152,7 +164,10 @@ fn a_delivery_holds_the_end_and_a_kill_loses_none() {
     let mut simulation = Simulation::new(CHAIN, options());
     work(&mut simulation, first_fails);
     // One after the other: the end of the run waits behind the failed task.
-    assert_eq!(told(&simulation), [ops(Topic::TaskFailed), ops(Topic::RunFinished)]);
+    assert_eq!(
+        told(&simulation),
+        [ops(Topic::TaskFailed), ops(Topic::RunFinished)]
+    );
     assert_eq!(deliveries(&simulation.todo), [(1, 1)]);
     assert!(holds_the_end(&simulation.state));
     assert_eq!(simulation.state.phase, RunPhase::Running);
@@ -165,7 +180,10 @@ fn a_delivery_holds_the_end_and_a_kill_loses_none() {
     assert_eq!(told(&again), [ops(Topic::TaskFailed), end.clone(), end]);
     let sent = notices(&again).filter(|event| matches!(event, NoticeEvent::Sent { .. }));
     assert_eq!(sent.count(), 3);
-    assert!(matches!(again.journal.last().unwrap().last(), Some(Event::RunFinished { .. })));
+    assert!(matches!(
+        again.journal.last().unwrap().last(),
+        Some(Event::RunFinished { .. })
+    ));
 }
 
 #[test]
@@ -207,7 +225,12 @@ fn a_later_try_that_works_is_enough() {
 
 #[test]
 fn a_pause_that_a_receiver_asks_for_is_kept_within_bounds() {
-    for (asked, pause) in [(None, 1_000), (Some(3_000), 3_000), (Some(500_000), 10_000), (Some(900_000), 10_000)] {
+    for (asked, pause) in [
+        (None, 1_000),
+        (Some(3_000), 3_000),
+        (Some(500_000), 10_000),
+        (Some(900_000), 10_000),
+    ] {
         let mut simulation = Simulation::new(CHAIN, options());
         work(&mut simulation, good);
         let failure = Undelivered {
@@ -235,7 +258,14 @@ fn results_that_come_late_or_twice_mean_nothing() {
     work(&mut simulation, good);
     for (number, tried) in [(1, 2), (1, 0), (2, 1), (9, 1)] {
         let result = Ok(());
-        assert!(!simulation.say(&Input::Delivered { number, tried, result }), "{number} {tried}");
+        assert!(
+            !simulation.say(&Input::Delivered {
+                number,
+                tried,
+                result
+            }),
+            "{number} {tried}"
+        );
     }
     let ids = vec!["n1".to_owned(), "n9".to_owned()];
     assert!(!simulation.say(&Input::Filed { ids }));
@@ -253,7 +283,9 @@ fn a_channel_that_failed_is_left_alone_for_a_minute() {
         simulation.perform(at, &mut refused(FailureClass::Timeout));
     }
     assert_eq!(letters(&simulation).len(), 1);
-    work(&mut simulation, |_, _| Answer::AgentFailed(FailureClass::ProviderAuth));
+    work(&mut simulation, |_, _| {
+        Answer::AgentFailed(FailureClass::ProviderAuth)
+    });
     // What the channel is to be told now is a dead letter at once: nothing waits for a receiver that is down.
     assert_eq!(told(&simulation).len(), 3);
     assert_eq!(letters(&simulation).len(), 3);
@@ -271,7 +303,10 @@ fn nobody_waits_for_a_channel_for_ever() {
     assert_eq!(letters(&simulation)[0].class, FailureClass::Timeout);
     // With the end of the session it is for whoever ends it to file them; the journal keeps them until they are.
     assert_eq!(simulation.state.notices.letters().len(), 1);
-    assert!(matches!(simulation.journal.last().unwrap().last(), Some(Event::RunFinished { .. })));
+    assert!(matches!(
+        simulation.journal.last().unwrap().last(),
+        Some(Event::RunFinished { .. })
+    ));
 }
 
 #[test]
@@ -309,14 +344,24 @@ fn an_answer_while_the_end_is_announced_lets_the_run_go_on_and_its_end_is_told_a
     };
     let mut simulation = Simulation::new(&mission, options);
     work(&mut simulation, good);
-    assert_eq!(told(&simulation), [ops(Topic::ApprovalRequested)], "it waits for the answer");
+    assert_eq!(
+        told(&simulation),
+        [ops(Topic::ApprovalRequested)],
+        "it waits for the answer"
+    );
     assert!(simulation.time_passes());
     assert_eq!(told(&simulation).len(), 2);
-    simulation.feed(&says(Command::Approve { task: TaskId(0), number: 1 }));
+    simulation.feed(&says(Command::Approve {
+        task: TaskId(0),
+        number: 1,
+    }));
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     let end = ops(Topic::RunFinished);
-    assert_eq!(told(&simulation), [ops(Topic::ApprovalRequested), end.clone(), end]);
+    assert_eq!(
+        told(&simulation),
+        [ops(Topic::ApprovalRequested), end.clone(), end]
+    );
 }
 
 #[test]
@@ -388,10 +433,16 @@ fn pending_effects_are_those_that_were_not_done() {
     let mut simulation = Simulation::new(CHAIN, options());
     work(&mut simulation, first_fails);
     while simulation.state.notices.open(2).is_some() {
-        let at = simulation.todo.iter().position(|effect| matches!(effect, Effect::Deliver { .. })).unwrap();
+        let at = simulation
+            .todo
+            .iter()
+            .position(|effect| matches!(effect, Effect::Deliver { .. }))
+            .unwrap();
         simulation.perform(at, &mut refused(FailureClass::Timeout));
     }
     let pending = pending_effects(&simulation.state);
-    let files = |letter: &str| Effect::File { letter: letter.to_owned() };
+    let files = |letter: &str| Effect::File {
+        letter: letter.to_owned(),
+    };
     assert_eq!(pending, [files("n1"), files("n2")]);
 }

@@ -9,7 +9,8 @@ use crate::domain::{
 };
 use crate::engine::{
     CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase,
-    RunStarted, SeatFailure, SeatResult, State, TurnEnd, Undelivered, Usage, apply, decide, effects, pending_effects,
+    RunStarted, SeatFailure, SeatResult, State, TurnEnd, TurnFiles, Undelivered, Usage, apply, decide,
+    effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
 
@@ -18,6 +19,8 @@ use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
 pub enum Answer {
     /// The turn finished as it should.
     Finished,
+    /// The turn finished, and this is what it did to files.
+    Did(TurnFiles),
     /// The agent failed.
     AgentFailed(FailureClass),
     /// The process or request never came to be.
@@ -177,7 +180,10 @@ impl Simulation {
         if stopping && !outlives_a_stop(&effect) {
             return;
         }
-        if let Effect::Deliver { not_before: Some(at), .. } = &effect {
+        if let Effect::Deliver {
+            not_before: Some(at), ..
+        } = &effect
+        {
             self.now = self.now.max(at.0);
         }
         let answer = match &effect {
@@ -250,6 +256,21 @@ pub fn outlives_a_stop(effect: &Effect) -> bool {
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
     match (effect, answer) {
+        (Effect::NoteFiles { turn, starts, shared }, answer) => {
+            let record = FileRef {
+                len: 3,
+                digest: Digest::of(b"{}"),
+            };
+            vec![Input::FilesNoted {
+                turn: *turn,
+                starts: *starts,
+                shared: *shared,
+                result: match answer {
+                    Answer::Unreachable(_) => Err("the disk is full".to_owned()),
+                    _ => Ok(record),
+                },
+            }]
+        }
         (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Input::TurnRequestFailed {
             turn: *turn,
             class: *class,
@@ -272,10 +293,15 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 len: 2,
                 digest: Digest::of(b"ok"),
             });
+            let files = match answer {
+                Answer::Did(files) => Some(files.clone()),
+                _ => None,
+            };
             let end = TurnEnd {
                 exit,
                 output,
                 interrupted,
+                files,
                 ..TurnEnd::clean(*turn)
             };
             vec![

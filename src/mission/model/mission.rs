@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Filled, Name, words};
+use crate::mission::scalar::{Filled, InnerGlob, Name, words};
 
 use super::{Agent, Channel, Consensus, OnExhausted, Task};
 
@@ -108,6 +108,9 @@ pub struct Settings {
     /// Whether a reviewer must answer for every earlier finding.
     #[serde(deserialize_with = "read::option")]
     pub verify_prior_feedback: Option<bool>,
+    /// Paths or globs of files that no agent may change; those of every layer count.
+    #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
+    pub protect: Box<[Box<str>]>,
     /// The channels of notifications that name none.
     #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
     pub default_channels: Option<Box<[Box<str>]>>,
@@ -131,9 +134,21 @@ impl Settings {
             task_timeout: self.task_timeout.or(below.task_timeout),
             consensus: self.consensus.or(below.consensus),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
+            protect: both(self.protect, below.protect),
             default_channels: self.default_channels.or(below.default_channels),
         }
     }
+}
+
+/// What a project or a user protects stays protected, whatever a mission adds.
+fn both(own: Box<[Box<str>]>, below: Box<[Box<str>]>) -> Box<[Box<str>]> {
+    let mut all = own.into_vec();
+    for pattern in below {
+        if !all.contains(&pattern) {
+            all.push(pattern);
+        }
+    }
+    all.into()
 }
 
 /// A checkpoint between tasks (semantics, section 14).

@@ -26,13 +26,7 @@ fn the_example_loads_with_notes_only() {
         .iter()
         .filter_map(|note| note.spot.as_ref().map(|spot| spot.text.clone()))
         .collect();
-    let expected = [
-        "deadline",
-        "orchestrator",
-        "protect",
-        "sla",
-        "deadline",
-    ];
+    let expected = ["deadline", "orchestrator", "sla", "deadline"];
     assert_eq!(noted, expected);
 }
 

@@ -67,9 +67,18 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("channels: {c: {url: 'http://h'}}\n", vec!["Q0202"]),
         ("channels: {c: {type: webhook}}\n", vec!["Q0202"]),
         ("channels: {c: {type: slack, path: f}}\n", vec!["Q0202", "Q0206"]),
-        ("channels: {c: {type: file, path: f, headers: {a: b}}}\n", vec!["Q0206"]),
-        ("channels: {c: {type: command, run: [x], url: 'http://h'}}\n", vec!["Q0206"]),
-        ("channels: {c: {type: webhook, url: 'http://${}'}}\n", vec!["Q0305"]),
+        (
+            "channels: {c: {type: file, path: f, headers: {a: b}}}\n",
+            vec!["Q0206"],
+        ),
+        (
+            "channels: {c: {type: command, run: [x], url: 'http://h'}}\n",
+            vec!["Q0206"],
+        ),
+        (
+            "channels: {c: {type: webhook, url: 'http://${}'}}\n",
+            vec!["Q0305"],
+        ),
         (
             "settings: {middleware: {agent: [policy_gate, policy_gate]}}\n",
             vec!["Q0209", "Q0210"],

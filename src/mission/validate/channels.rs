@@ -21,7 +21,11 @@ pub(super) fn validate(channels: &Named<Channel>, problems: &mut Problems) {
             if key == wanted && !is_given {
                 let message = format!("the channel {} has no `{key}`", quoted(name));
                 let problem = Problem::error(Code::MissingKey, Place::Value(at(key)), message);
-                problems.push(problem.help(format!("add {}", example(key))).unless_wrong(at("type")));
+                problems.push(
+                    problem
+                        .help(format!("add {}", example(key)))
+                        .unless_wrong(at("type")),
+                );
             } else if is_given && !applies {
                 let message = format!("`{key}` does not apply to the channel {}", quoted(name));
                 let problem = Problem::error(Code::KeyDoesNotApply, Place::Key(at(key)), message);

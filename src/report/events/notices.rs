@@ -1,6 +1,6 @@
 //! Public names and keys of what happens to notifications and dead letters.
 
-use crate::engine::{FailedOperation, Operation, NoticeEvent};
+use crate::engine::{FailedOperation, NoticeEvent, Operation};
 use crate::mission::Plan;
 use crate::report::ids::{notification_id, task_key};
 
@@ -53,7 +53,10 @@ pub(super) fn notice_event(plan: &Plan, run: &str, event: &NoticeEvent) -> (&'st
         NoticeEvent::Died(letter) => ("dlq:requested", dead_letter(plan, run, letter)),
         NoticeEvent::Filed { ids } => {
             let ids = ids.iter().map(|id| format!("{run}.{id}"));
-            ("dlq:added", Payload::default().with("ids", ids.collect::<Vec<_>>()))
+            (
+                "dlq:added",
+                Payload::default().with("ids", ids.collect::<Vec<_>>()),
+            )
         }
     }
 }

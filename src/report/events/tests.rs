@@ -4,13 +4,14 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::domain::{
-    AgentId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, Finding, GateId,
-    Millis, OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId, Verdict,
-    WaitingReason,
+    AgentId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, Finding,
+    GateId, Millis, OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId,
+    Verdict, WaitingReason,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef, Notice, NoticeEvent, Operation,
-    ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause, Topic, Usage,
+    CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef, Notice, NoticeEvent,
+    Operation, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Topic, TurnFiles,
+    Usage,
 };
 use crate::mission::RunOptions;
 use crate::report::testing::{
@@ -30,6 +31,7 @@ fn variant(event: &Event) -> &'static str {
         Event::AgentSpawned { .. } => "AgentSpawned",
         Event::TurnRequestFailed { .. } => "TurnRequestFailed",
         Event::TurnFinished { .. } => "TurnFinished",
+        Event::FilesNoted { .. } => "FilesNoted",
         Event::TurnLost { .. } => "TurnLost",
         Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
@@ -181,6 +183,18 @@ fn turn_samples() -> Vec<Event> {
                 output_tokens: None,
             },
             model: Some("m-1".to_owned()),
+            files: Some(TurnFiles {
+                protected: vec!["tests/a.rs was changed".to_owned()],
+                changed: Some(1),
+                written: Some(2),
+                shared: true,
+            }),
+            tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
+        },
+        Event::FilesNoted {
+            turn: turn(),
+            file: file(),
+            shared: true,
         },
         Event::TurnLost { turn: turn() },
         Event::TurnAdopted { turn: turn() },

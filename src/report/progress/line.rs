@@ -187,6 +187,7 @@ impl Lines {
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
+            | Event::FilesNoted { .. }
             | Event::TurnFinished { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
