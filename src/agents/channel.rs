@@ -10,6 +10,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -57,6 +58,8 @@ pub struct Hook {
     url: Url,
     headers: HeaderMap,
     form: ChannelType,
+    /// Made when it is first needed.
+    client: OnceLock<Client>,
 }
 
 /// Why a notification was not taken.
@@ -119,7 +122,12 @@ impl Channel {
                         .ok_or_else(|| format!("'{name}' is not a header that can be sent"))?;
                     headers.insert(header, value);
                 }
-                Way::Http(Hook { url, headers, form })
+                Way::Http(Hook {
+                    url,
+                    headers,
+                    form,
+                    client: OnceLock::new(),
+                })
             }
         };
         let mut secrets = secrets.into_inner();
@@ -151,8 +159,8 @@ impl Channel {
     /// When the receiver does not say that it has taken it.
     pub async fn post(&self, hook: &Hook, notification: &Value) -> Result<(), Refusal> {
         let host = hook.url.host_str().unwrap_or("the receiver");
-        let client = client(&hook.url)?;
-        let request = client
+        let request = hook
+            .client()?
             .post(hook.url.clone())
             .headers(hook.headers.clone())
             .timeout(self.timeout)
@@ -241,11 +249,17 @@ impl Way {
     }
 }
 
-fn client(url: &Url) -> Result<Client, Refusal> {
-    http_client(url).map_err(|error| {
-        let message = format!("cannot make an HTTP client: {error}");
-        Refusal::new(FailureClass::Unknown, message)
-    })
+impl Hook {
+    fn client(&self) -> Result<&Client, Refusal> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let made = http_client(&self.url).map_err(|error| {
+            let message = format!("cannot make an HTTP client: {error}");
+            Refusal::new(FailureClass::Unknown, message)
+        })?;
+        Ok(self.client.get_or_init(|| made))
+    }
 }
 
 fn web_address(text: &str) -> Result<Url, String> {

@@ -159,8 +159,11 @@ where
     Ok(option::<D, S>(deserializer)?.map(Into::into).unwrap_or_default())
 }
 
+/// A list of texts, kept small.
+type Texts = Box<[Box<str>]>;
+
 /// A list of texts read by the rules of `S`; `None` if it is missing, which may mean something else than an empty one.
-pub(super) fn maybe_list_as<'de, S, D>(deserializer: D) -> Result<Option<Box<[Box<str>]>>, D::Error>
+pub(super) fn maybe_list_as<'de, S, D>(deserializer: D) -> Result<Option<Texts>, D::Error>
 where
     S: Scalar + Into<Box<str>>,
     D: Deserializer<'de>,

@@ -11,7 +11,7 @@ use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, FailedOperation, Input, Operation, RunStarted, State};
 use crate::keeper;
 use crate::mission::Plan;
-use crate::store::{DeadLetters, QueueError, Reader, RunFolder, StateFolder};
+use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
 
 use super::errands::with_errands;
 use super::missions::frozen_plan;
@@ -124,6 +124,31 @@ impl World {
     }
 }
 
+/// Work on the queue's file, which syncs it, must not hold up the loop.
+async fn off_the_loop<T: Send + 'static>(
+    queue: &DeadLetters,
+    work: impl FnOnce(&DeadLetters) -> T + Send + 'static,
+) -> Option<T> {
+    let queue = queue.clone();
+    // It fails only where the runtime ends; then nobody wants the result.
+    tokio::task::spawn_blocking(move || work(&queue)).await.ok()
+}
+
+/// The letters that are due, with the right to try them.
+fn claim_due(queue: &DeadLetters) -> Result<Option<(Lock, Vec<DeadLetter>)>, QueueError> {
+    let now = Timestamp::now();
+    let concerns_us = |letter: &DeadLetter| letter.is_due(now) || letter.status == LetterStatus::Retrying;
+    if !queue.read()?.iter().any(concerns_us) {
+        return Ok(None);
+    }
+    // Somebody else is at it.
+    let Some(turn) = queue.begin_retries(now)? else {
+        return Ok(None);
+    };
+    let due = queue.read()?.into_iter().filter(|letter| letter.is_due(now));
+    Ok(Some((turn, due.collect())))
+}
+
 async fn drain(
     queue: &DeadLetters,
     folder: &StateFolder,
@@ -131,20 +156,11 @@ async fn drain(
     channels: &Channels,
     hands: Hands,
 ) -> Result<(), QueueError> {
-    let now = Timestamp::now();
-    let mut due: BTreeMap<String, Vec<DeadLetter>> = BTreeMap::new();
-    if !queue
-        .read()?
-        .iter()
-        .any(|letter| letter.is_due(now) || letter.status == LetterStatus::Retrying)
-    {
-        return Ok(());
-    }
-    // Somebody else is at it.
-    let Some(_turn) = queue.begin_retries(now)? else {
+    let Some((_turn, letters)) = off_the_loop(queue, claim_due).await.transpose()?.flatten() else {
         return Ok(());
     };
-    for letter in queue.read()?.into_iter().filter(|letter| letter.is_due(now)) {
+    let mut due: BTreeMap<String, Vec<DeadLetter>> = BTreeMap::new();
+    for letter in letters {
         due.entry(letter.operation.clone()).or_default().push(letter);
     }
     let mut work: tokio::task::JoinSet<Result<(), QueueError>> = tokio::task::JoinSet::new();
@@ -177,19 +193,32 @@ async fn retry(
     known: Option<Arc<Channel>>,
     hands: Hands,
 ) -> Result<DeadLetter, QueueError> {
-    queue.update(&letter.id, Timestamp::now(), |letter| {
-        letter.begin_retry(Timestamp::now())
-    })?;
-    let result = match known.map_or_else(|| channel_of_letter(folder, letter), Ok) {
+    let (tried, place) = (letter.clone(), folder.clone());
+    let begun = off_the_loop(queue, move |queue| {
+        let now = Timestamp::now();
+        queue.update(&tried.id, now, |letter| letter.begin_retry(now))?;
+        Ok::<_, QueueError>(known.map_or_else(|| channel_of_letter(&place, &tried), Ok))
+    });
+    let Some(channel) = begun.await.transpose()? else {
+        return Ok(letter.clone());
+    };
+    let result = match channel {
         Ok(channel) => hand_over(channel, letter.args["notification"].clone(), hands).await,
         Err(why) => Err(Refusal::new(FailureClass::Unknown, why)),
     };
-    let now = Timestamp::now();
-    let retried = queue.update(&letter.id, now, |letter| match &result {
-        Ok(()) => letter.close(LetterStatus::Resolved, None, now),
-        Err(refusal) => letter.retry_failed(refusal.class, refusal.message.clone(), now),
-    })?;
-    Ok(retried.unwrap_or_else(|| letter.clone()))
+    let id = letter.id.clone();
+    let ended = off_the_loop(queue, move |queue| {
+        let now = Timestamp::now();
+        queue.update(&id, now, |letter| match result {
+            Ok(()) => letter.close(LetterStatus::Resolved, None, now),
+            Err(refusal) => letter.retry_failed(refusal.class, refusal.message, now),
+        })
+    });
+    Ok(ended
+        .await
+        .transpose()?
+        .flatten()
+        .unwrap_or_else(|| letter.clone()))
 }
 
 /// The channel as the run that failed to use it knows it: another mission may mean something else by the name.

@@ -285,7 +285,7 @@ fn contains(line: &str, word: &str) -> bool {
         } else {
             after
         };
-        !(begins_word && is_part(before)) && !(ends_word && is_part(after))
+        !(begins_word && is_part(before) || ends_word && is_part(after))
     })
 }
 
@@ -325,7 +325,7 @@ fn is_status(before: &str, number: u16, after: &str) -> bool {
         .iter()
         .any(|(status, reasons)| *status == number && reasons.iter().any(|text| reason.starts_with(text)));
     let called = before.trim_end_matches([' ', ':', '(', '[', '"', '=', '\'']);
-    let is_called = |word: &&str| {
+    let is_called = |word: &&str| -> bool {
         let rest = called.strip_suffix(*word);
         // An exit status is none.
         let is_word = |rest: &str| {
@@ -333,5 +333,5 @@ fn is_status(before: &str, number: u16, after: &str) -> bool {
         };
         rest.is_some_and(is_word)
     };
-    has_reason || STATUS_WORDS.iter().any(|word| is_called(&word))
+    has_reason || STATUS_WORDS.iter().any(is_called)
 }
