@@ -2,7 +2,10 @@
 //!
 //! Applying never judges and never fails: an event that stands in the journal has happened.
 
-use crate::domain::{AttemptKind, Cause, Phase, QualityFlag, Stage, Status, TaskId, Verdict};
+use crate::domain::{
+    AgentId, AttemptKind, Cause, ConsultId, Phase, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp,
+    Verdict,
+};
 
 use crate::mission::Part;
 
@@ -10,8 +13,8 @@ use super::derive::change_plan;
 use super::event::Event;
 use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
 use super::state::{
-    APPROVED, Answer, Calls, Evidence, Feedback, Grading, Judging, Noted, OutputRefs, RunPhase, Seat,
-    SeatState, State, TaskState, Turn, Waiting,
+    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Noted, OutputRefs, RunPhase,
+    Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 use super::timers::Timer;
 
@@ -102,6 +105,9 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::ApprovalRequested { task, .. }
         | Event::ApprovalResolved { task, .. } => change_task(state, *task, event),
         Event::StageVerdict(report) => change_task(state, report.task, event),
+        Event::ConsultRequested { id, .. }
+        | Event::ConsultReplied { id, .. }
+        | Event::ConsultFailed { id, .. } => change_task(state, id.task, event),
         Event::FilesNoted { turn, .. } => {
             let starts = state.turns_started;
             change_task(state, turn.task, event);
@@ -125,7 +131,9 @@ pub fn apply(state: &mut State, event: &Event) {
 fn change_task(state: &mut State, id: TaskId, event: &Event) {
     let task = &mut state.tasks[id.index()];
     let before = (task.indeterminate, task.attempt > 1, task.running.is_some());
+    let calls_before = task.calls();
     task.apply(event);
+    state.calls_open = (state.calls_open + task.calls()).saturating_sub(calls_before);
     let after = (task.indeterminate, task.attempt > 1, task.running.is_some());
     adjust(&mut state.counts.indeterminate, before.0, after.0);
     adjust(&mut state.counts.reworked, before.1, after.1);
@@ -390,6 +398,24 @@ impl TaskState {
                 number: *number,
                 approved: resolution == APPROVED,
             }),
+            Event::ConsultRequested {
+                id,
+                purpose,
+                agent,
+                not_before,
+            } => self.consult(*id, *purpose, *agent, *not_before),
+            Event::ConsultReplied { id, .. }
+            | Event::ConsultFailed {
+                id, gave_up: true, ..
+            } => {
+                self.consults.retain(|open| open.id != *id);
+            }
+            // The next try stands behind it in the same record.
+            Event::ConsultFailed { id, .. } => {
+                if let Some(open) = self.consults.iter_mut().find(|open| open.id == *id) {
+                    open.failed_requests += 1;
+                }
+            }
             // Whatever becomes of the work now, the score of earlier work is not its score.
             Event::EvalUnparsed { .. } => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
@@ -411,6 +437,22 @@ impl TaskState {
             | Event::Salvaged { .. }
             | Event::Notice(_)
             | Event::Warning { .. } => {}
+        }
+    }
+
+    /// A consult, or another try of one.
+    fn consult(&mut self, id: ConsultId, purpose: Purpose, agent: AgentId, not_before: Option<Timestamp>) {
+        self.consulted = self.consulted.max(id.number);
+        let open = self.consults.iter_mut().find(|open| open.id.number == id.number);
+        match open {
+            Some(open) => (open.id, open.not_before) = (id, not_before),
+            None => self.consults.push(Consult {
+                id,
+                purpose,
+                agent,
+                failed_requests: 0,
+                not_before,
+            }),
         }
     }
 
@@ -452,6 +494,7 @@ impl TaskState {
         if to.is_terminal() {
             self.running = None;
         }
+        self.consults.clear();
     }
 
     /// Begins an attempt and counts it against the allowances (section 4).

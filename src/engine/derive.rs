@@ -86,7 +86,7 @@ impl State {
 
     fn derive_sums(&mut self, plan: &Plan) {
         let mut counts = Counts::default();
-        (self.slots, self.turns_running, self.exclusive) = (0, 0, 0);
+        (self.slots, self.turns_running, self.exclusive, self.calls_open) = (0, 0, 0, 0);
         for (task, state) in plan.tasks.iter().zip(&self.tasks) {
             match task.part {
                 Part::Selected => counts.selected += 1,
@@ -96,6 +96,7 @@ impl State {
             let holds = u32::from(state.holds_slot());
             self.slots += holds;
             self.turns_running += u32::from(state.running.is_some());
+            self.calls_open += state.calls();
             if task.exclusive {
                 self.exclusive += holds;
             }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
 
-use crate::domain::{AgentId, FailureMode, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, FailureMode, Purpose, Status, TaskId, Timestamp, TurnId};
 
 use super::decide::{must_note, needs_prompt};
 use super::event::Event;
@@ -66,6 +66,17 @@ pub enum Effect {
         agent: AgentId,
         /// For a strict reprompt: why the reply before could not be read.
         strict: Option<String>,
+        /// Not before this moment.
+        not_before: Option<Timestamp>,
+    },
+    /// Consult an agent.
+    Consult {
+        /// Which call.
+        id: ConsultId,
+        /// What about.
+        purpose: Purpose,
+        /// Who is asked.
+        agent: AgentId,
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
@@ -150,6 +161,17 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             strict: strict.clone(),
             not_before: *not_before,
         }],
+        Event::ConsultRequested {
+            id,
+            purpose,
+            agent,
+            not_before,
+        } => vec![Effect::Consult {
+            id: *id,
+            purpose: *purpose,
+            agent: *agent,
+            not_before: *not_before,
+        }],
         Event::Stopping { .. } => vec![Effect::StopAll],
         Event::Notice(event) => of_notice(state, event),
         _ => Vec::new(),
@@ -167,6 +189,12 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             Status::Review => pending.extend(pending_judging(id, task)),
             _ => {}
         }
+        pending.extend(task.consults.iter().map(|open| Effect::Consult {
+            id: open.id,
+            purpose: open.purpose,
+            agent: open.agent,
+            not_before: open.not_before,
+        }));
     }
     pending.extend(
         state

@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, Digest, FailureClass, FailureMode, GateId, Millis, OutcomeClass, Phase,
-    Points, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, FailureMode, GateId, Millis,
+    OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId,
+    WaitingReason,
 };
 use crate::mission::RunOptions;
 
@@ -274,6 +275,51 @@ pub enum Event {
         /// Which seat, round and try.
         #[serde(rename = "s")]
         seat: SeatId,
+        /// What went wrong, by class.
+        #[serde(rename = "c")]
+        class: FailureClass,
+        /// What went wrong, in words.
+        #[serde(rename = "m")]
+        message: String,
+    },
+    /// `consult:requested`: an agent is to be asked something that is neither work nor a review.
+    #[serde(rename = "kq")]
+    ConsultRequested {
+        /// Which call.
+        #[serde(rename = "i")]
+        id: ConsultId,
+        /// What about.
+        #[serde(rename = "p")]
+        purpose: Purpose,
+        /// Who is asked.
+        #[serde(rename = "g")]
+        agent: AgentId,
+        /// Not before this moment (back-off).
+        #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+    },
+    /// `consult:replied`
+    #[serde(rename = "kr")]
+    ConsultReplied {
+        /// Which call.
+        #[serde(rename = "i")]
+        id: ConsultId,
+        /// The raw reply.
+        #[serde(rename = "y")]
+        reply: ReplyRef,
+        /// What could be read from it.
+        #[serde(rename = "r")]
+        advice: Advice,
+    },
+    /// `consult:failed`: the agent could not be asked or did not answer.
+    #[serde(rename = "kx")]
+    ConsultFailed {
+        /// Which call.
+        #[serde(rename = "i")]
+        id: ConsultId,
+        /// Whether it is not asked again: nothing is to be expected of it any more.
+        #[serde(rename = "e", default, skip_serializing_if = "std::ops::Not::not")]
+        gave_up: bool,
         /// What went wrong, by class.
         #[serde(rename = "c")]
         class: FailureClass,

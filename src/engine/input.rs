@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::domain::{CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    Advice, ConsultId, CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId,
+};
 use crate::mission::{Plan, RunOptions};
 
 use super::command::Command;
@@ -114,6 +116,17 @@ pub enum Input {
     },
     /// A reviewer could not be asked.
     SeatFailed(Box<SeatFailure>),
+    /// A consulted agent replied.
+    ConsultReplied {
+        /// Which call.
+        id: ConsultId,
+        /// The raw reply.
+        reply: ReplyRef,
+        /// What could be read from it.
+        advice: Advice,
+    },
+    /// An agent could not be consulted.
+    ConsultFailed(Box<ConsultFailure>),
     /// Stop: a signal, or the time limit.
     Stop(StopCause),
     /// A timer's moment has come.
@@ -178,6 +191,8 @@ impl Input {
             Self::Graded { .. } => "graded",
             Self::SeatReplied { .. } => "replied",
             Self::SeatFailed(_) => "seat-failed",
+            Self::ConsultReplied { .. } => "advice",
+            Self::ConsultFailed(_) => "advice-failed",
             Self::Stop(_) => "stop",
             Self::TimerDue { .. } => "timer",
             Self::Operator(_) => "operator",
@@ -252,6 +267,21 @@ pub struct SeatFailure {
     pub task: TaskId,
     /// Which call.
     pub seat: SeatId,
+    /// What went wrong, by class.
+    pub class: FailureClass,
+    /// What went wrong, in words.
+    pub message: String,
+    /// What the provider asked for.
+    pub retry_after: Option<Millis>,
+    /// Randomness for the back-off, 0 to 1000.
+    pub jitter: u16,
+}
+
+/// Why a consulted agent gave no reply.
+#[derive(Debug, Clone)]
+pub struct ConsultFailure {
+    /// Which call.
+    pub id: ConsultId,
     /// What went wrong, by class.
     pub class: FailureClass,
     /// What went wrong, in words.

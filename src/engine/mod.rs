@@ -35,7 +35,7 @@ pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::Event;
-pub use input::{Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
+pub use input::{ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
@@ -44,8 +44,8 @@ pub use payload::{
     SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 pub use state::{
-    Answer, Counts, Evidence, Feedback, GateState, Grading, Judging, Known, Noted, OutputRefs, RunPhase,
-    Seat, SeatState, State, TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, Judging, Known, Noted, OutputRefs,
+    RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

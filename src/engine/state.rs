@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, GateId, Phase, Points,
-    QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
+    AgentId, AttemptKind, Cause, ConsultId, DimensionScore, FailureClass, FailureMode, Finding, GateId,
+    Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::mission::{Plan, RunOptions};
 
@@ -47,6 +47,8 @@ pub struct State {
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
+    /// Calls that are out for tasks, whether or not these hold a slot. While there are any, nothing is over.
+    pub(super) calls_open: u32,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
     /// Exclusive tasks that hold a slot. Two at most for the length of one decision, when a parked one is answered.
@@ -191,6 +193,10 @@ pub struct TaskState {
     pub asked: u32,
     /// What persons answered, the oldest first.
     pub answers: Vec<Answer>,
+    /// Agents that are consulted about the task and have not answered. They end with the task's next transition.
+    pub consults: Vec<Consult>,
+    /// How often an agent was consulted about it; numbers the consults.
+    pub consulted: u32,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
     /// What the runtime saw of its work.
@@ -329,6 +335,21 @@ impl Waiting {
     }
 }
 
+/// An agent that is consulted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consult {
+    /// The call that is out.
+    pub id: ConsultId,
+    /// What about.
+    pub purpose: Purpose,
+    /// Who.
+    pub agent: AgentId,
+    /// Requests that the provider refused so far.
+    pub failed_requests: u32,
+    /// When the call out may be made.
+    pub not_before: Option<Timestamp>,
+}
+
 /// What an attempt was sent back with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
@@ -424,6 +445,7 @@ impl State {
             ready: ReadyQueue::default(),
             slots: 0,
             turns_running: 0,
+            calls_open: 0,
             turns_started: 0,
             exclusive: 0,
             timers: Timers::default(),
@@ -503,7 +525,7 @@ impl State {
     /// Whether the session could go on, and only a person's answer can make it.
     #[must_use]
     pub(super) fn only_a_person_moves_it_on(&self) -> bool {
-        self.may_start_work() && self.slots == 0 && self.counts.awaiting > 0
+        self.may_start_work() && self.slots == 0 && self.calls_open == 0 && self.counts.awaiting > 0
     }
 }
 
@@ -515,6 +537,12 @@ impl TaskState {
             self.status,
             Status::Assigned | Status::InProgress | Status::Review
         )
+    }
+
+    /// Calls that are out for the task beside its turns and its judging.
+    #[must_use]
+    pub(super) fn calls(&self) -> u32 {
+        u32::try_from(self.consults.len()).unwrap_or(u32::MAX)
     }
 
     /// The call to a seat that is out.

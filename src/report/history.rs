@@ -297,6 +297,9 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ApprovalResolved { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
+        Event::ConsultRequested { id, .. }
+        | Event::ConsultReplied { id, .. }
+        | Event::ConsultFailed { id, .. } => Some(id.task),
         Event::FilesNoted { turn, .. }
         | Event::TurnStarted { turn, .. }
         | Event::AgentSpawned { turn, .. }

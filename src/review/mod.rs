@@ -4,6 +4,7 @@
 //! engine's business; reading the reply is `judging`'s.
 
 pub mod checks;
+pub mod consult;
 pub mod evidence;
 pub mod facts;
 pub mod fence;

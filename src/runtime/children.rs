@@ -16,6 +16,7 @@ use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
 
+use super::consult;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
 use super::watch::After;
@@ -226,7 +227,8 @@ impl World {
                 self.turn_exited(turn, plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } if self.is_stopping() => {}
+            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } | Child::Consult { .. }
+                if self.is_stopping() => {}
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
                 self.blocking(move || {
@@ -241,6 +243,7 @@ impl World {
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
+            Child::Consult { id, purpose } => self.consult_exited(id, purpose, exit),
             Child::Errand => self.errand_ended(exit.key, Ok(exit)),
         }
     }
@@ -500,6 +503,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         })),
+        Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
         // Its round, or whoever waits for it, takes its end by itself.
         Child::Probe { .. } | Child::Errand => return None,
     })

@@ -12,6 +12,7 @@ mod adopt;
 mod calls;
 mod children;
 mod clock;
+mod consult;
 mod control;
 mod dead_letters;
 mod echo;

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use crate::agents::channel::Channel;
 use crate::agents::command::Program;
 use crate::agents::endpoint::Endpoint;
-use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
 };
@@ -212,6 +212,10 @@ pub(super) enum Child {
         round: Round,
         command: u32,
     },
+    Consult {
+        id: ConsultId,
+        purpose: Purpose,
+    },
     /// Of a channel; whoever waits for it is found by its key.
     Errand,
 }
@@ -360,6 +364,23 @@ impl World {
                     },
                 );
             }
+            Effect::Consult {
+                not_before: Some(at),
+                id,
+                purpose,
+                agent,
+            } => self.later(
+                at,
+                Effect::Consult {
+                    not_before: None,
+                    id,
+                    purpose,
+                    agent,
+                },
+            ),
+            Effect::Consult {
+                id, purpose, agent, ..
+            } => return self.consult(state, id, purpose, agent),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
@@ -560,6 +581,7 @@ impl World {
             Child::Turn(turn) => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Consult { id, .. } => id.task == task,
             Child::Errand => false,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
@@ -602,6 +624,7 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
+        Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
         Effect::PreparePrompt(_)
         | Effect::StopTask(_)
         | Effect::StopAll

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{RunId, TurnId};
+use crate::domain::{ConsultId, RunId, TurnId};
 use crate::engine::SeatId;
 
 use super::file_util::{create_dir_durable, read_regular, replace_file, sync_parent};
@@ -331,6 +331,12 @@ pub enum SpoolName {
     Reply(crate::domain::TaskId, SeatId),
     /// What a command judge wrote to standard error.
     ReplyErr(crate::domain::TaskId, SeatId),
+    /// What a consulted agent was asked.
+    ConsultRequest(ConsultId),
+    /// What it replied.
+    ConsultReply(ConsultId),
+    /// What a consulted command wrote to standard error.
+    ConsultErr(ConsultId),
 }
 
 impl fmt::Display for SpoolName {
@@ -358,6 +364,9 @@ impl fmt::Display for SpoolName {
             Self::Review(task, id) => seat(f, *task, id, "review"),
             Self::Reply(task, id) => seat(f, *task, id, "reply"),
             Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
+            Self::ConsultRequest(id) => write!(f, "{id}.request"),
+            Self::ConsultReply(id) => write!(f, "{id}.reply"),
+            Self::ConsultErr(id) => write!(f, "{id}.err"),
         }
     }
 }

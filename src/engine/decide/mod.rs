@@ -10,6 +10,7 @@
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
+//! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -20,6 +21,7 @@
 mod again;
 mod change;
 mod conclude;
+mod consult;
 mod draft;
 mod due;
 mod evidence;
@@ -100,6 +102,8 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
+        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice),
+        Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Delivered {
             number,
             tried,

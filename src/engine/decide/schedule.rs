@@ -177,7 +177,7 @@ pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
 /// Whether the session has nothing left to do.
 pub(super) fn is_over(state: &State) -> bool {
     match state.phase {
-        RunPhase::Running => state.slots == 0,
+        RunPhase::Running => state.slots == 0 && state.calls_open == 0,
         RunPhase::Stopping => state.turns_running == 0,
         RunPhase::New | RunPhase::Finished => false,
     }

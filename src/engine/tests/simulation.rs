@@ -436,7 +436,9 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         (Effect::File { letter }, _) => vec![Input::Filed {
             ids: vec![letter.clone()],
         }],
-        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
+        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll | Effect::Consult { .. }, _) => {
+            Vec::new()
+        }
     }
 }
 

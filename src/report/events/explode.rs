@@ -34,7 +34,7 @@ pub struct Exploder {
 }
 
 /// A name and what belongs to it.
-type Named = (&'static str, Payload);
+pub(super) type Named = (&'static str, Payload);
 
 impl Exploder {
     /// Before the first record.
@@ -163,6 +163,9 @@ impl Exploder {
             Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
                 vec![self.seat_event(event)]
             }
+            Event::ConsultRequested { .. } | Event::ConsultReplied { .. } | Event::ConsultFailed { .. } => {
+                vec![self.consult_event(event)]
+            }
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
             | Event::AttemptPlanned { .. }
@@ -174,7 +177,7 @@ impl Exploder {
         }
     }
 
-    fn task(&self, id: TaskId) -> Payload {
+    pub(super) fn task(&self, id: TaskId) -> Payload {
         Payload::default()
             .with("taskId", task_key(id))
             .with("title", &*self.plan.task(id).title)
@@ -186,7 +189,7 @@ impl Exploder {
             .with("turn", turn.turn)
     }
 
-    fn agent_name(&self, id: AgentId) -> &str {
+    pub(super) fn agent_name(&self, id: AgentId) -> &str {
         &self.plan.agent(id).name
     }
 

@@ -4,9 +4,9 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::domain::{
-    AgentId, AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, Finding,
-    GateId, Millis, OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId,
-    Verdict, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass,
+    FailureMode, Finding, GateId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Severity, Stage,
+    Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef, Notice, NoticeEvent,
@@ -43,6 +43,9 @@ fn variant(event: &Event) -> &'static str {
         Event::SeatRequested { .. } => "SeatRequested",
         Event::SeatReplied { .. } => "SeatReplied",
         Event::SeatFailed { .. } => "SeatFailed",
+        Event::ConsultRequested { .. } => "ConsultRequested",
+        Event::ConsultReplied { .. } => "ConsultReplied",
+        Event::ConsultFailed { .. } => "ConsultFailed",
         Event::StageVerdict(_) => "StageVerdict",
         Event::EvalUnparsed { .. } => "EvalUnparsed",
         Event::ForceAccepted { .. } => "ForceAccepted",
@@ -62,7 +65,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 36;
+const VARIANTS: usize = 40;
 
 const TASK: TaskId = TaskId(0);
 
@@ -80,6 +83,26 @@ fn seat() -> SeatId {
         round: 1,
         seat: 0,
         attempt_try: 1,
+    }
+}
+
+fn consult() -> ConsultId {
+    ConsultId {
+        task: TASK,
+        number: 1,
+        attempt_try: 1,
+    }
+}
+
+fn advised(advice: Advice) -> Event {
+    Event::ConsultReplied {
+        id: consult(),
+        reply: ReplyRef {
+            file: file(),
+            model: Some("m-1".to_owned()),
+            usage: Usage::default(),
+        },
+        advice,
     }
 }
 
@@ -259,6 +282,26 @@ fn review_samples() -> Vec<Event> {
         Event::SeatFailed {
             task: TASK,
             seat: seat(),
+            class: FailureClass::ProviderAuth,
+            message: "HTTP 401".to_owned(),
+        },
+        Event::ConsultRequested {
+            id: consult(),
+            purpose: Purpose::Resolve { dependency: TASK },
+            agent: crate::domain::AgentId(1),
+            not_before: Some(START),
+        },
+        advised(Advice::Absorb {
+            prompt: "do without it".to_owned(),
+        }),
+        advised(Advice::NoAnswer),
+        advised(Advice::Unreadable {
+            why: "the reply is empty".to_owned(),
+            excerpt: String::new(),
+        }),
+        Event::ConsultFailed {
+            id: consult(),
+            gave_up: true,
             class: FailureClass::ProviderAuth,
             message: "HTTP 401".to_owned(),
         },

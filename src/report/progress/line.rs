@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId, Timestamp,
-    TurnId, Verdict,
+    Advice, AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId,
+    Timestamp, TurnId, Verdict,
 };
 use crate::engine::{self, Event, GateResult, NoticeEvent, SeatResult, StageReport, State};
 use crate::report::events::stop_cause;
@@ -175,6 +175,10 @@ impl Lines {
                 let trouble = review_trouble(event)?;
                 Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
             }
+            Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
+                let trouble = consult_trouble(event)?;
+                Some(Line::new("ASK", Role::Warn, title(state, id.task), trouble))
+            }
             Event::GradingFailed { task, message, .. } => Some(Line::new(
                 "VERIFY",
                 Role::Warn,
@@ -195,6 +199,7 @@ impl Lines {
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
             | Event::SeatRequested { .. }
+            | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
             | Event::CommandTaken { .. }
             | Event::DependencyFailed { .. } => None,
@@ -416,6 +421,18 @@ fn review_trouble(event: &Event) -> Option<String> {
             seat, class, message, ..
         } => Some(format!("judge {}: {} {message}", seat.seat + 1, class.as_str())),
         Event::EvalUnparsed { .. } => Some("no score could be read, twice".to_owned()),
+        _ => None,
+    }
+}
+
+/// What went wrong with consulting an agent; `None` for a reply that could be read: what it leads to is told.
+fn consult_trouble(event: &Event) -> Option<String> {
+    match event {
+        Event::ConsultReplied {
+            advice: Advice::Unreadable { why, .. },
+            ..
+        } => Some(format!("advice: {why}")),
+        Event::ConsultFailed { class, message, .. } => Some(format!("advice: {} {message}", class.as_str())),
         _ => None,
     }
 }

@@ -273,7 +273,10 @@ impl Witness {
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
-            Event::Waiting { .. }
+            Event::ConsultRequested { .. }
+            | Event::ConsultReplied { .. }
+            | Event::ConsultFailed { .. }
+            | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::Notice(_)
             | Event::MissionChanged(_)
