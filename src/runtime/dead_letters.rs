@@ -104,23 +104,30 @@ impl World {
         });
     }
 
-    /// Begins to try again what is due. Each channel is tried for itself, and left alone once it fails.
-    pub(super) fn drain_dead_letters(&mut self) {
+    /// Begins to try again what is due. Each channel is tried for itself, and left alone once it fails. Looks at the
+    /// queue before the session begins to work, and gives back what there is to say about it.
+    pub(super) fn drain_dead_letters(&mut self) -> Option<Input> {
         let folder = self.folder.state_folder();
         let queue = DeadLetters::of(&folder);
-        // Most state folders have none.
-        if !queue.path().exists() {
-            return;
+        let warning = |error: QueueError| Input::Warn(format!("dead letters are not tried again: {error}"));
+        let now = Timestamp::now();
+        let letters = match queue.read() {
+            Ok(letters) => letters,
+            Err(error) => return Some(warning(error)),
+        };
+        if !letters.iter().any(|letter| concerns_a_session(letter, now)) {
+            return None;
         }
         let (own, channels) = (self.folder.id().clone(), self.programs.channels().clone());
         let (hands, sender) = (self.hands(), self.sender.clone());
         let work = tokio::spawn(async move {
             if let Err(error) = drain(&queue, &folder, &own, &channels, hands).await {
-                let warning = Input::Warn(format!("dead letters are not tried again: {error}"));
-                let _ = sender.send(Message::Input(warning));
+                // After the loop has ended nobody wants to know.
+                let _ = sender.send(Message::Input(warning(error)));
             }
         });
         self.draining = Some(work);
+        None
     }
 }
 
@@ -134,13 +141,14 @@ async fn off_the_loop<T: Send + 'static>(
     tokio::task::spawn_blocking(move || work(&queue)).await.ok()
 }
 
+/// Whether a session has to do with it: it is due, or was left in the middle.
+fn concerns_a_session(letter: &DeadLetter, now: Timestamp) -> bool {
+    letter.is_due(now) || letter.status == LetterStatus::Retrying
+}
+
 /// The letters that are due, with the right to try them.
 fn claim_due(queue: &DeadLetters) -> Result<Option<(Lock, Vec<DeadLetter>)>, QueueError> {
     let now = Timestamp::now();
-    let concerns_us = |letter: &DeadLetter| letter.is_due(now) || letter.status == LetterStatus::Retrying;
-    if !queue.read()?.iter().any(concerns_us) {
-        return Ok(None);
-    }
     // Somebody else is at it.
     let Some(turn) = queue.begin_retries(now)? else {
         return Ok(None);

@@ -186,8 +186,8 @@ impl Session {
         // What became due while nobody worked on the run comes before anything is concluded from the state.
         let mut clock = Clock::default();
         beginning.extend(clock.due(&self.state, Timestamp::now()));
+        beginning.extend(self.world.drain_dead_letters());
         self.turn(beginning, recovered)?;
-        self.world.drain_dead_letters();
         let limit = self
             .state
             .options
