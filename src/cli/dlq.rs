@@ -47,7 +47,7 @@ enum DlqCommand {
 #[derive(Debug, Default, Args)]
 struct List {
     /// Those that are resolved or abandoned, too
-    #[arg(short, long)]
+    #[arg(short, long, env = "QUORUM_DLQ_ALL")]
     all: bool,
 }
 

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use super::defaults;
+use super::growth::AddedTask;
 use super::model::{self, Expectation, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, AttemptLimits, ChannelPlan, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers,
+    AgentPlan, AttemptLimits, ChannelPlan, Expectations, GatePlan, Panel, Part, Plan, Recipe, Reviewers,
     Rules, RunOptions, TaskPlan, Verification,
 };
 use super::scalar::Fraction;
-use crate::domain::{AgentId, Bar, BarOrigin, GateId, Millis, Points, TaskId};
+use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 /// The plan of a loaded mission.
 ///
@@ -59,20 +60,37 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         })
         .collect();
     let channels = mission.channels.0.into_iter();
-    let mut plan = Plan {
-        name: mission.name.into(),
-        agents,
-        dependents: Edges::new(tasks.len(), &turned(&dependencies)),
-        dependencies: Edges::new(tasks.len(), &dependencies),
-        channels: channels.map(|(name, spec)| ChannelPlan { name, spec }).collect(),
-        gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
-        gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
-        tasks,
-        gates,
-        rules,
-    };
+    let channels = channels.map(|(name, spec)| ChannelPlan { name, spec }).collect();
+    let mut plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
+    plan.recipe = Arc::new(Recipe {
+        settings: mission.settings,
+        options: options.clone(),
+    });
+    plan.channels = Arc::new(channels);
     super::selection::select(&mut plan, &options.only);
     plan
+}
+
+/// A task that came while the run worked, as if it stood in the mission.
+pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
+    let Recipe { settings, options } = &*plan.recipe;
+    let compiler = Compiler {
+        settings,
+        options,
+        agents: HashMap::new(),
+    };
+    let task = model::Task {
+        title: added.title.clone(),
+        description: added.description.clone(),
+        kind: added.kind,
+        target_files: added.target_files.clone().into(),
+        ..model::Task::default()
+    };
+    let timeout = plan.agent(added.agent).spec.timeout;
+    TaskPlan {
+        priority: added.priority.unwrap_or(Decimal::ONE),
+        ..compiler.task(task, added.agent, timeout)
+    }
 }
 
 /// Ids of agents by name.
@@ -115,10 +133,6 @@ fn dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
     mission.tasks.iter().enumerate().flat_map(pairs_of).collect()
 }
 
-pub(super) fn turned(pairs: &[(u32, TaskId)]) -> Vec<(u32, TaskId)> {
-    pairs.iter().map(|(from, to)| (to.0, TaskId(*from))).collect()
-}
-
 fn gates(mission: &Mission) -> Vec<GatePlan> {
     let ids = task_ids(mission);
     let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
@@ -137,18 +151,6 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
             notify: gate.notify_channels.clone(),
         })
         .collect()
-}
-
-pub(super) fn gate_edges(
-    tasks: usize,
-    gates: &[GatePlan],
-    side: impl Fn(&GatePlan) -> &[TaskId],
-) -> Edges<GateId> {
-    let mut pairs = Vec::new();
-    for (index, gate) in gates.iter().enumerate() {
-        pairs.extend(side(gate).iter().map(|task| (task.0, GateId::from_index(index))));
-    }
-    Edges::new(tasks, &pairs)
 }
 
 fn rules(mission: &Mission, options: &RunOptions) -> Rules {
@@ -208,6 +210,7 @@ impl Compiler<'_> {
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
             verification: verification(task.verification, task.acceptance),
+            provenance: None,
         }
     }
 

@@ -315,6 +315,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::GateOverridden { .. }
         | Event::ThresholdFailed { .. }
         | Event::MissionChanged(_)
+        | Event::TasksAdded(_)
+        | Event::TasksWithdrawn { .. }
         | Event::Paused { .. }
         | Event::Notice(_)
         | Event::Waiting { .. }

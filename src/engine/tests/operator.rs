@@ -53,7 +53,7 @@ fn consistent(state: &State) {
             + gates.filter(|id| !state.gate(**id).is_open()).count();
         assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
     }
-    for (gate, plan) in state.gates.iter().zip(&plan.gates) {
+    for (gate, plan) in state.gates.iter().zip(plan.gates.iter()) {
         let open = plan
             .after
             .iter()
@@ -455,7 +455,7 @@ proptest! {
                 if simulation.todo.is_empty() && simulation.state.next_timer().is_none() {
                     break;
                 }
-                patience -= u32::from(waits);
+                patience = u32::saturating_sub(patience, u32::from(waits));
                 if waits || random.chance(5) {
                     let input = anything(&mut random, &simulation.state);
                     simulation.feed(&input);

@@ -13,7 +13,8 @@ use crate::engine::{
     Operation, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Topic, TurnFiles,
     Usage,
 };
-use crate::mission::RunOptions;
+use crate::mission::model::TaskType;
+use crate::mission::{AddedTask, Addition, Origin, RunOptions};
 use crate::report::testing::{
     Mission, SCREENS, START, Scene, assert_fits, eventful, file, play_eventful, run_started,
 };
@@ -61,11 +62,13 @@ fn variant(event: &Event) -> &'static str {
         Event::Salvaged { .. } => "Salvaged",
         Event::MissionChanged(_) => "MissionChanged",
         Event::Notice(_) => "Notice",
+        Event::TasksAdded(_) => "TasksAdded",
+        Event::TasksWithdrawn { .. } => "TasksWithdrawn",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 40;
+const VARIANTS: usize = 42;
 
 const TASK: TaskId = TaskId(0);
 
@@ -161,6 +164,25 @@ fn run_samples() -> Vec<Event> {
         Event::ThresholdFailed {
             points: Points::whole(55),
             threshold: Points::whole(60),
+        },
+        Event::TasksAdded(Box::new(Addition {
+            origin: Origin::Delegated,
+            source: Some(TASK),
+            request: None,
+            tasks: vec![AddedTask {
+                id: TaskId(2),
+                title: "handed down".into(),
+                description: None,
+                agent: AgentId(1),
+                kind: TaskType::Other,
+                needs: vec![TASK],
+                priority: None,
+                target_files: Vec::new(),
+                awaited_by: Vec::new(),
+            }],
+        })),
+        Event::TasksWithdrawn {
+            tasks: vec![TaskId(2)],
         },
     ]
 }
