@@ -11,6 +11,8 @@ use crate::mission::model::CommandLine;
 const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
 /// Where programs are looked for when PATH is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The variable that names a process' task.
+pub const TASK_VARIABLE: &str = "QUORUM_TASK";
 const SHELL: &str = "/bin/sh";
 
 /// A command line whose program was found.
@@ -166,21 +168,45 @@ fn positional(script: &str) -> String {
     out
 }
 
-/// The clean environment of every child: what it inherits, what `env` names, what quorum tells it.
-#[must_use]
-pub fn environment(own: &[(String, String)], quorum: Vec<(String, String)>) -> Vec<(String, String)> {
-    let inherited = INHERITED
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let mut environment: Vec<(String, String)> = inherited.collect();
-    if !environment.iter().any(|(name, _)| name == "PATH") {
-        environment.push(("PATH".to_owned(), DEFAULT_PATH.to_owned()));
+/// What is the same in the environment of every process of an agent: what it inherits, and what `env` names. Made once,
+/// for to look up variables takes longer than all else about the start of a process that is done here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings(Vec<(String, String)>);
+
+impl Surroundings {
+    /// With these variables of its own, over what is inherited.
+    #[must_use]
+    pub fn of(own: &[(String, String)]) -> Self {
+        let inherited = INHERITED
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+        let mut environment: Vec<(String, String)> = inherited.collect();
+        if !environment.iter().any(|(name, _)| name == "PATH") {
+            environment.push(("PATH".to_owned(), DEFAULT_PATH.to_owned()));
+        }
+        environment.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
+        environment.extend(own.iter().cloned());
+        Self(environment)
     }
-    environment.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
-    environment.extend(own.iter().cloned());
-    environment.retain(|(name, _)| !quorum.iter().any(|(own, _)| own == name));
-    environment.extend(quorum);
-    environment
+
+    /// The whole environment of one process: with what quorum tells it, over everything else.
+    #[must_use]
+    pub fn with(&self, mut quorum: Vec<(String, String)>) -> Vec<(String, String)> {
+        let told = quorum.len();
+        quorum.reserve_exact(self.0.len());
+        for (name, value) in &self.0 {
+            if !quorum[..told].iter().any(|(own, _)| own == name) {
+                quorum.push((name.clone(), value.clone()));
+            }
+        }
+        quorum
+    }
+}
+
+/// The clean environment of a child that is no agent's: what it inherits, and what quorum tells it.
+#[must_use]
+pub fn environment(quorum: Vec<(String, String)>) -> Vec<(String, String)> {
+    Surroundings::of(&[]).with(quorum)
 }
 
 #[cfg(test)]
@@ -240,7 +266,8 @@ mod tests {
             ("PATH".to_owned(), "/agent".to_owned()),
             ("QUORUM_TASK".to_owned(), "forged".to_owned()),
         ];
-        let environment = environment(&own, vec![("QUORUM_TASK".to_owned(), "real".to_owned())]);
+        let told = vec![("QUORUM_TASK".to_owned(), "real".to_owned())];
+        let environment = Surroundings::of(&own).with(told);
         let get = |name: &str| {
             let all: Vec<_> = environment
                 .iter()

@@ -51,7 +51,7 @@ pub struct KeeperRef {
 pub enum StopCause {
     /// SIGINT.
     Interrupted,
-    /// SIGTERM.
+    /// SIGTERM, or a terminal that was closed (SIGHUP).
     Terminated,
     /// `--timeout` was reached.
     TimeLimit,

@@ -548,7 +548,11 @@ impl TaskState {
     /// The call to a seat that is out.
     #[must_use]
     pub fn seat_id(&self, seat: usize) -> Option<SeatId> {
-        let judging = self.judging.as_ref()?;
+        // Once the criteria are asked about, whoever was asked before is not waited for any more.
+        let judging = self
+            .judging
+            .as_ref()
+            .filter(|judging| judging.grading.is_none())?;
         let seat_state = judging.seats.get(seat)?;
         Some(SeatId {
             attempt: self.attempt,

@@ -233,6 +233,26 @@ mod tests {
     }
 
     #[test]
+    fn the_first_agent_of_the_file_judges_like_any_other_and_is_told_why() {
+        let team: &[Row] = &[
+            ("first", Adapter::Openai, None, None),
+            ("worker", Adapter::Claude, None, None),
+        ];
+        assert_eq!(asked(&plan(team, 1, None), None), [("first", Why::Able)]);
+        let reasons = [Why::Named, Why::Delegator, Why::Role, Why::Manager, Why::Able];
+        assert_eq!(
+            reasons.map(|why| why.to_string()),
+            [
+                "named as reviewer",
+                "delegated the task",
+                "role reviewer or qa",
+                "manager of the worker",
+                "able to judge",
+            ]
+        );
+    }
+
+    #[test]
     fn named_reviewers_keep_the_order_of_their_naming() {
         let team: &[Row] = &[
             ("worker", Adapter::Claude, None, None),

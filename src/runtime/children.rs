@@ -1,10 +1,11 @@
 //! Children of the keeper: worker turns, checks and command judges. How they are started, and what their end means.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agents::command::{Placeholders, check_argv, environment};
+use crate::agents::command::{Placeholders, TASK_VARIABLE, check_argv, environment};
 use crate::agents::failure::{CommandEnd, classify_command};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
@@ -38,9 +39,9 @@ impl World {
                 turn,
                 format!("agent '{}' cannot be reached", plan.agent(agent_id).name),
             )),
-            Some(Reach::Model(endpoint)) => self.call_worker(state, turn, endpoint),
+            Some(Reach::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
             Some(Reach::Echo) => self.echo_worker(turn),
-            Some(Reach::Command(program, own_env)) => {
+            Some(Reach::Command(program, surroundings)) => {
                 self.remember(state, turn);
                 let cwd = workspace(plan, turn.task);
                 // The mission's own was made when the session started.
@@ -53,29 +54,29 @@ impl World {
                     return Ok(());
                 }
                 // What another agent left there beforehand is not what this one will say.
-                if let Err(why) = clear(&self.folder.spool_file(&SpoolName::Result(turn))) {
+                let result = self.folder.spool_file(&SpoolName::Result(turn));
+                if let Err(why) = clear(&result) {
                     self.post(not_reachable(turn, why));
                     return Ok(());
                 }
                 let input = plan.agent(agent_id).spec.input;
-                let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
-                let prompt_text = prompt.to_string_lossy();
+                let told = input != PromptInput::None;
+                let prompt = told.then(|| self.folder.spool_file(&SpoolName::Prompt(turn)));
+                let prompt_text = prompt.as_deref().map_or_else(Cow::default, Path::to_string_lossy);
                 let placeholders = Placeholders {
                     task: &plan.task(turn.task).title,
                     attempt: &turn.attempt.to_string(),
-                    prompt_file: if input == PromptInput::None {
-                        ""
-                    } else {
-                        &prompt_text
-                    },
+                    prompt_file: &prompt_text,
                     workspace: &cwd.to_string_lossy(),
                 };
+                let argv = program.argv(&placeholders);
+                let variables = self.turn_variables(plan, turn, &result, prompt.as_deref());
                 let spawn = Spawn {
                     label: turn.to_string(),
-                    argv: program.argv(&placeholders),
-                    env: environment(&own_env, self.turn_variables(plan, turn, input)),
+                    argv,
+                    env: surroundings.with(variables),
                     cwd,
-                    stdin: (input == PromptInput::Stdin).then(|| prompt.clone()),
+                    stdin: prompt.filter(|_| input == PromptInput::Stdin),
                     stdout: Some(self.folder.spool_file(&SpoolName::Out(turn))),
                     stderr: Some(self.folder.spool_file(&SpoolName::Err(turn))),
                     timeout_ms: Some(plan.task(turn.task).turn_timeout.0),
@@ -90,14 +91,21 @@ impl World {
     }
 
     /// The variables of the contract with command agents (mission format).
-    fn turn_variables(&self, plan: &Plan, turn: TurnId, input: PromptInput) -> Vec<(String, String)> {
-        let path = |name: SpoolName| self.folder.spool_file(&name).to_string_lossy().into_owned();
+    fn turn_variables(
+        &self,
+        plan: &Plan,
+        turn: TurnId,
+        result: &Path,
+        prompt: Option<&Path>,
+    ) -> Vec<(String, String)> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let drops = self.folder.spool_file(&SpoolName::Drop(turn));
         let mut variables = self.task_variables(plan, turn.task, turn.attempt);
         variables.push(("QUORUM_TURN".to_owned(), turn.turn.to_string()));
-        variables.push(("QUORUM_TASK_DIR".to_owned(), path(SpoolName::Drop(turn))));
-        variables.push(("QUORUM_RESULT_FILE".to_owned(), path(SpoolName::Result(turn))));
-        if input != PromptInput::None {
-            variables.push(("QUORUM_PROMPT_FILE".to_owned(), path(SpoolName::Prompt(turn))));
+        variables.push(("QUORUM_TASK_DIR".to_owned(), text(&drops)));
+        variables.push(("QUORUM_RESULT_FILE".to_owned(), text(result)));
+        if let Some(prompt) = prompt {
+            variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(prompt)));
         }
         variables
     }
@@ -105,7 +113,7 @@ impl World {
     pub(super) fn task_variables(&self, plan: &Plan, task: TaskId, attempt: u32) -> Vec<(String, String)> {
         vec![
             ("QUORUM_RUN_ID".to_owned(), self.folder.id().to_string()),
-            ("QUORUM_TASK".to_owned(), plan.task(task).title.to_string()),
+            (TASK_VARIABLE.to_owned(), plan.task(task).title.to_string()),
             ("QUORUM_ATTEMPT".to_owned(), attempt.to_string()),
         ]
     }
@@ -183,7 +191,7 @@ impl World {
         let spawn = Spawn {
             label: format!("{}.{attempt}.check.{check}", task.0),
             argv: check_argv(command),
-            env: environment(&[], self.task_variables(plan, task, attempt)),
+            env: environment(self.task_variables(plan, task, attempt)),
             cwd,
             // One file for both, so that errors stand where they happened. A metric's number must stand alone.
             stderr: (!matches!(declared, Check::Metric { .. })).then(|| output.clone()),
@@ -208,7 +216,12 @@ impl World {
             keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
                 Some((Child::Errand, _)) => self.errand_ended(key, Err(message)),
-                Some((child, plan)) => inputs.extend(never_started(child, &plan, message)),
+                Some((child, plan)) => {
+                    if let Child::Seat { task, seat } = child {
+                        self.works.remove(&(task, seat));
+                    }
+                    inputs.extend(never_started(child, &plan, message));
+                }
                 None => {}
             },
             keeper::Event::Exited(exit) => {

@@ -23,6 +23,7 @@ mod missions;
 mod notices;
 mod observer;
 mod operator;
+mod others;
 mod recover;
 mod session;
 mod signals;

@@ -158,7 +158,7 @@ async fn run_command(
     let spawn = Spawn {
         label: text("id").to_owned(),
         argv: program.argv(&placeholders),
-        env: environment(&[], vec![run]),
+        env: environment(vec![run]),
         cwd: hands.cwd.clone(),
         stdin: Some(stdin),
         stderr: Some(stderr.clone()),

@@ -12,18 +12,20 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::agents::channel::Channel;
-use crate::agents::command::Program;
+use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
 };
+use crate::judging::parser::Quoted;
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
+use super::calls::Prepared;
 use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
 use super::notices::{self, Channels};
@@ -41,15 +43,8 @@ pub(super) enum Message {
     Input(Input),
     /// An effect whose moment has come.
     Due(Effect),
-}
-
-impl Message {
-    pub fn sort_into(self, inputs: &mut Vec<Input>, due: &mut Vec<Effect>) {
-        match self {
-            Self::Input(input) => inputs.push(input),
-            Self::Due(effect) => due.push(effect),
-        }
-    }
+    /// A command judge can be started.
+    Prepared(Box<Prepared>),
 }
 
 /// How each agent of a run is reached.
@@ -62,10 +57,10 @@ pub struct Programs {
 /// How an agent is reached.
 #[derive(Clone)]
 pub(super) enum Reach {
-    /// By starting a command with this environment of its own.
-    Command(Program, Vec<(String, String)>),
+    /// By starting a command with an environment of its own.
+    Command(Arc<Program>, Arc<Surroundings>),
     /// Over HTTP.
-    Model(Endpoint),
+    Model(Box<Endpoint>),
     /// Here: it repeats what it is told.
     Echo,
 }
@@ -174,11 +169,15 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
                     .map(|value| (name.clone(), value))
                     .map_err(|error| error.to_string())
             });
-            Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
+            let own = expanded.collect::<Result<Vec<_>, String>>()?;
+            Ok(Reach::Command(
+                Arc::new(program),
+                Arc::new(Surroundings::of(&own)),
+            ))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             Endpoint::of_agent(agent, variable)
-                .map(Reach::Model)
+                .map(|endpoint| Reach::Model(Box::new(endpoint)))
                 .map_err(|error| error.to_string())
         }
         Adapter::Echo => Ok(Reach::Echo),
@@ -225,10 +224,12 @@ pub(super) struct World {
     pub(super) folder: RunFolder,
     pub(super) programs: Programs,
     pub(super) sender: mpsc::UnboundedSender<Message>,
-    pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
+    pub(super) children: HashMap<u64, (Child, Arc<Plan>)>,
     /// The processes of running turns.
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
+    /// What the works say that command judges are reading.
+    pub(super) works: HashMap<(TaskId, SeatId), Quoted>,
     pub(super) gatherings: Vec<Gathering>,
     /// What turns in flight are held against.
     pub(super) before: HashMap<TurnId, Before>,
@@ -268,6 +269,7 @@ impl World {
             children: HashMap::new(),
             processes: BTreeMap::new(),
             model_turns: HashMap::new(),
+            works: HashMap::new(),
             gatherings: Vec::new(),
             background: Vec::new(),
             deliveries: Vec::new(),
@@ -394,7 +396,7 @@ impl World {
                 agent,
                 strict,
                 ..
-            } => return self.call_seat(state, task, seat, agent, strict),
+            } => self.call_seat(state, task, seat, agent, strict),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
@@ -416,12 +418,7 @@ impl World {
     }
 
     /// Starts a child of the keeper.
-    pub(super) fn spawn(
-        &mut self,
-        plan: &std::sync::Arc<Plan>,
-        child: Child,
-        mut spawn: Spawn,
-    ) -> Result<(), RunError> {
+    pub(super) fn spawn(&mut self, plan: &Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
         spawn.key = self.next_key;
         spawn.grace_ms = GRACE_MS;
         self.next_key += 1;

@@ -313,6 +313,13 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
     }
 }
 
+/// Whether reviewers are asked whom the options, as they are now, do not want asked (`resume --no-eval`).
+pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
+    let judging = state.task(id).judging.as_deref();
+    let asks = judging.is_some_and(|judging| judging.grading.is_none() && !judging.seats.is_empty());
+    asks && matches!(judged_by(state, id), JudgedBy::ChecksOnly | JudgedBy::Nobody)
+}
+
 fn nobody_may(draft: &mut Draft<'_>) {
     conclude::refer(
         draft,
