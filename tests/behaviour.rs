@@ -30,6 +30,8 @@ mod doctor_state;
 mod echo;
 #[path = "behaviour/events.rs"]
 mod events;
+#[path = "behaviour/evidence.rs"]
+mod evidence;
 #[path = "behaviour/expectations.rs"]
 mod expectations;
 #[path = "behaviour/failure_classes.rs"]

@@ -57,7 +57,12 @@ impl Program {
                 std::iter::once(program).chain(arguments).collect()
             }
             CommandLine::Shell(script) => {
-                let mut argv = vec![program, "-c".to_owned(), positional(script), "quorum".to_owned()];
+                let mut argv = vec![
+                    program,
+                    "-c".to_owned(),
+                    positional(script, &names()),
+                    "quorum".to_owned(),
+                ];
                 argv.extend(placeholders.values().map(|(_, value)| value.to_owned()));
                 argv
             }
@@ -75,6 +80,19 @@ pub fn check_argv(command: &str) -> Vec<String> {
         &[SHELL, "-c", command]
     };
     argv.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+/// The argument list of a command that runs one test: `{test}` becomes a positional parameter, so that no name of a
+/// test is ever read as shell code.
+#[must_use]
+pub fn test_argv(command: &str, test: &str) -> Vec<String> {
+    let mut argv = check_argv(&positional(command, &["{test}"]));
+    argv.extend(["quorum".to_owned(), test.to_owned()]);
+    argv
+}
+
+fn names() -> Vec<&'static str> {
+    Placeholders::default().values().map(|(name, _)| name).collect()
 }
 
 /// What may stand in braces in a command line.
@@ -124,8 +142,7 @@ impl<'a> Placeholders<'a> {
 }
 
 /// Replaces placeholders in a shell script by quoted positional parameters, whatever quotes they stand in.
-fn positional(script: &str) -> String {
-    let names: Vec<&str> = Placeholders::default().values().map(|(name, _)| name).collect();
+fn positional(script: &str, names: &[&str]) -> String {
     let mut out = String::with_capacity(script.len() + 16);
     let mut rest = script;
     let (mut single, mut double) = (false, false);
@@ -216,6 +233,19 @@ mod tests {
     use super::*;
 
     const TRICKY: &str = "a 'b' \"c\" $(touch owned) `x` ; {attempt} \\";
+
+    #[test]
+    fn the_name_of_a_test_is_never_code() {
+        for command in [
+            "printf %s {test}",
+            "printf %s \"{test}\"",
+            "set -f\nprintf %s '{test}'",
+        ] {
+            let argv = test_argv(command, TRICKY);
+            let output = Command::new(&argv[0]).args(&argv[1..]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), TRICKY, "{command}");
+        }
+    }
 
     fn placeholders() -> Placeholders<'static> {
         Placeholders {

@@ -14,6 +14,7 @@ mod doctor;
 mod events;
 mod explain;
 mod failure;
+mod finish;
 mod gate;
 mod init;
 mod logs;

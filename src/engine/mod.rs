@@ -45,8 +45,8 @@ pub use payload::{
     SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 pub use state::{
-    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, Judging, Known, Noted, OutputRefs,
-    RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, Judging, Known, Noted, Nudged,
+    OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

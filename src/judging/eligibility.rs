@@ -154,6 +154,9 @@ mod tests {
             },
         };
         let task = TaskPlan {
+            requires_tool_calls: None,
+            finish: None,
+            wave: 0,
             title: "work".into(),
             part: crate::mission::Part::Selected,
             description: None,
@@ -179,6 +182,7 @@ mod tests {
             provenance: None,
         };
         let rules = Rules {
+            judge_breaker: 5,
             protect: Vec::new(),
             concurrency: 1,
             evaluate: true,

@@ -20,11 +20,11 @@ use crate::store::{RunFolder, SpoolName};
 use super::consult;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
-use super::watch::After;
+use super::watch::{After, Answer};
 use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
 
 /// How much of a check's output is kept in its result, in bytes.
-const CHECK_SHOWN: u64 = 4_000;
+pub(super) const CHECK_SHOWN: u64 = 4_000;
 /// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
 const STDERR_TAIL: u64 = 8_000;
 /// Characters of that line.
@@ -120,6 +120,8 @@ impl World {
 
     pub(super) fn scan_files(&mut self, state: &State, task: TaskId, attempt: u32) {
         let plan = state.plan.clone();
+        let folder = self.folder.clone();
+        let asked = Answer::asked(state, task);
         self.blocking(move || {
             let task_plan = plan.task(task);
             let checks = task_plan.expectations.as_deref().map_or(&[][..], |e| &e.checks);
@@ -136,7 +138,13 @@ impl World {
                     .chain(declared.map(String::as_str))
                     .chain(spoken_of.iter().map(String::as_str)),
             );
-            vec![Input::FilesScanned { task, attempt, files }]
+            let hollow = asked.and_then(|asked| asked.hollow(&folder));
+            vec![Input::FilesScanned {
+                task,
+                attempt,
+                files,
+                hollow,
+            }]
         });
     }
 
@@ -240,8 +248,13 @@ impl World {
                 self.turn_exited(turn, plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } | Child::Consult { .. }
+            Child::Check { .. }
+            | Child::Seat { .. }
+            | Child::Probe { .. }
+            | Child::Finish { .. }
+            | Child::Consult { .. }
                 if self.is_stopping() => {}
+            Child::Finish { turn, command } => self.finish_exited(turn, command, plan, exit),
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
                 self.blocking(move || {
@@ -458,11 +471,16 @@ fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, outp
         Some(Check::Metric { .. }) => read_head(output, CHECK_SHOWN),
         _ => read_tail(output, CHECK_SHOWN),
     };
+    judged(plan, task, check, &command_outcome(exit, read))
+}
+
+/// How a command ended, with what was read of its output.
+pub(super) fn command_outcome(exit: &keeper::Exit, read: std::io::Result<String>) -> CommandOutcome {
     let (output, unreadable) = match read {
         Ok(output) => (output, None),
         Err(error) => (String::new(), Some(error.to_string())),
     };
-    let outcome = CommandOutcome {
+    CommandOutcome {
         code: exit.code,
         signal: exit.signal,
         timed_out: exit.timed_out,
@@ -470,8 +488,7 @@ fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, outp
         output_lost: exit.output_lost.clone().or(unreadable),
         output,
         duration: Millis(exit.duration_ms),
-    };
-    judged(plan, task, check, &outcome)
+    }
 }
 
 fn judged(plan: &Plan, task: TaskId, check: u32, outcome: &CommandOutcome) -> CheckResult {
@@ -507,6 +524,13 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
                 check,
                 result: judged(plan, task, check, &outcome),
             }
+        }
+        Child::Finish { turn, command } => {
+            let outcome = CommandOutcome {
+                not_started: Some(message),
+                ..CommandOutcome::default()
+            };
+            super::finish::finished(plan, turn, command, &outcome)
         }
         Child::Seat { task, seat } => Input::SeatFailed(Box::new(SeatFailure {
             task,

@@ -17,6 +17,7 @@ mod control;
 mod dead_letters;
 mod echo;
 mod errands;
+mod finish;
 mod grading;
 mod inspect;
 mod missions;

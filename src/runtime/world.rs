@@ -203,6 +203,10 @@ pub(super) enum Child {
         attempt: u32,
         check: u32,
     },
+    Finish {
+        turn: TurnId,
+        command: u32,
+    },
     Seat {
         task: TaskId,
         seat: SeatId,
@@ -386,6 +390,7 @@ impl World {
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
+            Effect::RunFinish { turn, command } => return self.run_finish(state, turn, command),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
                 return self.grade(state, Round { task, attempt, round });
@@ -575,7 +580,7 @@ impl World {
             turn.task != task
         });
         let of_task = |child: &Child| match child {
-            Child::Turn(turn) => turn.task == task,
+            Child::Turn(turn) | Child::Finish { turn, .. } => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
             Child::Consult { id, .. } => id.task == task,
@@ -610,6 +615,11 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             let waits =
                 task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
             waits && task.attempt == turn.attempt && task.turn < turn.turn
+        }
+        Effect::RunFinish { turn, command } => {
+            let judging = state.task(turn.task).judging.as_deref();
+            let is_open = judging.is_some_and(|judging| judging.finish_open() == Some(*command));
+            is_open && state.current_turn(turn.task) == *turn
         }
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt

@@ -5,6 +5,7 @@
 
 mod channels;
 mod expectations;
+mod finish;
 mod later;
 mod tables;
 mod verification;

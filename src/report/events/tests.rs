@@ -37,6 +37,9 @@ fn variant(event: &Event) -> &'static str {
         Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
         Event::FilesScanned { .. } => "FilesScanned",
+        Event::FinishRequested { .. } => "FinishRequested",
+        Event::FinishChecked { .. } => "FinishChecked",
+        Event::Nudged { .. } => "Nudged",
         Event::CheckRequested { .. } => "CheckRequested",
         Event::CheckFinished { .. } => "CheckFinished",
         Event::GradingRequested { .. } => "GradingRequested",
@@ -68,7 +71,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 42;
+const VARIANTS: usize = 45;
 
 const TASK: TaskId = TaskId(0);
 
@@ -251,6 +254,26 @@ fn turn_samples() -> Vec<Event> {
                 size: Some(3),
                 digest: None,
             }],
+            hollow: Some("it says nothing".to_owned()),
+        },
+        Event::FinishRequested {
+            task: TASK,
+            command: 0,
+        },
+        Event::FinishChecked {
+            task: TASK,
+            command: 0,
+            result: CheckResult {
+                passed: false,
+                message: "exited 1".to_owned(),
+                duration: Millis(3),
+            },
+        },
+        Event::Nudged {
+            task: TASK,
+            compilation: true,
+            others: false,
+            missing: vec![Finding::new(Severity::High, "it does not compile")],
         },
         Event::CheckRequested { task: TASK, check: 0 },
         Event::CheckFinished {
