@@ -48,14 +48,16 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     let _ = writeln!(
         yaml,
         "settings: {{maxAttempts: {}, maxFixAttempts: {}, maxRetries: {}, maxAssessmentRetries: {}, \
-         failOpenOnUnparsedEval: {}, judgeBreaker: {}}}",
+         failOpenOnUnparsedEval: {}, judgeBreaker: {}{}}}",
         1 + random.below(4),
         random.below(3),
         random.below(3),
         random.below(2),
         random.chance(10),
         random.pick(&["0", "2", "3", "5"]),
+        random.pick(&["", ", defaultChannels: [ops]"]),
     );
+    yaml.push_str("channels: {ops: {type: file, path: f}, dev: {type: file, path: g}}\n");
     if random.chance(30) {
         let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));
     }
@@ -124,7 +126,8 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
                 ", minScore: 4",
                 ", requireAllPassed: true",
                 ", minScore: 2, onFail: halt",
-                ", acceptBelowThreshold: true"
+                ", acceptBelowThreshold: true",
+                ", notifyChannels: [dev, ops]"
             ]),
         );
     }
