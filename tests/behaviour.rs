@@ -20,6 +20,8 @@ mod concurrent;
 mod config;
 #[path = "behaviour/control.rs"]
 mod control;
+#[path = "behaviour/delegation.rs"]
+mod delegation;
 #[path = "behaviour/dlq.rs"]
 mod dlq;
 #[path = "behaviour/doctor.rs"]

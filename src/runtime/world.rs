@@ -49,7 +49,9 @@ pub(super) enum Message {
 
 /// How each agent of a run is reached.
 pub struct Programs {
-    agents: HashMap<AgentId, Reach>,
+    needed: HashMap<AgentId, Reach>,
+    /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
+    others: HashMap<AgentId, Reach>,
     channels: Channels,
     mission_folder: PathBuf,
 }
@@ -106,8 +108,12 @@ impl Programs {
         if !problems.is_empty() {
             return Err(problems);
         }
+        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
+        let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
+        let others = others.filter_map(|(id, agent)| Some((id, reach(agent, folder).ok()?)));
         Ok(Self {
-            agents: found,
+            others: others.collect(),
+            needed: found,
             channels,
             mission_folder: folder.to_owned(),
         })
@@ -130,12 +136,12 @@ impl Programs {
     pub fn places(&self, state: &State) -> Vec<(String, String)> {
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         agents
-            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.agents.get(&id)?.place())))
+            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.needed.get(&id)?.place())))
             .collect()
     }
 
     pub(super) fn get(&self, agent: AgentId) -> Option<&Reach> {
-        self.agents.get(&agent)
+        self.needed.get(&agent).or_else(|| self.others.get(&agent))
     }
 }
 

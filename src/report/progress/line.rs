@@ -199,6 +199,14 @@ impl Lines {
             Event::ApprovalRequested { task, .. } | Event::ApprovalResolved { task, .. } => {
                 self.of_approval(state, *task, event)
             }
+            Event::DelegationRefused {
+                task,
+                title: wanted,
+                reason,
+            } => {
+                let detail = format!("not handed down: {wanted}: {reason}");
+                Some(Line::new("WARN", Role::Warn, title(state, *task), detail))
+            }
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
@@ -214,6 +222,7 @@ impl Lines {
             | Event::SeatRequested { .. }
             | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
+            | Event::DelegationRequested { .. }
             | Event::CommandTaken { .. }
             | Event::DependencyFailed { .. } => None,
         }

@@ -333,6 +333,8 @@ impl Witness {
             | Event::Warning { .. }
             | Event::Notice(_)
             | Event::TasksWithdrawn { .. }
+            | Event::DelegationRequested { .. }
+            | Event::DelegationRefused { .. }
             | Event::Salvaged { .. } => {}
         }
     }
