@@ -25,12 +25,12 @@ use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
 
 /// How much of a check's output is kept in its result, in bytes.
 pub(super) const CHECK_SHOWN: u64 = 4_000;
-/// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
-const REFUSALS: usize = 20;
 /// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
 const STDERR_TAIL: u64 = 8_000;
 /// Characters of that line.
 const LONGEST_QUOTE: usize = 500;
+/// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
+const REFUSALS: usize = 20;
 
 impl World {
     pub(super) fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
