@@ -34,7 +34,7 @@ pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::Event;
-pub use input::{Input, OperatorInput, SeatFailure, TurnEnd};
+pub use input::{ApproverSaid, Input, OperatorInput, SeatFailure, TurnEnd};
 pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
@@ -42,8 +42,8 @@ pub use payload::{
     SeatResult, StageReport, StopCause, Usage,
 };
 pub use state::{
-    Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
-    TaskState, Turn, Waiting,
+    Answer, Counts, Feedback, GateState, Grading, HoldStage, HoldState, Judging, OutputRefs, RunPhase, Seat,
+    SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

@@ -126,13 +126,15 @@ codes! {
     /// A deployment that might be repeated.
     DeployRepeats = "Q0411": "A task of `type: deploy` is run again when its assessment fails. Say whether that is harmless: `sideEffects: true` makes quorum ask a person first, `sideEffects: false` says that repeating it is fine.",
     /// Two gates with one name.
-    DuplicateGate = "Q0501": "Two gates have the same name. Names are how gates are shown and overridden and must be unique.",
+    DuplicateGate = "Q0501": "Two gates have the same name, or two checkpoints, delays or approval gates. Names are how they are shown and overridden and must be unique.",
     /// A gate over nothing.
-    EmptyGate = "Q0502": "A gate stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Neither may be empty.",
+    EmptyGate = "Q0502": "A gate, checkpoint or delay stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Neither may be empty.",
     /// No such channel.
     UnknownChannel = "Q0503": "The name is not that of a channel in `channels` of the mission or of a `quorum.yaml`.",
     /// No such rubric.
     UnknownRubric = "Q0504": "The name is not that of a rubric in `rubrics`, nor of a built-in one (frontend-design, default-task).",
+    /// A condition that cannot be decided.
+    BadCondition = "Q0505": "`when` of an approval gate is an expression over the fields of `task` and `mission` that is true or false: comparisons (`==`, `<`), `and`, `or`, `not`, `in`, for example `task.type == \"deploy\"`. It can read nothing else and calls nothing.",
 }
 
 impl fmt::Display for Code {

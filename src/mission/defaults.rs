@@ -37,6 +37,8 @@ pub fn default_settings() -> Settings {
         task_timeout: Some(TASK_TIMEOUT),
         consensus: Some(Consensus::default()),
         verify_prior_feedback: Some(true),
+        approval_gates: None,
+        auto_reject_on_timeout: Some(false),
     }
 }
 

@@ -16,6 +16,7 @@
 mod check;
 mod codes;
 mod compile;
+mod condition;
 mod config;
 mod defaults;
 mod diagnostics;
@@ -45,8 +46,8 @@ pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, Edges, Expectations, GatePlan, HoldKind, HoldPlan,
+    Panel, Part, Plan, Reviewers, Rules, RunOptions, TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::Positive;

@@ -90,12 +90,16 @@ impl Mission {
             dependents: Edges::new(0, &[]),
             gates_after: Edges::new(0, &[]),
             gates_before: Edges::new(0, &[]),
+            holds: Vec::new(),
+            holds_after: Edges::new(0, &[]),
+            holds_before: Edges::new(0, &[]),
             rules: Rules {
                 concurrency: 4,
                 evaluate: true,
                 eval_bar: Bar::default_bar(),
                 fail_open_on_unparsed_eval: false,
                 max_assessment_retries: 1,
+                auto_reject_on_timeout: false,
                 quality_threshold: None,
                 on_exhausted: None,
                 verify_prior_feedback: true,
@@ -122,6 +126,8 @@ impl Mission {
             priority: Decimal::ONE,
             kind: TaskType::Other,
             exclusive: false,
+            side_effects: false,
+            approvals: Vec::new(),
             turn_timeout: Millis::from_secs(1800),
             limits: AttemptLimits {
                 max_fix_attempts: 2,
@@ -246,6 +252,8 @@ impl Mission {
         self.plan.dependents = Edges::new(tasks, &turned);
         self.plan.gates_after = Edges::new(tasks, &after);
         self.plan.gates_before = Edges::new(tasks, &before);
+        self.plan.holds_after = Edges::new(tasks, &[]);
+        self.plan.holds_before = Edges::new(tasks, &[]);
         Arc::new(self.plan)
     }
 }

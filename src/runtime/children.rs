@@ -220,7 +220,8 @@ impl World {
                 self.turn_exited(turn, &plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } if self.is_stopping() => {}
+            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } | Child::Approver(_)
+                if self.is_stopping() => {}
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
                 self.blocking(move || {
@@ -235,6 +236,7 @@ impl World {
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
+            Child::Approver(question) => self.approver_exited(question, &exit),
         }
     }
 
@@ -436,6 +438,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         })),
+        Child::Approver(question) => question.not_asked(&message),
         // Its round takes its end by itself.
         Child::Probe { .. } => return None,
     })

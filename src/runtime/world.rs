@@ -22,6 +22,7 @@ use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
+use super::approver::Question;
 use super::grading::{Gathering, Round};
 use super::session::RunError;
 use super::worker_prompt;
@@ -170,6 +171,7 @@ pub(super) enum Child {
     Check { task: TaskId, attempt: u32, check: u32 },
     Seat { task: TaskId, seat: SeatId },
     Probe { round: Round, command: u32 },
+    Approver(Question),
 }
 
 /// Everything outside of the loop.
@@ -292,6 +294,18 @@ impl World {
                 strict,
                 ..
             } => return self.call_seat(state, task, seat, agent, strict),
+            Effect::AskApprover {
+                task,
+                number,
+                approver,
+            } => {
+                let question = Question {
+                    task,
+                    number,
+                    approver,
+                };
+                return self.ask_approver(state, question);
+            }
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll => {}
         }
@@ -456,6 +470,7 @@ impl World {
             Child::Turn(turn) => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Approver(question) => question.task == task,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -491,6 +506,14 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
+        Effect::AskApprover {
+            task,
+            number,
+            approver,
+        } => {
+            let waiting = state.task(*task).waiting.as_ref();
+            waiting.is_some_and(|waiting| waiting.number == *number && waiting.asking == Some(*approver))
+        }
         Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }
 }

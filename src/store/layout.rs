@@ -319,6 +319,8 @@ pub enum SpoolName {
     Drop(TurnId),
     /// What a check printed.
     Check(crate::domain::TaskId, u32, u32),
+    /// What a command that was asked for an approval printed, by number and position of the approver.
+    Approver(crate::domain::TaskId, u32, u32),
     /// What a command that a criterion names printed, by attempt, round and position.
     Probe(crate::domain::TaskId, u32, u32, u32),
     /// What a reviewer was asked.
@@ -348,6 +350,7 @@ impl fmt::Display for SpoolName {
             Self::Result(turn) => write!(f, "{turn}.result"),
             Self::Drop(turn) => write!(f, "{turn}.drop"),
             Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
+            Self::Approver(task, number, n) => write!(f, "{}.0.approval.{number}.{n}.out", task.0),
             Self::Probe(task, attempt, round, n) => {
                 write!(f, "{}.{attempt}.verification.{n}.{round}.out", task.0)
             }

@@ -7,6 +7,7 @@ mod expectations;
 mod later;
 mod tables;
 mod verification;
+mod waits;
 
 use super::scalar::{Fault, Form, Scalar};
 

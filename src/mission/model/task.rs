@@ -8,6 +8,7 @@ use crate::domain::Millis;
 use crate::mission::read;
 use crate::mission::scalar::{Filled, InnerPath, Name, Positive};
 
+use super::approval::{Approval, approval};
 use super::{Expectation, OnExhausted, Review, TaskType, Verification};
 
 /// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
@@ -38,6 +39,12 @@ pub struct Task {
     /// Whether nothing else may run while it runs and is judged.
     #[serde(deserialize_with = "read::or_default")]
     pub exclusive: bool,
+    /// Whether running it twice does harm; `None` where the file does not say.
+    #[serde(deserialize_with = "read::option")]
+    pub side_effects: Option<bool>,
+    /// Who must agree before it starts, if anybody.
+    #[serde(deserialize_with = "approval")]
+    pub requires_approval: Option<Box<Approval>>,
     /// Files it must produce.
     #[serde(deserialize_with = "read::list_as::<InnerPath, _>")]
     pub target_files: Box<[Box<str>]>,

@@ -13,7 +13,7 @@ use crate::engine::{
 };
 use crate::mission::model::{Check, CommandCheck};
 use crate::mission::{Part, Plan};
-use crate::report::ids::{ApprovalId, task_key};
+use crate::report::ids::task_key;
 use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
@@ -25,13 +25,13 @@ use super::payload::{Payload, created_task, file, findings_of, run_finished, sco
 #[derive(Debug)]
 pub struct Exploder {
     /// The plan that holds; the events bring those that follow it.
-    plan: Arc<Plan>,
-    view: RunView,
-    run_id: Arc<str>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) view: RunView,
+    pub(super) run_id: Arc<str>,
 }
 
 /// A name and what belongs to it.
-type Named = (&'static str, Payload);
+pub(super) type Named = (&'static str, Payload);
 
 impl Exploder {
     /// Before the first record.
@@ -163,13 +163,20 @@ impl Exploder {
             | Event::AttemptPlanned { .. }
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
-            | Event::ApprovalRequested { .. }
-            | Event::ApprovalResolved { .. }
             | Event::DependencyFailed { .. } => vec![self.task_event(event)],
+            Event::ApprovalRequested { .. }
+            | Event::ApproverAsked { .. }
+            | Event::ApproverUndecided { .. }
+            | Event::ApprovalTimedOut { .. }
+            | Event::RetryBlocked { .. }
+            | Event::ApprovalResolved { .. } => vec![self.approval_event(event)],
+            Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
+                vec![self.hold_event(event)]
+            }
         }
     }
 
-    fn task(&self, id: TaskId) -> Payload {
+    pub(super) fn task(&self, id: TaskId) -> Payload {
         Payload::default()
             .with("taskId", task_key(id))
             .with("title", &*self.plan.task(id).title)
@@ -251,35 +258,6 @@ impl Exploder {
                     .maybe("score", points.map(Points::score_f64))
                     .with("message", message.as_str()),
             ),
-            Event::ApprovalRequested {
-                task,
-                number,
-                reason,
-                cause,
-                stage,
-                message,
-            } => (
-                "approval:requested",
-                self.task(*task)
-                    .maybe("requestId", self.approval(*task, *number))
-                    .with("missionId", &*self.run_id)
-                    .with("reason", reason.as_str())
-                    .maybe("cause", cause.map(Cause::as_str))
-                    .maybe("stage", stage.map(Stage::as_str))
-                    .with("message", message.as_str()),
-            ),
-            Event::ApprovalResolved {
-                task,
-                number,
-                resolution,
-                by,
-            } => (
-                "approval:resolved",
-                self.task(*task)
-                    .maybe("requestId", self.approval(*task, *number))
-                    .with("status", resolution.as_str())
-                    .with("resolvedBy", by.as_str()),
-            ),
             Event::DependencyFailed { task, dependency } => (
                 "deadlock:unresolvable",
                 self.task(*task).with("failedDepId", task_key(*dependency)).with(
@@ -289,11 +267,6 @@ impl Exploder {
             ),
             _ => unreachable!("name() sends only a task's events here"),
         }
-    }
-
-    fn approval(&self, task: TaskId, number: u32) -> Option<String> {
-        let run = self.view.run_id.as_ref()?;
-        Some(ApprovalId { run, task, number }.to_string())
     }
 
     /// `attempt` counts fixes or retries, as its maximum does; `attemptNumber` counts attempts of every kind.

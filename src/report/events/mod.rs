@@ -7,6 +7,7 @@
 mod explode;
 mod human;
 mod payload;
+mod waits;
 
 use std::sync::Arc;
 

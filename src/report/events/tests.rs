@@ -5,14 +5,14 @@ use rust_decimal::Decimal;
 use super::*;
 use crate::domain::{
     AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, Finding, GateId,
-    Millis, OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId, Verdict,
-    WaitingReason,
+    HoldId, Millis, OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId,
+    Verdict, WaitingReason,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FileFact, GateResult, KeeperRef, ProcessRef, ReplyRef, SeatId, SeatResult,
     StageReport, StopCause, Usage,
 };
-use crate::mission::RunOptions;
+use crate::mission::{HoldKind, HoldPlan, Part, RunOptions};
 use crate::report::testing::{
     Mission, SCREENS, START, Scene, assert_fits, eventful, file, play_eventful, run_started,
 };
@@ -45,6 +45,13 @@ fn variant(event: &Event) -> &'static str {
         Event::EvalUnparsed { .. } => "EvalUnparsed",
         Event::ForceAccepted { .. } => "ForceAccepted",
         Event::ApprovalRequested { .. } => "ApprovalRequested",
+        Event::ApproverAsked { .. } => "ApproverAsked",
+        Event::ApproverUndecided { .. } => "ApproverUndecided",
+        Event::ApprovalTimedOut { .. } => "ApprovalTimedOut",
+        Event::RetryBlocked { .. } => "RetryBlocked",
+        Event::HoldReached { .. } => "HoldReached",
+        Event::HoldPassed { .. } => "HoldPassed",
+        Event::HoldRejected { .. } => "HoldRejected",
         Event::ApprovalResolved { .. } => "ApprovalResolved",
         Event::DependencyFailed { .. } => "DependencyFailed",
         Event::GateEvaluated { .. } => "GateEvaluated",
@@ -59,7 +66,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 35;
+const VARIANTS: usize = 42;
 
 const TASK: TaskId = TaskId(0);
 
@@ -297,6 +304,51 @@ fn task_samples() -> Vec<Event> {
             cause: Some(Cause::NoReviewer),
             stage: None,
             message: "nobody may review this work".to_owned(),
+            gate: Some("deployments".to_owned()),
+            expires: Some(START),
+        },
+        Event::ApproverAsked {
+            task: TASK,
+            number: 1,
+            approver: 0,
+        },
+        Event::ApproverUndecided {
+            task: TASK,
+            number: 1,
+            approver: 0,
+            message: "it exited 3".to_owned(),
+            again: Some(START),
+        },
+        Event::ApprovalTimedOut {
+            task: TASK,
+            number: 1,
+        },
+        Event::RetryBlocked {
+            task: TASK,
+            reason: "the last attempt failed (checks)".to_owned(),
+        },
+        Event::HoldReached {
+            hold: HoldId(0),
+            number: 1,
+            until: None,
+        },
+        Event::HoldReached {
+            hold: HoldId(1),
+            number: 1,
+            until: Some(START),
+        },
+        Event::HoldPassed {
+            hold: HoldId(0),
+            by: Some("ada".to_owned()),
+        },
+        Event::HoldPassed {
+            hold: HoldId(1),
+            by: None,
+        },
+        Event::HoldRejected {
+            hold: HoldId(0),
+            reason: "not this week".to_owned(),
+            by: "ada".to_owned(),
         },
         Event::ApprovalResolved {
             task: TASK,
@@ -338,7 +390,19 @@ fn every_variant_has_its_name_and_keys() {
     covered.dedup();
     assert_eq!(covered.len(), VARIANTS, "{covered:?}");
 
-    let plan = mission().build();
+    let mut plan = mission().build();
+    let hold = |name: &str, kind| HoldPlan {
+        name: name.into(),
+        kind,
+        part: Part::Selected,
+        after: vec![TASK],
+        blocks: vec![TaskId(1)],
+        message: Some("look at the staging site".into()),
+    };
+    Arc::make_mut(&mut plan).holds = vec![
+        hold("go", HoldKind::Checkpoint),
+        hold("cool down", HoldKind::Delay(Millis::from_secs(60))),
+    ];
     let events: Vec<_> = Exploder::new(&plan).explode(7, START, &samples).collect();
     insta::assert_snapshot!(lines(&events));
 }
