@@ -68,15 +68,20 @@ pub(super) fn check(when: &str) -> Result<(), Wrong> {
         let message = format!("the expression is longer than {LONGEST} bytes");
         return Err(wrong(message, "split it over several approval gates"));
     }
-    let environment = environment();
-    let expression = environment.compile_expression(when).map_err(|error| {
-        let detail = error.detail().unwrap_or("it cannot be read").to_owned();
-        let at = error.range().map_or(0, |range| range.start);
+    let unreadable = |detail: &str, at: usize| {
         let place = when.get(..at).map_or(0, |before| before.chars().count()) + 1;
         wrong(
             format!("this is no expression: {detail} (at character {place})"),
             "write for example `task.type == \"deploy\" and \"prod\" in task.tags`; the words are `and`, `or`, `not`, `in`",
         )
+    };
+    if let Some(at) = foreign_character(when) {
+        return Err(unreadable("unexpected character", at));
+    }
+    let environment = environment();
+    let expression = environment.compile_expression(when).map_err(|error| {
+        let at = error.range().map_or(0, |range| range.start);
+        unreadable(error.detail().unwrap_or("it cannot be read"), at)
     })?;
     let mut read: Vec<String> = expression.undeclared_variables(true).into_iter().collect();
     read.sort_unstable();
@@ -87,6 +92,33 @@ pub(super) fn check(when: &str) -> Result<(), Wrong> {
             super::text::suggestion(&unknown, FIELDS, "it may read"),
         )),
     }
+}
+
+/// The first character outside of texts that means nothing. The parser forgets such a one behind a comparison, and with it
+/// the rest of the expression.
+fn foreign_character(when: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut characters = when.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        match (quote, character) {
+            (Some(_), '\\') => {
+                characters.next();
+            }
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '!') if characters.peek().is_none_or(|(_, next)| *next != '=') => return Some(at),
+            (None, _) => {
+                let known = character.is_ascii_alphanumeric()
+                    || character.is_ascii_whitespace()
+                    || "_+-*/%.,:~|=!<>()[]".contains(character);
+                if !known {
+                    return Some(at);
+                }
+            }
+        }
+    }
+    None
 }
 
 /// Expressions over the tasks of one mission.
@@ -205,7 +237,15 @@ mod tests_of_conditions {
     fn what_is_no_expression_or_reads_what_is_not_there_is_told() {
         let told = |when: &str| check(when).unwrap_err();
         assert!(told("task.type ==").message.contains("no expression"));
-        assert!(told("task.type == 'a' && true").help.contains("`and`"));
+        for when in [
+            "task.type == 'a' && true",
+            "task.type == 'a' !x",
+            "task.exclusive; x",
+            "(1 == 1 && false)",
+        ] {
+            assert!(told(when).help.contains("`and`"), "{when}");
+        }
+        assert_eq!(check("task.title != 'a && b; \\' c'"), Ok(()));
         let unknown = told("task.tpye == 'deploy'");
         assert!(
             unknown.message.contains("task.tpye") && unknown.help.contains("task.type"),
@@ -218,7 +258,10 @@ mod tests_of_conditions {
             "range(5)",
             "task[mission.name] == 'a'",
         ] {
-            assert!(told(when).message.contains("does not exist"), "{when}");
+            assert!(
+                check(when).is_err_and(|wrong| wrong.message.contains("does not exist")),
+                "{when}"
+            );
         }
         // Neither length nor depth nor size breaks anything.
         assert!(check(&"(".repeat(LONGEST)).is_err());

@@ -336,7 +336,8 @@ impl<'a> TaskRow<'a> {
     }
 }
 
-/// What holds a pending task: titles of dependencies that are not done, then names of gates that did not pass.
+/// What holds a pending task: titles of dependencies that are not done, then names of checkpoints, delays and gates that
+/// did not pass.
 pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     let plan = &state.plan;
     if state.task(id).status != Status::Pending || plan.task(id).part != Part::Selected {
@@ -347,6 +348,13 @@ pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     dependencies
         .filter(|id| state.task(**id).status != Status::Done)
         .map(|id| &*plan.task(*id).title)
+        .chain(
+            plan.holds_before
+                .of(id.index())
+                .iter()
+                .filter(|id| state.hold(**id).stage != HoldStage::Passed)
+                .map(|id| &*plan.hold(*id).name),
+        )
         .chain(
             gates
                 .filter(|id| !state.gate(**id).is_open())

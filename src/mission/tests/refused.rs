@@ -243,7 +243,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
                 + "  - {name: c, afterTasks: [t], blocksTasks: []}\n"
                 + "delays:\n  - {name: d, afterTasks: [t], blocksTasks: [v], duration: 1s}\n"
                 + "  - {name: e, afterTasks: [t], blocksTasks: [u]}\n",
-            vec!["Q0202", "Q0501", "Q0502", "Q0403"],
+            vec!["Q0501", "Q0502", "Q0403", "Q0202"],
         ),
         (
             minimal("settings: {approvalGates: [{name: g, when: 'task.type =='}]}\n"),
