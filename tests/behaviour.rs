@@ -70,6 +70,8 @@ mod operator;
 mod people;
 #[path = "behaviour/plan.rs"]
 mod plan;
+#[path = "behaviour/protected.rs"]
+mod protected;
 #[path = "behaviour/reports.rs"]
 mod reports;
 #[path = "behaviour/review.rs"]

@@ -3,6 +3,7 @@
 //! Nothing here does I/O and nothing here decides. The words are those of the field (mission, task,
 //! attempt, verdict, gate); the same word stands in YAML, JSON, logs and code.
 
+mod consult;
 mod digest;
 mod duration;
 mod failure;
@@ -12,6 +13,7 @@ mod outcome;
 mod score;
 mod verdict;
 
+pub use consult::{Advice, ConsultId, Purpose};
 pub use digest::{Digest, Hasher};
 pub use duration::{Millis, ParseDurationError, Timestamp};
 pub use failure::{FailureClass, FailureMode};

@@ -63,6 +63,8 @@ pub enum Cause {
     Person,
     /// A person sent the work back.
     Rejected,
+    /// A protected file was changed.
+    Protected,
 }
 
 impl Cause {
@@ -82,6 +84,7 @@ impl Cause {
             Self::NoReviewer => "no-reviewer",
             Self::Person => "person",
             Self::Rejected => "rejected",
+            Self::Protected => "protected",
         }
     }
 }

@@ -3,17 +3,18 @@
 //! Applying never judges and never fails: an event that stands in the journal has happened.
 
 use crate::domain::{
-    AttemptKind, Cause, HoldId, Phase, QualityFlag, Stage, Status, TaskId, Verdict, WaitingReason,
+    AgentId, AttemptKind, Cause, ConsultId, HoldId, Phase, Purpose, QualityFlag, Stage, Status, TaskId,
+    Timestamp, Verdict, WaitingReason,
 };
 
 use crate::mission::Part;
 
 use super::derive::change_plan;
 use super::event::Event;
-use super::payload::{SeatResult, StageReport};
+use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
 use super::state::{
-    APPROVED, Answer, Feedback, Grading, HoldStage, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
-    TaskState, Turn, Waiting,
+    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, HoldStage, Judging, Noted, OutputRefs,
+    RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 use super::timers::Timer;
 
@@ -123,8 +124,21 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::RetryBlocked { task, .. }
         | Event::ApprovalResolved { task, .. } => change_task(state, *task, event),
         Event::StageVerdict(report) => change_task(state, report.task, event),
-        Event::TurnStarted { turn, .. }
-        | Event::AgentSpawned { turn, .. }
+        Event::ConsultRequested { id, .. }
+        | Event::ConsultReplied { id, .. }
+        | Event::ConsultFailed { id, .. } => change_task(state, id.task, event),
+        Event::FilesNoted { turn, .. } => {
+            let starts = state.turns_started;
+            change_task(state, turn.task, event);
+            if let Some(noted) = &mut state.tasks[turn.task.index()].evidence.noted {
+                noted.starts = starts;
+            }
+        }
+        Event::TurnStarted { turn, .. } => {
+            state.turns_started += 1;
+            change_task(state, turn.task, event);
+        }
+        Event::AgentSpawned { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }
@@ -143,7 +157,9 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
     let waits = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.number);
     let sums = |task: &TaskState| (task.indeterminate, task.attempt > 1, task.running.is_some());
     let (before, asked, waited) = (sums(task), asks(task), waits(task));
+    let calls_before = task.calls();
     task.apply(event);
+    state.calls_open = (state.calls_open + task.calls()).saturating_sub(calls_before);
     let (after, now_asked, now_waits) = (sums(task), asks(task), waits(task));
     adjust(&mut state.approvers_asked, asked, now_asked);
     if let Some(number) = waited.filter(|_| waited != now_waits) {
@@ -411,20 +427,38 @@ impl TaskState {
                     not_before: None,
                 });
             }
+            Event::FilesNoted { turn, file, shared } => {
+                self.evidence.noted = Some(Box::new(Noted {
+                    turn: *turn,
+                    file: file.clone(),
+                    starts: 0,
+                    shared: *shared,
+                }));
+            }
             Event::TurnRequestFailed { not_before, .. } => {
                 if let Some(running) = &mut self.running {
                     running.failed_requests += 1;
                     running.not_before = Some(*not_before);
                 }
             }
-            Event::TurnFinished { output, result, .. } => {
+            Event::TurnFinished {
+                output,
+                result,
+                files,
+                tool_calls,
+                ..
+            } => {
                 self.running = None;
+                self.evidence.take_turn(files.as_ref(), *tool_calls);
                 self.output = OutputRefs {
                     stdout: output.clone(),
                     result: result.clone(),
                 };
             }
-            Event::TurnLost { .. } => self.running = None,
+            Event::TurnLost { .. } => {
+                self.running = None;
+                self.evidence.calls = self.evidence.calls.and(None);
+            }
             Event::ScanRequested { .. } => self.judging_mut().scanning = true,
             Event::FilesScanned { files, .. } => {
                 let judging = self.judging_mut();
@@ -496,6 +530,24 @@ impl TaskState {
             Event::ApprovalResolved {
                 number, resolution, ..
             } => self.resolve(*number, resolution == APPROVED),
+            Event::ConsultRequested {
+                id,
+                purpose,
+                agent,
+                not_before,
+            } => self.consult(*id, *purpose, *agent, *not_before),
+            Event::ConsultReplied { id, .. }
+            | Event::ConsultFailed {
+                id, gave_up: true, ..
+            } => {
+                self.consults.retain(|open| open.id != *id);
+            }
+            // The next try stands behind it in the same record.
+            Event::ConsultFailed { id, .. } => {
+                if let Some(open) = self.consults.iter_mut().find(|open| open.id == *id) {
+                    open.failed_requests += 1;
+                }
+            }
             // Whatever becomes of the work now, the score of earlier work is not its score.
             Event::EvalUnparsed { .. } => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
@@ -534,6 +586,21 @@ impl TaskState {
             WaitingReason::Approval => self.agreed.push(waiting.gate),
             WaitingReason::SideEffects => self.allowed_again = true,
             _ => {}
+        }
+    }
+    /// A consult, or another try of one.
+    fn consult(&mut self, id: ConsultId, purpose: Purpose, agent: AgentId, not_before: Option<Timestamp>) {
+        self.consulted = self.consulted.max(id.number);
+        let open = self.consults.iter_mut().find(|open| open.id.number == id.number);
+        match open {
+            Some(open) => (open.id, open.not_before) = (id, not_before),
+            None => self.consults.push(Consult {
+                id,
+                purpose,
+                agent,
+                failed_requests: 0,
+                not_before,
+            }),
         }
     }
 
@@ -581,6 +648,7 @@ impl TaskState {
         if to.is_terminal() {
             self.running = None;
         }
+        self.consults.clear();
     }
 
     /// Begins an attempt and counts it against the allowances (section 4).
@@ -593,6 +661,7 @@ impl TaskState {
         self.indeterminate = false;
         // The score of earlier work is not the score of what is coming, however that is judged.
         self.points = None;
+        self.evidence.calls = Calls::default();
         match kind {
             // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
             AttemptKind::Execute => {
@@ -603,6 +672,7 @@ impl TaskState {
                 self.fixes = 0;
                 self.retries = 0;
                 self.signature = None;
+                self.evidence = Evidence::default();
             }
             AttemptKind::Fix => self.fixes += 1,
             AttemptKind::Retry => {
@@ -655,6 +725,20 @@ impl TaskState {
             }
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
         }
+    }
+}
+
+impl Evidence {
+    /// A turn ended. What it did is on record, and the next one is looked at anew.
+    fn take_turn(&mut self, files: Option<&TurnFiles>, calls: Option<ToolCalls>) {
+        let was_watched = self.noted.take().is_some();
+        self.calls = self.calls.and(calls);
+        if !was_watched {
+            return;
+        }
+        let shared = files.is_some_and(|files| files.shared);
+        self.changed = self.changed.and(files.and_then(|files| files.changed), shared);
+        self.written = self.written.and(files.and_then(|files| files.written), shared);
     }
 }
 

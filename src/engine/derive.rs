@@ -133,7 +133,8 @@ impl State {
             self.turns_running,
             self.exclusive,
             self.approvers_asked,
-        ) = (0, 0, 0, 0);
+            self.calls_open,
+        ) = (0, 0, 0, 0, 0);
         for (task, state) in plan.tasks.iter().zip(&self.tasks) {
             match task.part {
                 Part::Selected => counts.selected += 1,
@@ -145,6 +146,7 @@ impl State {
             self.turns_running += u32::from(state.running.is_some());
             let asking = state.waiting.as_ref().and_then(|waiting| waiting.asking);
             self.approvers_asked += u32::from(asking.is_some());
+            self.calls_open += state.calls();
             if task.exclusive {
                 self.exclusive += holds;
             }

@@ -2,9 +2,9 @@
 //!
 //! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
 
-use crate::domain::{AgentId, FailureMode, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, FailureMode, Purpose, Status, TaskId, Timestamp, TurnId};
 
-use super::decide::{must_be_allowed, needs_prompt};
+use super::decide::{must_be_allowed, must_note, needs_prompt};
 use super::event::Event;
 use super::payload::SeatId;
 use super::state::{RunPhase, SeatState, State, TaskState};
@@ -14,6 +14,15 @@ use super::state::{RunPhase, SeatState, State, TaskState};
 pub enum Effect {
     /// Write the prompt of the next turn. Harmless to repeat, so it may run before the record is durable.
     PreparePrompt(TurnId),
+    /// Write down what stands in the files that the next turn is held against.
+    NoteFiles {
+        /// The turn.
+        turn: TurnId,
+        /// Turns that were ever started.
+        starts: u64,
+        /// Whether another one is under way.
+        shared: bool,
+    },
     /// Start the worker's process or request.
     RunTurn {
         /// The turn.
@@ -68,6 +77,17 @@ pub enum Effect {
         /// Which of its approvers, by position.
         approver: u32,
     },
+    /// Consult an agent.
+    Consult {
+        /// Which call.
+        id: ConsultId,
+        /// What about.
+        purpose: Purpose,
+        /// Who is asked.
+        agent: AgentId,
+        /// Not before this moment.
+        not_before: Option<Timestamp>,
+    },
     /// End what runs for a task that was called off.
     StopTask(TaskId),
     /// End everything that runs.
@@ -90,6 +110,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             mode: Some(FailureMode::Cancelled),
             ..
         } => vec![Effect::StopTask(*task)],
+        Event::FilesNoted { turn, .. } => prepare_prompt(state, turn.task).into_iter().collect(),
         Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
         Event::TurnStarted { turn, .. } => vec![Effect::RunTurn {
             turn: *turn,
@@ -143,6 +164,17 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             number: *number,
             approver: *approver,
         }],
+        Event::ConsultRequested {
+            id,
+            purpose,
+            agent,
+            not_before,
+        } => vec![Effect::Consult {
+            id: *id,
+            purpose: *purpose,
+            agent: *agent,
+            not_before: *not_before,
+        }],
         Event::Stopping { .. } => vec![Effect::StopAll],
         _ => Vec::new(),
     }
@@ -160,11 +192,17 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             Status::AwaitingApproval => pending.extend(pending_approver(id, task)),
             _ => {}
         }
+        pending.extend(task.consults.iter().map(|open| Effect::Consult {
+            id: open.id,
+            purpose: open.purpose,
+            agent: open.agent,
+            not_before: open.not_before,
+        }));
     }
     pending
 }
 
-/// A task between its decision to work and the turn: its prompt is to be written.
+/// A task between its decision to work and the turn: its files are to be noted, then its prompt is to be written.
 fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     let task = state.task(id);
     let waits = matches!(task.status, Status::Assigned | Status::InProgress) && task.running.is_none();
@@ -172,7 +210,17 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         turn: task.turn + 1,
         ..state.current_turn(id)
     };
-    waits.then_some(Effect::PreparePrompt(turn))
+    if !waits {
+        None
+    } else if must_note(state, id) {
+        Some(Effect::NoteFiles {
+            turn,
+            starts: state.turns_started,
+            shared: state.turns_running > 0,
+        })
+    } else {
+        Some(Effect::PreparePrompt(turn))
+    }
 }
 
 fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {

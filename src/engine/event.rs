@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, Digest, FailureClass, FailureMode, GateId, HoldId, Millis, OutcomeClass,
-    Phase, Points, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, FailureMode, GateId, HoldId,
+    Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId,
+    WaitingReason,
 };
 use crate::mission::RunOptions;
 
@@ -15,7 +16,7 @@ use super::command::CommandResult;
 use super::mission_change::MissionChange;
 use super::payload::{
     CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StageReport, StopCause, Usage,
+    SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -102,6 +103,19 @@ pub enum Event {
         #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
         prompt: Option<Digest>,
     },
+    /// `files:noted`: what stands in the files that the turn is held against was written down. Before the turn starts.
+    #[serde(rename = "fb")]
+    FilesNoted {
+        /// The turn.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+        /// The record, in the spool.
+        #[serde(rename = "f")]
+        file: FileRef,
+        /// Whether another turn was under way meanwhile.
+        #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+        shared: bool,
+    },
     /// `agent:spawned`
     #[serde(rename = "sp")]
     AgentSpawned {
@@ -155,6 +169,12 @@ pub enum Event {
         /// The model as the provider returned it.
         #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// What it did to files, where that was looked at.
+        #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+        files: Option<TurnFiles>,
+        /// The tool calls that its adapter saw; `None` where it sees none.
+        #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+        tool_calls: Option<ToolCalls>,
     },
     /// The turn was lost to the death or interruption of the runner: no verdict on the agent.
     #[serde(rename = "tl")]
@@ -254,6 +274,51 @@ pub enum Event {
         /// Which seat, round and try.
         #[serde(rename = "s")]
         seat: SeatId,
+        /// What went wrong, by class.
+        #[serde(rename = "c")]
+        class: FailureClass,
+        /// What went wrong, in words.
+        #[serde(rename = "m")]
+        message: String,
+    },
+    /// `consult:requested`: an agent is to be asked something that is neither work nor a review.
+    #[serde(rename = "kq")]
+    ConsultRequested {
+        /// Which call.
+        #[serde(rename = "i")]
+        id: ConsultId,
+        /// What about.
+        #[serde(rename = "p")]
+        purpose: Purpose,
+        /// Who is asked.
+        #[serde(rename = "g")]
+        agent: AgentId,
+        /// Not before this moment (back-off).
+        #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+    },
+    /// `consult:replied`
+    #[serde(rename = "kr")]
+    ConsultReplied {
+        /// Which call.
+        #[serde(rename = "i")]
+        id: ConsultId,
+        /// The raw reply.
+        #[serde(rename = "y")]
+        reply: ReplyRef,
+        /// What could be read from it.
+        #[serde(rename = "r")]
+        advice: Advice,
+    },
+    /// `consult:failed`: the agent could not be asked or did not answer.
+    #[serde(rename = "kx")]
+    ConsultFailed {
+        /// Which call.
+        #[serde(rename = "i")]
+        id: ConsultId,
+        /// Whether it is not asked again: nothing is to be expected of it any more.
+        #[serde(rename = "e", default, skip_serializing_if = "std::ops::Not::not")]
+        gave_up: bool,
         /// What went wrong, by class.
         #[serde(rename = "c")]
         class: FailureClass,

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::domain::{CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    Advice, ConsultId, CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId,
+};
 use crate::mission::{Plan, RunOptions};
 
 use super::command::Command;
 use super::payload::{
     CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
-    StopCause, Usage,
+    StopCause, ToolCalls, TurnFiles, Usage,
 };
 use super::timers::Timer;
 
@@ -34,6 +36,17 @@ pub enum Input {
         turn: TurnId,
         /// Its digest; `None` where the agent gets no prompt.
         digest: Option<Digest>,
+    },
+    /// What stands in the files that a turn is held against was written down, or could not be.
+    FilesNoted {
+        /// The turn it is for.
+        turn: TurnId,
+        /// Turns that were ever started when the look began.
+        starts: u64,
+        /// Whether another turn was under way then.
+        shared: bool,
+        /// The record in the spool, or why there is none.
+        result: Result<FileRef, String>,
     },
     /// The agent's process exists, or its request is on the way.
     TurnSpawned {
@@ -114,6 +127,17 @@ pub enum Input {
     },
     /// A reviewer could not be asked.
     SeatFailed(Box<SeatFailure>),
+    /// A consulted agent replied.
+    ConsultReplied {
+        /// Which call.
+        id: ConsultId,
+        /// The raw reply.
+        reply: ReplyRef,
+        /// What could be read from it.
+        advice: Advice,
+    },
+    /// An agent could not be consulted.
+    ConsultFailed(Box<ConsultFailure>),
     /// Stop: a signal, or the time limit.
     Stop(StopCause),
     /// A timer's moment has come.
@@ -153,6 +177,7 @@ impl Input {
             Self::Resume { .. } => "resume",
             Self::Advance => "advance",
             Self::PromptReady { .. } => "prompt",
+            Self::FilesNoted { .. } => "noted",
             Self::TurnSpawned { .. } => "spawned",
             Self::TurnRequestFailed { .. } => "request-failed",
             Self::TurnEnded(_) => "ended",
@@ -162,6 +187,8 @@ impl Input {
             Self::SeatReplied { .. } => "replied",
             Self::ApproverSaid { .. } => "approver",
             Self::SeatFailed(_) => "seat-failed",
+            Self::ConsultReplied { .. } => "advice",
+            Self::ConsultFailed(_) => "advice-failed",
             Self::Stop(_) => "stop",
             Self::TimerDue { .. } => "timer",
             Self::Operator(_) => "operator",
@@ -216,6 +243,10 @@ pub struct TurnEnd {
     pub usage: Usage,
     /// The model as returned.
     pub model: Option<String>,
+    /// What it did to files, where that was looked at.
+    pub files: Option<TurnFiles>,
+    /// The tool calls that its adapter saw; `None` where it sees none.
+    pub tool_calls: Option<ToolCalls>,
 }
 
 /// Why a reviewer gave no reply.
@@ -225,6 +256,21 @@ pub struct SeatFailure {
     pub task: TaskId,
     /// Which call.
     pub seat: SeatId,
+    /// What went wrong, by class.
+    pub class: FailureClass,
+    /// What went wrong, in words.
+    pub message: String,
+    /// What the provider asked for.
+    pub retry_after: Option<Millis>,
+    /// Randomness for the back-off, 0 to 1000.
+    pub jitter: u16,
+}
+
+/// Why a consulted agent gave no reply.
+#[derive(Debug, Clone)]
+pub struct ConsultFailure {
+    /// Which call.
+    pub id: ConsultId,
     /// What went wrong, by class.
     pub class: FailureClass,
     /// What went wrong, in words.
@@ -249,6 +295,8 @@ impl TurnEnd {
             duration: Millis::default(),
             usage: Usage::default(),
             model: None,
+            files: None,
+            tool_calls: None,
         }
     }
 

@@ -34,16 +34,16 @@ pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::Event;
-pub use input::{ApproverSaid, Input, OperatorInput, SeatFailure, TurnEnd};
+pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd};
 pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StageReport, StopCause, Usage,
+    SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 pub use state::{
-    Answer, Counts, Feedback, GateState, Grading, HoldStage, HoldState, Judging, OutputRefs, RunPhase, Seat,
-    SeatState, State, TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, HoldStage, HoldState, Judging, Known,
+    Noted, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

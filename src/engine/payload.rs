@@ -137,6 +137,36 @@ pub struct FileFact {
     pub digest: Option<Digest>,
 }
 
+/// What a turn did to the files that its task's rules name or that are protected from it, as the runtime saw it before
+/// and after.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TurnFiles {
+    /// What became of protected files, one sentence a file.
+    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
+    /// Watched files whose content is another one now, that appeared or vanished; `None` where it is not known.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<u32>,
+    /// The same, and those that were written anew with what they held.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<u32>,
+    /// Whether another turn overlapped: then it is not known who did it.
+    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
+}
+
+/// What an adapter's ledger shows of a turn: evidence, because the adapter itself saw the calls. Agents whose adapter
+/// sees none of them have no ledger, which is unknown and not zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ToolCalls {
+    /// Calls of every kind.
+    #[serde(rename = "n")]
+    pub calls: u32,
+    /// Those that wrote a file.
+    #[serde(rename = "w", default)]
+    pub writes: u32,
+}
+
 /// What a check showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckResult {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, GateId, HoldId, Phase,
-    Points, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
+    AgentId, AttemptKind, Cause, ConsultId, DimensionScore, FailureClass, FailureMode, Finding, GateId,
+    HoldId, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::mission::{HoldKind, Plan, RunOptions};
 
 use super::command::CommandResult;
 use super::payload::{
-    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause,
+    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls,
 };
 use super::ready::ReadyQueue;
 use super::timers::{Timer, Timers};
@@ -46,6 +46,10 @@ pub struct State {
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
+    /// Calls that are out for tasks, whether or not these hold a slot. While there are any, nothing is over.
+    pub(super) calls_open: u32,
+    /// Turns that were ever started: how a turn learns whether another one overlapped.
+    pub(super) turns_started: u64,
     /// Exclusive tasks that hold a slot. Two at most for the length of one decision, when a parked one is answered.
     pub(super) exclusive: u32,
     pub(super) gates_due: BTreeSet<GateId>,
@@ -227,8 +231,91 @@ pub struct TaskState {
     pub acted: bool,
     /// Whether a person let the agent act again; good for one turn.
     pub allowed_again: bool,
+    /// Agents that are consulted about the task and have not answered. They end with the task's next transition.
+    pub consults: Vec<Consult>,
+    /// How often an agent was consulted about it; numbers the consults.
+    pub consulted: u32,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
+    /// What the runtime saw of its work.
+    pub evidence: Evidence,
+}
+
+/// What the runtime itself saw of a task's work, beside exit codes and checks (semantics, section 1).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Evidence {
+    /// What stood in the files before the turn that is coming or in flight. A turn that was lost leaves it: whatever
+    /// it did is found by the next one.
+    pub noted: Option<Box<Noted>>,
+    /// Whether the content of a watched file changed since the task's first attempt.
+    pub changed: Known,
+    /// Whether a watched file was written since then, be it with what it held.
+    pub written: Known,
+    /// The tool calls of the current attempt.
+    pub calls: Calls,
+}
+
+/// The record of files before a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// The turn for which it was made.
+    pub turn: TurnId,
+    /// The record, in the spool.
+    pub file: FileRef,
+    /// Turns that were ever started before.
+    pub(super) starts: u64,
+    /// Whether another turn was under way when it was made.
+    pub(super) shared: bool,
+}
+
+/// Whether something happened, where that can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Known {
+    /// It did not.
+    #[default]
+    No,
+    /// It did.
+    Yes,
+    /// Nobody can tell.
+    Unknown,
+}
+
+impl Known {
+    /// With one more turn, in which so many files did so; `None`: nobody can tell.
+    pub(super) fn and(self, count: Option<u32>, shared: bool) -> Self {
+        match (self, count) {
+            (Self::Yes, _) => Self::Yes,
+            (known, Some(0)) => known,
+            (_, Some(_)) if !shared => Self::Yes,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The tool calls of an attempt: of all its turns, or nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calls(pub(super) Option<ToolCalls>);
+
+impl Default for Calls {
+    /// Before the first turn there was none.
+    fn default() -> Self {
+        Self(Some(ToolCalls::default()))
+    }
+}
+
+impl Calls {
+    /// The sum; `None` where the ledger of any turn is missing.
+    #[must_use]
+    pub fn known(self) -> Option<ToolCalls> {
+        self.0
+    }
+
+    pub(super) fn and(self, turn: Option<ToolCalls>) -> Self {
+        Self(self.0.zip(turn).map(|(sum, turn)| ToolCalls {
+            calls: sum.calls.saturating_add(turn.calls),
+            writes: sum.writes.saturating_add(turn.writes),
+        }))
+    }
 }
 
 /// The files that hold what a turn said.
@@ -292,6 +379,21 @@ impl Waiting {
         self.reason == WaitingReason::Refer
             && matches!(self.cause, Some(Cause::GateError | Cause::NoReviewer))
     }
+}
+
+/// An agent that is consulted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consult {
+    /// The call that is out.
+    pub id: ConsultId,
+    /// What about.
+    pub purpose: Purpose,
+    /// Who.
+    pub agent: AgentId,
+    /// Requests that the provider refused so far.
+    pub failed_requests: u32,
+    /// When the call out may be made.
+    pub not_before: Option<Timestamp>,
 }
 
 /// What an attempt was sent back with.
@@ -390,6 +492,8 @@ impl State {
             ready: ReadyQueue::default(),
             slots: 0,
             turns_running: 0,
+            calls_open: 0,
+            turns_started: 0,
             exclusive: 0,
             timers: Timers::default(),
             commands: BTreeMap::new(),
@@ -509,6 +613,7 @@ impl State {
         self.may_start_work()
             && self.slots == 0
             && self.approvers_asked == 0
+            && self.calls_open == 0
             && !self.a_delay_moves_it_on()
             && (self.counts.awaiting > 0 || self.checkpoints_that_wait().next().is_some())
     }
@@ -522,6 +627,12 @@ impl TaskState {
             self.status,
             Status::Assigned | Status::InProgress | Status::Review
         )
+    }
+
+    /// Calls that are out for the task beside its turns and its judging.
+    #[must_use]
+    pub(super) fn calls(&self) -> u32 {
+        u32::try_from(self.consults.len()).unwrap_or(u32::MAX)
     }
 
     /// The call to a seat that is out.

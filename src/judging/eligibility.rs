@@ -175,6 +175,7 @@ mod tests {
             on_exhausted: None,
             workspace: None,
             target_files: Vec::new(),
+            protect: Vec::new(),
             expectations: None,
             verification: None,
         };
@@ -191,6 +192,7 @@ mod tests {
             holds_after: Edges::new(0, &[]),
             holds_before: Edges::new(0, &[]),
             rules: Rules {
+                protect: Vec::new(),
                 concurrency: 1,
                 evaluate: true,
                 eval_bar: Bar::default_bar(),

@@ -279,6 +279,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         quality_threshold: mission.quality_threshold,
         on_exhausted: mission.on_exhausted,
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
+        protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
     }
@@ -315,6 +316,7 @@ impl Compiler<'_> {
             on_exhausted: task.on_exhausted,
             workspace: task.workspace,
             target_files: task.target_files.into(),
+            protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
             verification: verification(task.verification, task.acceptance),
         }

@@ -39,6 +39,7 @@ pub fn default_settings() -> Settings {
         verify_prior_feedback: Some(true),
         approval_gates: None,
         auto_reject_on_timeout: Some(false),
+        protect: Box::default(),
     }
 }
 

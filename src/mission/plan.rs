@@ -194,6 +194,8 @@ pub struct TaskPlan {
     pub workspace: Option<Box<str>>,
     /// Files it must produce; preflight checks them.
     pub target_files: Vec<Box<str>>,
+    /// Paths or globs in its workspace that its agent must not change, beside those of the mission.
+    pub protect: Vec<Box<str>>,
     /// What it must pass; `None` when the file declares no expectations.
     pub expectations: Option<Box<Expectations>>,
     /// The criteria that it is accepted by, and how they are graded.
@@ -351,6 +353,8 @@ pub struct Rules {
     pub on_exhausted: Option<model::OnExhausted>,
     /// Whether an evaluating reviewer must answer for every earlier finding.
     pub verify_prior_feedback: bool,
+    /// Paths or globs in the workspace that no agent may change.
+    pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
 }

@@ -193,6 +193,27 @@ impl Scalar for InnerPath {
     }
 }
 
+/// A path or glob below the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InnerGlob(String);
+
+impl Scalar for InnerGlob {
+    const EXPECTS: &'static str = "a path or glob below the workspace";
+    const FORM: Form = InnerPath::FORM;
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let InnerPath(path) = InnerPath::parse(text)?;
+        match globset::Glob::new(&path) {
+            Ok(_) => Ok(Self(path)),
+            Err(error) => Err(Fault::new(
+                Code::BadValue,
+                format!("{} is not a glob: {}", quoted(&path), error.kind()),
+            )
+            .with_help("globs are written like tests/** or src/*.{js,ts}")),
+        }
+    }
+}
+
 macro_rules! text_scalars {
     ($($name:ident),+) => {$(
         impl From<$name> for String {
@@ -209,7 +230,7 @@ macro_rules! text_scalars {
     )+};
 }
 
-text_scalars!(Filled, Name, InnerPath);
+text_scalars!(Filled, Name, InnerPath, InnerGlob);
 
 impl Scalar for bool {
     const EXPECTS: &'static str = "true or false";

@@ -301,7 +301,11 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ApprovalResolved { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
-        Event::TurnStarted { turn, .. }
+        Event::ConsultRequested { id, .. }
+        | Event::ConsultReplied { id, .. }
+        | Event::ConsultFailed { id, .. } => Some(id.task),
+        Event::FilesNoted { turn, .. }
+        | Event::TurnStarted { turn, .. }
         | Event::AgentSpawned { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }

@@ -94,6 +94,7 @@ impl Mission {
             holds_after: Edges::new(0, &[]),
             holds_before: Edges::new(0, &[]),
             rules: Rules {
+                protect: Vec::new(),
                 concurrency: 4,
                 evaluate: true,
                 eval_bar: Bar::default_bar(),
@@ -139,6 +140,7 @@ impl Mission {
             on_exhausted: None,
             workspace: None,
             target_files: Vec::new(),
+            protect: Vec::new(),
             expectations: None,
             verification: None,
         });
@@ -390,6 +392,8 @@ impl<'o> Scene<'o> {
             result: None,
             usage: Usage::default(),
             model: None,
+            files: None,
+            tool_calls: None,
         })));
         self.advance();
         // Prompts are written as soon as they are asked for.

@@ -182,7 +182,8 @@ pub struct OperatorRequest {
 /// What turns and calls used.
 ///
 /// `requests` counts what reached an agent or was charged for: every worker turn whose process or request came into
-/// being (`agent:spawned`), and every call to a reviewer (`seat:requested`), reprompts and repeats included. A spawn
+/// being (`agent:spawned`), and every call to a reviewer (`seat:requested`) or a consulted agent (`consult:requested`),
+/// reprompts and repeats included. A spawn
 /// that failed reached nobody. Tokens are sums over what was told, `None` where nobody told: unknown is never free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UsageView {
@@ -283,9 +284,12 @@ impl RunView {
             | Event::TurnFinished { .. }
             | Event::SeatRequested { .. }
             | Event::SeatReplied { .. }
-            | Event::SeatFailed { .. } => self.apply_call(plan, at, event),
+            | Event::SeatFailed { .. }
+            | Event::ConsultRequested { .. }
+            | Event::ConsultReplied { .. } => self.apply_call(plan, at, event),
             // State or the journal alone holds what these say.
             Event::Stopping { .. }
+            | Event::FilesNoted { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnLost { .. }
             | Event::TurnAdopted { .. }
@@ -303,6 +307,7 @@ impl RunView {
             | Event::HoldRejected { .. }
             | Event::ApprovalResolved { .. }
             | Event::DependencyFailed { .. }
+            | Event::ConsultFailed { .. }
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)
@@ -407,6 +412,8 @@ impl RunView {
                 }
                 (*task, 0, Some(reply.usage))
             }
+            Event::ConsultRequested { id, .. } => (id.task, 1, None),
+            Event::ConsultReplied { id, reply, .. } => (id.task, 0, Some(reply.usage)),
             Event::SeatFailed { task, seat, .. } => {
                 if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
                     view.state = SeatStanding::Failed;

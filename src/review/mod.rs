@@ -4,7 +4,9 @@
 //! engine's business; reading the reply is `judging`'s.
 
 pub mod checks;
+pub mod consult;
 pub mod evidence;
 pub mod facts;
 pub mod fence;
 pub mod prompt;
+pub mod snapshot;

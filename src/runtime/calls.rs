@@ -26,7 +26,7 @@ use super::world::{Child, Message, Reach, World, jitter, not_reachable, workspac
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
 /// How much of a reply is read, in bytes.
-const LARGEST_REPLY: u64 = 1024 * 1024;
+pub(super) const LARGEST_REPLY: u64 = 1024 * 1024;
 /// How much of a reply that could not be read is carried into feedback, in characters.
 const EXCERPT_CHARS: usize = 2_000;
 
@@ -118,7 +118,7 @@ impl World {
         let reply = self.folder.spool_file(&SpoolName::Reply(task, seat));
         let stderr = self.folder.spool_file(&SpoolName::ReplyErr(task, seat));
         self.blocking(move || {
-            vec![match reviewer_failure(&exit, &stderr) {
+            vec![match reviewer_failure("the reviewer", &exit, &stderr) {
                 Some((class, message)) => seat_failed(task, seat, class, message, None),
                 None => read_reply(&plan, task, seat, &reply, None, Usage::default()),
             }]
@@ -176,19 +176,25 @@ impl World {
     }
 }
 
-/// Why a command judge's reply does not count; its standard error is quoted.
-fn reviewer_failure(exit: &keeper::Exit, stderr: &Path) -> Option<(FailureClass, String)> {
+/// Why the reply of a command does not count; its standard error is quoted.
+pub(super) fn reviewer_failure(
+    who: &str,
+    exit: &keeper::Exit,
+    stderr: &Path,
+) -> Option<(FailureClass, String)> {
     let message = match (exit.timed_out, exit.code, &exit.output_lost) {
         (true, _, _) => {
-            let message = "the reviewer was killed after its time-out";
-            return Some((FailureClass::Timeout, message.to_owned()));
+            return Some((
+                FailureClass::Timeout,
+                format!("{who} was killed after its time-out"),
+            ));
         }
         (false, Some(0), None) => return None,
-        (false, Some(0), Some(lost)) => format!("the reviewer's reply is lost: {lost}"),
+        (false, Some(0), Some(lost)) => format!("the reply of {who} is lost: {lost}"),
         (false, code, _) => {
             let said = read_tail(stderr, 500).unwrap_or_default();
             let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
-            format!("the reviewer {how}: {}", said.trim())
+            format!("{who} {how}: {}", said.trim())
         }
     };
     Some((FailureClass::Unknown, message))
@@ -341,7 +347,7 @@ async fn ask_model(
 }
 
 /// Writes a reply to the spool, durable before any record names it.
-async fn store_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
+pub(super) async fn store_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
     let (path, text) = (path.to_owned(), text.to_owned());
     let stored = tokio::task::spawn_blocking(move || write_reply(&path, &text));
     stored.await.map_err(|error| error.to_string())?
@@ -526,11 +532,11 @@ fn panel_of(plan: &Plan, task: TaskId) -> Option<&crate::mission::Panel> {
     plan.task(task).expectations.as_deref()?.panel.as_ref()
 }
 
-fn review_timeout(agent: &AgentPlan) -> Millis {
+pub(super) fn review_timeout(agent: &AgentPlan) -> Millis {
     agent.spec.timeout.unwrap_or(REVIEW_TIMEOUT)
 }
 
-fn usage_of(reply: &ModelReply) -> Usage {
+pub(super) fn usage_of(reply: &ModelReply) -> Usage {
     Usage {
         input_tokens: reply.usage.input_tokens,
         output_tokens: reply.usage.output_tokens,

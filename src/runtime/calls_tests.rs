@@ -55,12 +55,12 @@ fn a_lost_reply_is_no_empty_reply() {
         ..keeper::Exit::default()
     };
     let nothing = Path::new("/nothing/there");
-    assert_eq!(reviewer_failure(&exit, nothing), None);
+    assert_eq!(reviewer_failure("the reviewer", &exit, nothing), None);
     let lost = keeper::Exit {
         output_lost: Some("the folder is gone".to_owned()),
         ..exit
     };
-    let (class, message) = reviewer_failure(&lost, nothing).unwrap();
+    let (class, message) = reviewer_failure("the reviewer", &lost, nothing).unwrap();
     assert_eq!(class, FailureClass::Unknown);
     assert!(message.contains("the folder is gone"), "{message}");
 }

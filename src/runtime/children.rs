@@ -13,10 +13,12 @@ use crate::mission::Plan;
 use crate::mission::model::{Check, Input as PromptInput};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
-use crate::store::SpoolName;
+use crate::store::{RunFolder, SpoolName};
 
+use super::consult;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
+use super::watch::After;
 use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
 
 /// How much of a check's output is kept in its result, in bytes.
@@ -36,6 +38,7 @@ impl World {
             Some(Reach::Model(endpoint)) => self.call_worker(state, turn, endpoint),
             Some(Reach::Echo) => self.echo_worker(turn),
             Some(Reach::Command(program, own_env)) => {
+                self.remember(state, turn);
                 let cwd = workspace(plan, turn.task);
                 // The mission's own was made when the session started.
                 let own = plan.task(turn.task).workspace.is_some();
@@ -217,10 +220,11 @@ impl World {
         match child {
             Child::Turn(turn) => {
                 self.processes.remove(&turn);
-                self.turn_exited(turn, &plan, exit, inputs);
+                self.turn_exited(turn, plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } | Child::Approver(_)
+            Child::Approver(_) if self.is_stopping() => {}
+            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } | Child::Consult { .. }
                 if self.is_stopping() => {}
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
@@ -237,39 +241,52 @@ impl World {
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
             Child::Approver(question) => self.approver_exited(question, &exit),
+            Child::Consult { id, purpose } => self.consult_exited(id, purpose, exit),
         }
     }
 
-    fn turn_exited(&mut self, turn: TurnId, plan: &Plan, exit: keeper::Exit, inputs: &mut Vec<Input>) {
+    fn turn_exited(&mut self, turn: TurnId, plan: Arc<Plan>, exit: keeper::Exit, inputs: &mut Vec<Input>) {
         let result = self.folder.spool_file(&SpoolName::Result(turn));
         let limit = plan.task(turn.task).turn_timeout;
-        if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() {
-            inputs.push(Input::TurnEnded(Box::new(turn_end(
-                turn,
-                &exit,
-                limit,
-                String::new(),
-            ))));
+        let after = self.after(turn);
+        if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() && after.is_known() {
+            inputs.push(Input::TurnEnded(Box::new(TurnEnd {
+                files: after.seen(&plan, &self.folder, turn.task),
+                ..turn_end(turn, &exit, limit, String::new())
+            })));
             return;
         }
-        let out = self.folder.spool_file(&SpoolName::Out(turn));
-        let err = self.folder.spool_file(&SpoolName::Err(turn));
-        self.blocking(move || seal_turn(turn, &exit, limit, &TurnFiles { out, err, result }));
+        let ended = EndedTurn {
+            out: self.folder.spool_file(&SpoolName::Out(turn)),
+            err: self.folder.spool_file(&SpoolName::Err(turn)),
+            result,
+            after,
+            plan,
+            folder: self.folder.clone(),
+        };
+        self.blocking(move || seal_turn(turn, &exit, limit, ended));
     }
 
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the keeper saw.
-    pub(super) fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Plan, mut exit: keeper::Exit) {
+    pub(super) fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Arc<Plan>, mut exit: keeper::Exit) {
+        let after = self.after(turn);
         let path = |name| self.folder.spool_file(&name);
-        let (out, err) = (path(SpoolName::Out(turn)), path(SpoolName::Err(turn)));
-        let result = path(SpoolName::Result(turn));
+        let ended = EndedTurn {
+            out: path(SpoolName::Out(turn)),
+            err: path(SpoolName::Err(turn)),
+            result: path(SpoolName::Result(turn)),
+            after,
+            plan: plan.clone(),
+            folder: self.folder.clone(),
+        };
         let limit = plan.task(turn.task).turn_timeout;
         self.blocking(move || {
-            let found = std::fs::symlink_metadata(&out).map_or(0, |found| found.len());
+            let found = std::fs::symlink_metadata(&ended.out).map_or(0, |found| found.len());
             if found != exit.stdout_len {
                 let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
                 exit.output_lost.get_or_insert(why);
             }
-            seal_turn(turn, &exit, limit, &TurnFiles { out, err, result })
+            seal_turn(turn, &exit, limit, ended)
         });
     }
 }
@@ -288,14 +305,18 @@ fn clear(path: &Path) -> Result<(), String> {
     }
 }
 
-struct TurnFiles {
+/// What a turn left behind, and what it is held against.
+struct EndedTurn {
     out: PathBuf,
     err: PathBuf,
     result: PathBuf,
+    after: After,
+    plan: Arc<Plan>,
+    folder: RunFolder,
 }
 
-/// Makes what a turn left behind durable and reads its claims.
-fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: &TurnFiles) -> Vec<Input> {
+/// Makes what a turn left behind durable, reads its claims and looks at what it did.
+fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
     let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
     let mut end = turn_end(turn, exit, limit, stderr);
@@ -315,6 +336,7 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: &TurnFiles
         Ok(None) => {}
         Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
     }
+    end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Input::TurnEnded(Box::new(end)));
     inputs
 }
@@ -439,6 +461,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             jitter: jitter(),
         })),
         Child::Approver(question) => question.not_asked(&message),
+        Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
         // Its round takes its end by itself.
         Child::Probe { .. } => return None,
     })

@@ -12,7 +12,7 @@ use super::spool::read_head;
 use super::world::{World, not_reachable};
 
 /// What it costs: known, and nothing.
-const NOTHING: Usage = Usage {
+pub(super) const NOTHING: Usage = Usage {
     input_tokens: Some(0),
     output_tokens: Some(0),
 };

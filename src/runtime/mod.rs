@@ -13,6 +13,7 @@ mod approver;
 mod calls;
 mod children;
 mod clock;
+mod consult;
 mod control;
 mod echo;
 mod grading;
@@ -25,6 +26,7 @@ mod session;
 mod signals;
 mod snapshots;
 mod spool;
+mod watch;
 mod worker_prompt;
 mod world;
 

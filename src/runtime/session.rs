@@ -170,8 +170,7 @@ impl Session {
         }
         let adopted = std::mem::take(&mut self.adopted);
         beginning.extend(adopted.warnings.iter().cloned().map(Input::Warn));
-        let plan = self.state.plan.clone();
-        self.world.adopt(&plan, adopted, &mut beginning);
+        self.world.adopt(&self.state, adopted, &mut beginning);
         // What became due while nobody worked on the run comes before anything is concluded from the state.
         let mut clock = Clock::default();
         beginning.extend(clock.due(&self.state, Timestamp::now()));

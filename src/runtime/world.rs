@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 
 use crate::agents::command::Program;
 use crate::agents::endpoint::Endpoint;
-use crate::domain::{AgentId, Digest, FailureClass, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
 };
@@ -25,6 +25,7 @@ use super::adopt::{Adopted, Left};
 use super::approver::Question;
 use super::grading::{Gathering, Round};
 use super::session::RunError;
+use super::watch::{Before, frozen};
 use super::worker_prompt;
 
 /// Milliseconds between SIGTERM and SIGKILL (semantics, section 5).
@@ -172,6 +173,7 @@ pub(super) enum Child {
     Seat { task: TaskId, seat: SeatId },
     Probe { round: Round, command: u32 },
     Approver(Question),
+    Consult { id: ConsultId, purpose: Purpose },
 }
 
 /// Everything outside of the loop.
@@ -184,6 +186,10 @@ pub(super) struct World {
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
     pub(super) gatherings: Vec<Gathering>,
+    /// What turns in flight are held against.
+    pub(super) before: HashMap<TurnId, Before>,
+    /// The frozen missions of the run.
+    pub(super) frozen: Vec<PathBuf>,
     background: Vec<AbortHandle>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
@@ -199,6 +205,8 @@ impl World {
         sender: mpsc::UnboundedSender<Message>,
     ) -> Self {
         Self {
+            frozen: frozen(&folder),
+            before: HashMap::new(),
             folder,
             programs,
             sender,
@@ -281,7 +289,25 @@ impl World {
                     },
                 );
             }
+            Effect::Consult {
+                not_before: Some(at),
+                id,
+                purpose,
+                agent,
+            } => self.later(
+                at,
+                Effect::Consult {
+                    not_before: None,
+                    id,
+                    purpose,
+                    agent,
+                },
+            ),
+            Effect::Consult {
+                id, purpose, agent, ..
+            } => return self.consult(state, id, purpose, agent),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
+            Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
@@ -376,10 +402,12 @@ impl World {
     }
 
     /// Takes over what outlived an earlier session.
-    pub fn adopt(&mut self, plan: &std::sync::Arc<Plan>, adopted: Adopted, inputs: &mut Vec<Input>) {
+    pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Input>) {
+        let plan = &state.plan;
         self.next_key = self.next_key.max(adopted.next_key);
         for (key, running) in adopted.running {
             let turn = running.turn;
+            self.remember(state, turn);
             self.children.insert(key, (Child::Turn(turn), plan.clone()));
             self.processes.insert(turn, running.process.clone());
             if !running.known {
@@ -388,6 +416,7 @@ impl World {
             }
         }
         for (turn, exit) in adopted.ended {
+            self.remember(state, turn);
             self.turn_ended_meanwhile(turn, plan, exit);
         }
     }
@@ -471,6 +500,7 @@ impl World {
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
             Child::Approver(question) => question.task == task,
+            Child::Consult { id, .. } => id.task == task,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -496,6 +526,12 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
         Effect::RunTurn { turn, .. } => {
             state.task(turn.task).running.is_some() && state.current_turn(turn.task) == *turn
         }
+        Effect::NoteFiles { turn, .. } => {
+            let task = state.task(turn.task);
+            let waits =
+                task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
+            waits && task.attempt == turn.attempt && task.turn < turn.turn
+        }
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
         }
@@ -514,6 +550,7 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             let waiting = state.task(*task).waiting.as_ref();
             waiting.is_some_and(|waiting| waiting.number == *number && waiting.asking == Some(*approver))
         }
+        Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
         Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }
 }

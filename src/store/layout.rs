@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{RunId, TurnId};
+use crate::domain::{ConsultId, RunId, TurnId};
 use crate::engine::SeatId;
 
 use super::file_util::{create_dir_durable, read_regular, replace_file, sync_parent};
@@ -309,6 +309,8 @@ impl RunFolder {
 pub enum SpoolName {
     /// What a worker was told.
     Prompt(TurnId),
+    /// What stood in the files that its turn is held against.
+    Before(TurnId),
     /// What it said.
     Out(TurnId),
     /// What it wrote to standard error.
@@ -331,6 +333,12 @@ pub enum SpoolName {
     Reply(crate::domain::TaskId, SeatId),
     /// What a command judge wrote to standard error.
     ReplyErr(crate::domain::TaskId, SeatId),
+    /// What a consulted agent was asked.
+    ConsultRequest(ConsultId),
+    /// What it replied.
+    ConsultReply(ConsultId),
+    /// What a consulted command wrote to standard error.
+    ConsultErr(ConsultId),
 }
 
 impl fmt::Display for SpoolName {
@@ -345,6 +353,7 @@ impl fmt::Display for SpoolName {
         };
         match self {
             Self::Prompt(turn) => write!(f, "{turn}.prompt"),
+            Self::Before(turn) => write!(f, "{turn}.before"),
             Self::Out(turn) => write!(f, "{turn}.out"),
             Self::Err(turn) => write!(f, "{turn}.err"),
             Self::Result(turn) => write!(f, "{turn}.result"),
@@ -358,6 +367,9 @@ impl fmt::Display for SpoolName {
             Self::Review(task, id) => seat(f, *task, id, "review"),
             Self::Reply(task, id) => seat(f, *task, id, "reply"),
             Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
+            Self::ConsultRequest(id) => write!(f, "{id}.request"),
+            Self::ConsultReply(id) => write!(f, "{id}.reply"),
+            Self::ConsultErr(id) => write!(f, "{id}.err"),
         }
     }
 }

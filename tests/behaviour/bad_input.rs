@@ -189,7 +189,7 @@ fn what_is_not_built_yet_is_refused_by_run_and_not_ignored() {
         "tasks: [{title: one, assignTo: worker, sideEffects: true}]",
         "tasks: [{title: one, assignTo: worker, requiresApproval: true}]",
         "budget: {maxCost: 5}\ntasks: [{title: one, assignTo: worker}]",
-        "tasks: [{title: one, assignTo: worker, protect: ['tests/**']}]",
+        "tasks: [{title: one, assignTo: worker, stages: [{name: more, command: 'true'}]}]",
     ] {
         let workspace = Workspace::with(&mission(rest));
         workspace

@@ -130,14 +130,18 @@ fn false_green_20_an_edited_frozen_mission_changes_nothing_and_is_never_resumed(
     ] {
         let workspace = vandal(&format!("test $QUORUM_TASK = next && exit 0; {edit}"));
         workspace.judge("judge", &["SCORE: 10"]);
-        // It is judged as it was frozen.
+        // It is not even judged: the frozen mission is protected.
         let finished = workspace.quorum(RUN_AS_R1);
-        assert_eq!(finished.code(), Some(5), "{edit}: {finished:?}");
-        assert_eq!(
-            standing(&finished.json(), "work"),
-            ("done", "below-threshold"),
-            "{edit}"
+        assert_eq!(finished.code(), Some(3), "{edit}: {finished:?}");
+        let document = finished.json();
+        assert_eq!(standing(&document, "work"), ("failed", ""), "{edit}");
+        let failure = &task(&document, "work")["failure"];
+        assert_eq!(failure["mode"], "protected", "{edit}");
+        assert!(
+            failure["message"].to_string().contains("frozen mission"),
+            "{failure}"
         );
+        assert_eq!(workspace.calls("judge"), 0, "{edit}");
         assert_never_green(&workspace);
     }
 }

@@ -11,6 +11,7 @@ use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::draft::Draft;
+use super::evidence::must_note;
 use super::schedule::needs_prompt;
 use super::{side_effects, turns};
 
@@ -223,7 +224,7 @@ pub(super) fn start(draft: &mut Draft<'_>) {
         return draft.enter_because(Status::Pending, "approved");
     }
     draft.enter(Status::Assigned);
-    if !needs_prompt(draft.plan(), draft.task_plan()) {
+    if !needs_prompt(draft.plan(), draft.task_plan()) && !must_note(draft.state, draft.id) {
         turns::start_turn(draft, None);
     }
 }

@@ -121,6 +121,8 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     (
         (&task.title, &task.description, task.kind, &task.workspace),
         (&plan.rules.workspace, needs),
+        // What was protected may have been changed as long as it was not.
+        (&plan.rules.protect, &task.protect),
         (task.agent, as_asked(plan, task.agent)),
     )
 }

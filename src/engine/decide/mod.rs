@@ -4,6 +4,7 @@
 //! | file | rules |
 //! |---|---|
 //! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `evidence` | what a turn may not change, and what it is seen to have done (1, 6) |
 //! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
@@ -12,6 +13,7 @@
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
 //! | `holds` | checkpoints and delays (14) |
+//! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -22,8 +24,10 @@ mod again;
 mod approvals;
 mod change;
 mod conclude;
+mod consult;
 mod draft;
 mod due;
+mod evidence;
 mod holds;
 mod operator;
 mod schedule;
@@ -42,6 +46,7 @@ use super::state::{RunPhase, State};
 
 pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;
+pub(super) use evidence::must_note;
 pub(super) use holds::waits_for;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub(super) use side_effects::must_be_allowed;
@@ -75,6 +80,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             _ => Vec::new(),
         },
         Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
+        Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
@@ -99,6 +105,8 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
         Input::ApproverSaid { .. } => approvals::said(state, input, now),
+        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice),
+        Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Start(_)
         | Input::Resume { .. }
         | Input::Operator(_)

@@ -16,6 +16,7 @@ use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
 use super::draft::Draft;
+use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
 use super::{approvals, holds, side_effects, stages, turns};
 
@@ -159,7 +160,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
         }
         let mut draft = Draft::new(state, id);
         draft.enter(Status::Assigned);
-        if !needs_prompt(&state.plan, plan) {
+        if !needs_prompt(&state.plan, plan) && !must_note(state, id) {
             turns::start_turn(&mut draft, None);
         }
         events.extend(draft.into_events());
@@ -178,7 +179,12 @@ pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
 /// Whether the session has nothing left to do.
 fn is_over(state: &State) -> bool {
     match state.phase {
-        RunPhase::Running => state.slots == 0 && state.approvers_asked == 0 && !state.a_delay_moves_it_on(),
+        RunPhase::Running => {
+            state.slots == 0
+                && state.calls_open == 0
+                && state.approvers_asked == 0
+                && !state.a_delay_moves_it_on()
+        }
         RunPhase::Stopping => state.turns_running == 0,
         RunPhase::New | RunPhase::Finished => false,
     }

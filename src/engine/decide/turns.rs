@@ -9,7 +9,7 @@ use crate::engine::state::{RunPhase, State};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{side_effects, stages};
+use super::{evidence, side_effects, stages};
 
 /// Request retries of one turn or seat.
 pub(super) const MAX_REQUEST_RETRIES: u32 = 3;
@@ -20,19 +20,27 @@ const LONGEST_PAUSE: Millis = Millis::from_secs(600);
 
 /// The prompt of the next turn is written: the turn may start.
 pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>) -> Vec<Event> {
-    let task = state.task(turn.task);
-    let expected = TurnId {
-        turn: task.turn + 1,
-        ..state.current_turn(turn.task)
-    };
-    let waits = task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
     // A halted run starts no task, but what has started may finish its attempts.
-    if !waits || turn != expected || state.phase != RunPhase::Running {
+    let is_held = evidence::must_note(state, turn.task) || state.phase != RunPhase::Running;
+    if !waits_for_turn(state, turn) || is_held {
         return Vec::new();
     }
     let mut draft = Draft::new(state, turn.task);
     start_turn(&mut draft, digest);
     draft.into_events()
+}
+
+/// Whether this is the next turn of a task that is to work and does not yet.
+pub(super) fn waits_for_turn(state: &State, turn: TurnId) -> bool {
+    let Some(task) = state.tasks.get(turn.task.index()) else {
+        return false;
+    };
+    let next = TurnId {
+        turn: task.turn + 1,
+        ..state.current_turn(turn.task)
+    };
+    let waits = task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
+    waits && turn == next
 }
 
 /// Starts the next turn of the current attempt, unless a person must allow it first.
@@ -129,7 +137,8 @@ pub(super) fn ended(state: &State, end: &TurnEnd) -> Vec<Event> {
     if !is_current(state, end.turn) {
         return Vec::new();
     }
-    if end.interrupted {
+    let is_innocent = end.files.as_ref().is_none_or(|files| files.protected.is_empty());
+    if end.interrupted && is_innocent {
         return side_effects::turn_lost(state, end.turn);
     }
     let mut draft = Draft::new(state, end.turn.task);
@@ -141,6 +150,11 @@ pub(super) fn ended(state: &State, end: &TurnEnd) -> Vec<Event> {
 fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&TurnEnd>) {
     let failure = exit.failure;
     let message = exit.message.clone().unwrap_or_default();
+    let files = end.and_then(|end| end.files.clone());
+    let files = files.map(|files| evidence::with_company(draft.state, turn, files));
+    let protected = files
+        .as_ref()
+        .map_or_else(Vec::new, |files| files.protected.clone());
     draft.emit(Event::TurnFinished {
         turn,
         exit,
@@ -150,7 +164,12 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
         duration: end.map_or_else(Millis::default, |end| end.duration),
         usage: end.map_or_else(Default::default, |end| end.usage),
         model: end.and_then(|end| end.model.clone()),
+        files,
+        tool_calls: end.and_then(|end| end.tool_calls),
     });
+    if !protected.is_empty() {
+        return evidence::protected(draft, &protected);
+    }
     match failure {
         None => {
             draft.enter(Status::Review);

@@ -1,6 +1,7 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
 mod change;
+mod evidence;
 mod operator;
 mod properties;
 pub(crate) mod random;

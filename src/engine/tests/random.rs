@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::domain::{FailureClass, Millis};
-use crate::engine::Effect;
+use crate::engine::{Effect, TurnFiles};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, options};
@@ -88,6 +88,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", exclusive: true",
             ", review: none",
             ", review: required",
+            ", protect: [tests/**]",
         ]));
         yaml.push_str(random.pick(&[
             "",
@@ -167,7 +168,13 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
     match effect {
         Effect::RunTurn { .. } if random.chance(8) => Answer::NeverStarted(class),
         Effect::RunTurn { .. } if random.chance(15) => Answer::AgentFailed(class),
+        Effect::RunTurn { .. } if random.chance(6) => Answer::Did(TurnFiles {
+            protected: vec!["tests/a was changed".to_owned()],
+            ..TurnFiles::default()
+        }),
         Effect::RunTurn { .. } => Answer::Finished,
+        Effect::NoteFiles { .. } if random.chance(5) => Answer::Unreachable(class),
+        Effect::NoteFiles { .. } => Answer::Finished,
         Effect::ScanFiles { .. } if random.chance(25) => Answer::Files(None, 0),
         Effect::ScanFiles { .. } => Answer::Files(Some(1), random.next() % 3),
         Effect::RunCheck { .. } => Answer::Check(random.chance(65)),

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::engine::{
     ApproverSaid, CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef,
-    RunPhase, RunStarted, SeatFailure, SeatResult, State, TurnEnd, Usage, apply, decide, effects,
+    RunPhase, RunStarted, SeatFailure, SeatResult, State, TurnEnd, TurnFiles, Usage, apply, decide, effects,
     pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
@@ -19,6 +19,8 @@ use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
 pub enum Answer {
     /// The turn finished as it should.
     Finished,
+    /// The turn finished, and this is what it did to files.
+    Did(TurnFiles),
     /// The agent failed.
     AgentFailed(FailureClass),
     /// The process or request never came to be.
@@ -241,6 +243,21 @@ impl Simulation {
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
     match (effect, answer) {
+        (Effect::NoteFiles { turn, starts, shared }, answer) => {
+            let record = FileRef {
+                len: 3,
+                digest: Digest::of(b"{}"),
+            };
+            vec![Input::FilesNoted {
+                turn: *turn,
+                starts: *starts,
+                shared: *shared,
+                result: match answer {
+                    Answer::Unreachable(_) => Err("the disk is full".to_owned()),
+                    _ => Ok(record),
+                },
+            }]
+        }
         (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Input::TurnRequestFailed {
             turn: *turn,
             class: *class,
@@ -263,10 +280,15 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 len: 2,
                 digest: Digest::of(b"ok"),
             });
+            let files = match answer {
+                Answer::Did(files) => Some(files.clone()),
+                _ => None,
+            };
             let end = TurnEnd {
                 exit,
                 output,
                 interrupted,
+                files,
                 ..TurnEnd::clean(*turn)
             };
             vec![
@@ -399,6 +421,9 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             }]
         }
         (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
+        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll | Effect::Consult { .. }, _) => {
+            Vec::new()
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, referenc
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{Adapter, Consensus, GateFailure, Input, OnExhausted, Review, TaskType, Url};
-use crate::mission::scalar::{Deadline, Filled, InnerPath, Name, Positive, Temperature};
+use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
 const TITLE: OneShape = one_shape::<Name>();
 const TEXT: Shape = one::<String>();
@@ -68,8 +68,11 @@ const DEADLINE: Key = key(
     "When it must be finished: a moment, or a duration from the start.",
 )
 .later("deadlines");
-const PROTECT: Key =
-    key("protect", PATHS, "Globs of files that agents must not change.").later("protected paths");
+const PROTECT: Key = key(
+    "protect",
+    Shape::List(&one::<InnerGlob>()),
+    "Paths or globs of files that agents must not change; a folder means everything in it.",
+);
 
 /// A mission file.
 pub(in crate::mission) static MISSION: Table = Table {

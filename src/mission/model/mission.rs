@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Filled, Name, words};
+use crate::mission::scalar::{Filled, InnerGlob, Name, words};
 
 use super::approval::ApprovalGate;
 use super::{Agent, Consensus, OnExhausted, Task};
@@ -118,6 +118,9 @@ pub struct Settings {
     /// Whether an approval that nobody gave in time counts as refused.
     #[serde(deserialize_with = "read::option")]
     pub auto_reject_on_timeout: Option<bool>,
+    /// Paths or globs of files that no agent may change; those of every layer count.
+    #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
+    pub protect: Box<[Box<str>]>,
 }
 
 impl Settings {
@@ -140,8 +143,20 @@ impl Settings {
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
             approval_gates: self.approval_gates.or(below.approval_gates),
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
+            protect: both(self.protect, below.protect),
         }
     }
+}
+
+/// What a project or a user protects stays protected, whatever a mission adds.
+fn both(own: Box<[Box<str>]>, below: Box<[Box<str>]>) -> Box<[Box<str>]> {
+    let mut all = own.into_vec();
+    for pattern in below {
+        if !all.contains(&pattern) {
+            all.push(pattern);
+        }
+    }
+    all.into()
 }
 
 /// A checkpoint between tasks (semantics, section 14).

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::domain::Millis;
 use crate::mission::read;
-use crate::mission::scalar::{Filled, InnerPath, Name, Positive};
+use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive};
 
 use super::approval::{Approval, approval};
 use super::{Expectation, OnExhausted, Review, TaskType, Verification};
@@ -48,6 +48,9 @@ pub struct Task {
     /// Files it must produce.
     #[serde(deserialize_with = "read::list_as::<InnerPath, _>")]
     pub target_files: Box<[Box<str>]>,
+    /// Paths or globs of files that its agent must not change, beside the mission's.
+    #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
+    pub protect: Box<[Box<str>]>,
     /// The agent that handed it down.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub delegated_by: Option<Box<str>>,

@@ -30,7 +30,6 @@ fn the_example_loads_with_notes_only() {
         "deadline",
         "channels",
         "orchestrator",
-        "protect",
         "sla",
         "deadline",
         "notifyChannels",

@@ -18,7 +18,9 @@ use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
 use super::PublicEvent;
-use super::payload::{Payload, created_task, file, findings_of, run_finished, scores, stop_cause};
+use super::payload::{
+    Payload, created_task, file, findings_of, run_finished, scores, stop_cause, turn_files,
+};
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
 /// fixes come from what went before.
@@ -143,7 +145,8 @@ impl Exploder {
             Event::GateEvaluated { .. } | Event::GateOverridden { .. } | Event::ThresholdFailed { .. } => {
                 vec![self.gate_event(event)]
             }
-            Event::TurnStarted { .. }
+            Event::FilesNoted { .. }
+            | Event::TurnStarted { .. }
             | Event::AgentSpawned { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnFinished { .. }
@@ -157,6 +160,9 @@ impl Exploder {
             | Event::GradingFailed { .. } => vec![self.check_event(event)],
             Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
                 vec![self.seat_event(event)]
+            }
+            Event::ConsultRequested { .. } | Event::ConsultReplied { .. } | Event::ConsultFailed { .. } => {
+                vec![self.consult_event(event)]
             }
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
@@ -188,7 +194,7 @@ impl Exploder {
             .with("turn", turn.turn)
     }
 
-    fn agent_name(&self, id: AgentId) -> &str {
+    pub(super) fn agent_name(&self, id: AgentId) -> &str {
         &self.plan.agent(id).name
     }
 
@@ -339,6 +345,11 @@ impl Exploder {
                 }
                 named
             }
+            Event::FilesNoted {
+                turn, file: record, ..
+            } => {
+                vec![("files:noted", self.turn(*turn).with("record", file(record)))]
+            }
             Event::TurnLost { turn } => vec![("turn:lost", self.turn(*turn))],
             Event::TurnAdopted { turn } => vec![("turn:adopted", self.turn(*turn))],
             _ => unreachable!("name() sends only a turn's events here"),
@@ -355,6 +366,8 @@ impl Exploder {
             duration,
             usage,
             model,
+            files,
+            tool_calls,
         } = event
         else {
             unreachable!("called for the end of a turn");
@@ -375,7 +388,9 @@ impl Exploder {
             .usage(usage)
             .maybe("output", output.as_ref().map(file))
             .maybe("stderr", stderr.as_ref().map(file))
-            .maybe("result", result.as_ref().map(file));
+            .maybe("result", result.as_ref().map(file))
+            .maybe("files", files.as_ref().map(turn_files))
+            .maybe("toolCalls", tool_calls.map(|calls| calls.calls));
         match failure {
             Some(class) => payload.failure(*class, message.as_deref()),
             None => payload,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::{DimensionScore, FailureClass, Finding, OutcomeClass, TaskId};
-use crate::engine::{FileRef, StopCause, Usage};
+use crate::engine::{FileRef, StopCause, TurnFiles, Usage};
 use crate::mission::Plan;
 use crate::report::ids::task_key;
 
@@ -92,4 +92,14 @@ pub(super) fn scores(dimensions: &[DimensionScore]) -> Value {
 
 pub(super) fn findings_of(findings: &[Finding]) -> Value {
     json!(findings)
+}
+
+/// What a turn did to files, as the runtime saw it.
+pub(super) fn turn_files(files: &TurnFiles) -> Value {
+    let row = Payload::default()
+        .with("protected", files.protected.clone())
+        .maybe("changed", files.changed)
+        .maybe("written", files.written)
+        .with("overlapped", files.shared);
+    Value::Object(row.0)
 }

@@ -4,13 +4,13 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::domain::{
-    AttemptKind, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, Finding, GateId,
-    HoldId, Millis, OutcomeClass, Phase, Points, QualityFlag, Severity, Stage, Status, TaskId, TurnId,
-    Verdict, WaitingReason,
+    Advice, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode,
+    Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Severity, Stage,
+    Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FileFact, GateResult, KeeperRef, ProcessRef, ReplyRef, SeatId, SeatResult,
-    StageReport, StopCause, Usage,
+    StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
 use crate::mission::{HoldKind, HoldPlan, Part, RunOptions};
 use crate::report::testing::{
@@ -30,6 +30,7 @@ fn variant(event: &Event) -> &'static str {
         Event::AgentSpawned { .. } => "AgentSpawned",
         Event::TurnRequestFailed { .. } => "TurnRequestFailed",
         Event::TurnFinished { .. } => "TurnFinished",
+        Event::FilesNoted { .. } => "FilesNoted",
         Event::TurnLost { .. } => "TurnLost",
         Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
@@ -41,6 +42,9 @@ fn variant(event: &Event) -> &'static str {
         Event::SeatRequested { .. } => "SeatRequested",
         Event::SeatReplied { .. } => "SeatReplied",
         Event::SeatFailed { .. } => "SeatFailed",
+        Event::ConsultRequested { .. } => "ConsultRequested",
+        Event::ConsultReplied { .. } => "ConsultReplied",
+        Event::ConsultFailed { .. } => "ConsultFailed",
         Event::StageVerdict(_) => "StageVerdict",
         Event::EvalUnparsed { .. } => "EvalUnparsed",
         Event::ForceAccepted { .. } => "ForceAccepted",
@@ -67,6 +71,7 @@ fn variant(event: &Event) -> &'static str {
 }
 
 const VARIANTS: usize = 42;
+const VARIANTS: usize = 39;
 
 const TASK: TaskId = TaskId(0);
 
@@ -84,6 +89,26 @@ fn seat() -> SeatId {
         round: 1,
         seat: 0,
         attempt_try: 1,
+    }
+}
+
+fn consult() -> ConsultId {
+    ConsultId {
+        task: TASK,
+        number: 1,
+        attempt_try: 1,
+    }
+}
+
+fn advised(advice: Advice) -> Event {
+    Event::ConsultReplied {
+        id: consult(),
+        reply: ReplyRef {
+            file: file(),
+            model: Some("m-1".to_owned()),
+            usage: Usage::default(),
+        },
+        advice,
     }
 }
 
@@ -187,6 +212,18 @@ fn turn_samples() -> Vec<Event> {
                 output_tokens: None,
             },
             model: Some("m-1".to_owned()),
+            files: Some(TurnFiles {
+                protected: vec!["tests/a.rs was changed".to_owned()],
+                changed: Some(1),
+                written: Some(2),
+                shared: true,
+            }),
+            tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
+        },
+        Event::FilesNoted {
+            turn: turn(),
+            file: file(),
+            shared: true,
         },
         Event::TurnLost { turn: turn() },
         Event::TurnAdopted { turn: turn() },
@@ -251,6 +288,26 @@ fn review_samples() -> Vec<Event> {
         Event::SeatFailed {
             task: TASK,
             seat: seat(),
+            class: FailureClass::ProviderAuth,
+            message: "HTTP 401".to_owned(),
+        },
+        Event::ConsultRequested {
+            id: consult(),
+            purpose: Purpose::Resolve { dependency: TASK },
+            agent: crate::domain::AgentId(1),
+            not_before: Some(START),
+        },
+        advised(Advice::Absorb {
+            prompt: "do without it".to_owned(),
+        }),
+        advised(Advice::NoAnswer),
+        advised(Advice::Unreadable {
+            why: "the reply is empty".to_owned(),
+            excerpt: String::new(),
+        }),
+        Event::ConsultFailed {
+            id: consult(),
+            gave_up: true,
             class: FailureClass::ProviderAuth,
             message: "HTTP 401".to_owned(),
         },

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    AttemptKind, Cause, FailureMode, HoldId, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId,
-    Timestamp, TurnId, Verdict,
+    Advice, AttemptKind, Cause, FailureMode, HoldId, Millis, Points, QualityFlag, RunId, Stage, Status,
+    TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State};
 use crate::report::events::stop_cause;
@@ -174,6 +174,10 @@ impl Lines {
                 let trouble = review_trouble(event)?;
                 Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
             }
+            Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
+                let trouble = consult_trouble(event)?;
+                Some(Line::new("ASK", Role::Warn, title(state, id.task), trouble))
+            }
             Event::GradingFailed { task, message, .. } => Some(Line::new(
                 "VERIFY",
                 Role::Warn,
@@ -190,6 +194,7 @@ impl Lines {
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
+            | Event::FilesNoted { .. }
             | Event::TurnFinished { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
@@ -197,6 +202,7 @@ impl Lines {
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
             | Event::SeatRequested { .. }
+            | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
             | Event::CommandTaken { .. }
             | Event::ApproverAsked { .. }
@@ -464,6 +470,18 @@ fn review_trouble(event: &Event) -> Option<String> {
             seat, class, message, ..
         } => Some(format!("judge {}: {} {message}", seat.seat + 1, class.as_str())),
         Event::EvalUnparsed { .. } => Some("no score could be read, twice".to_owned()),
+        _ => None,
+    }
+}
+
+/// What went wrong with consulting an agent; `None` for a reply that could be read: what it leads to is told.
+fn consult_trouble(event: &Event) -> Option<String> {
+    match event {
+        Event::ConsultReplied {
+            advice: Advice::Unreadable { why, .. },
+            ..
+        } => Some(format!("advice: {why}")),
+        Event::ConsultFailed { class, message, .. } => Some(format!("advice: {} {message}", class.as_str())),
         _ => None,
     }
 }

@@ -35,6 +35,10 @@ pub(super) struct Seen {
     pub(super) attempt: u32,
     pub(super) turn: u32,
     pub(super) in_flight: bool,
+    /// What its turn is held against is on record.
+    pub(super) noted: bool,
+    /// It changed a protected file.
+    pub(super) tampered: bool,
     /// The attempt's agent has finished on record: nobody may start it again.
     pub(super) finished: bool,
     /// By kind, of the current allowance.
@@ -153,6 +157,8 @@ impl Witness {
                     (seen.attempt, seen.turn + 1),
                     "{event:?}"
                 );
+                let is_protected = !state.plan.task(turn.task).protect.is_empty();
+                assert!(seen.noted || !is_protected, "nobody looked before: {event:?}");
                 seen.turn += 1;
                 seen.in_flight = true;
                 let twice = seen.acted && state.plan.task(turn.task).side_effects;
@@ -162,14 +168,25 @@ impl Witness {
                 );
                 (seen.acted, seen.allowed) = (true, false);
             }
+            Event::FilesNoted { turn, .. } => {
+                let seen = &mut self.tasks[turn.task.index()];
+                let next = (seen.attempt, seen.turn + 1);
+                assert!(!seen.in_flight && !seen.noted, "{event:?} {seen:?}");
+                assert_eq!((turn.attempt, turn.turn), next, "{event:?} {seen:?}");
+                seen.noted = true;
+            }
             Event::AgentSpawned { turn, .. }
             | Event::TurnAdopted { turn }
             | Event::TurnRequestFailed { turn, .. } => self.is_in_flight(*turn),
-            Event::TurnFinished { turn, exit, .. } => {
+            Event::TurnFinished {
+                turn, exit, files, ..
+            } => {
                 self.is_in_flight(*turn);
                 assert!(self.ended.insert(*turn));
                 let seen = &mut self.tasks[turn.task.index()];
                 (seen.in_flight, seen.finished) = (false, true);
+                seen.noted = false;
+                seen.tampered |= files.as_ref().is_some_and(|files| !files.protected.is_empty());
                 seen.agent_failed = exit.failure.is_some();
             }
             Event::TurnLost { turn } => {
@@ -314,7 +331,10 @@ impl Witness {
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
-            Event::Waiting { .. }
+            Event::ConsultRequested { .. }
+            | Event::ConsultReplied { .. }
+            | Event::ConsultFailed { .. }
+            | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::MissionChanged(_)
             | Event::Salvaged { .. } => {}
@@ -404,7 +424,7 @@ impl Witness {
         let seen = &self.tasks[task.index()];
         let plan = state.plan.task(task);
         assert!(
-            seen.finished && !seen.agent_failed,
+            seen.finished && !seen.agent_failed && !seen.tampered,
             "done without work: {task:?} {seen:?}"
         );
         assert_eq!(
@@ -465,6 +485,8 @@ impl Witness {
 
     fn may_fail(&self, state: &State, task: TaskId, mode: Option<FailureMode>) {
         let mode = mode.expect("a failure has a mode");
+        let tampered = self.tasks[task.index()].tampered;
+        assert_eq!(mode == FailureMode::Protected, tampered, "{task:?}");
         if matches!(mode, FailureMode::Quality | FailureMode::Hollow) {
             self.is_exhausted(state, task);
         }
@@ -498,10 +520,16 @@ impl Witness {
         let seen = &mut self.tasks[task.index()];
         assert_eq!(attempt, seen.attempt + 1, "{task:?}");
         assert!(!seen.in_flight, "{task:?} {seen:?}");
+        let is_forgiven = kind == AttemptKind::Execute;
+        assert!(
+            is_forgiven || !seen.tampered,
+            "tried again by itself: {task:?} {seen:?}"
+        );
         // A score is of the attempt that was judged, never of the next one.
         seen.points = None;
         match kind {
             AttemptKind::Execute => {
+                seen.noted = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
                 (seen.tries, seen.fixes, seen.retries) = (0, 0, 0);
                 seen.agreed.clear();
@@ -650,6 +678,7 @@ impl Seen {
             agreed: std::mem::take(&mut self.agreed),
             acted: self.acted,
             allowed: self.allowed,
+            noted: self.noted,
             ..Self::default()
         };
         *self = Self {

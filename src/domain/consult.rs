@@ -1,0 +1,103 @@
+//! Consulting an agent: neither a worker's turn nor a reviewer's seat, but a question with an answer of a fixed form.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::TaskId;
+
+/// What an agent is consulted about. The journal names it by its code; variants are only ever added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Purpose {
+    /// Whether what another agent said instead of working is a question (section 5).
+    #[serde(rename = "c")]
+    Confirm,
+    /// What another agent asked (section 5).
+    #[serde(rename = "a")]
+    Answer,
+    /// What becomes of a task whose dependency failed (section 11).
+    #[serde(rename = "r")]
+    Resolve {
+        /// The dependency.
+        #[serde(rename = "d")]
+        dependency: TaskId,
+    },
+}
+
+impl Purpose {
+    /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirm => "confirm",
+            Self::Answer => "answer",
+            Self::Resolve { .. } => "resolve",
+        }
+    }
+}
+
+/// What a consulted agent said, as far as it fits what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Advice {
+    /// [`Purpose::Confirm`]: whether it is a question.
+    #[serde(rename = "q")]
+    IsQuestion(bool),
+    /// [`Purpose::Answer`]: the answer.
+    #[serde(rename = "a")]
+    Answer(String),
+    /// [`Purpose::Answer`]: it does not know; a person should be asked.
+    #[serde(rename = "n")]
+    NoAnswer,
+    /// [`Purpose::Resolve`]: the task can do without, if it is told this.
+    #[serde(rename = "b")]
+    Absorb {
+        /// What its agent is told.
+        #[serde(rename = "p")]
+        prompt: String,
+    },
+    /// [`Purpose::Resolve`]: the dependency is to be tried again.
+    #[serde(rename = "r")]
+    Retry {
+        /// Why.
+        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// [`Purpose::Resolve`]: nothing can be done.
+    #[serde(rename = "u")]
+    Unresolvable {
+        /// Why.
+        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// It does not fit what was asked, so it says nothing.
+    #[serde(rename = "x")]
+    Unreadable {
+        /// Why.
+        #[serde(rename = "w")]
+        why: String,
+        /// The beginning of the reply.
+        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
+        excerpt: String,
+    },
+}
+
+/// Which call to a consulted agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ConsultId {
+    /// The task that it is about.
+    #[serde(rename = "t")]
+    pub task: TaskId,
+    /// Its number within the task, from 1 over the whole run.
+    #[serde(rename = "n")]
+    pub number: u32,
+    /// The try, from 1: request retries count on.
+    #[serde(rename = "y")]
+    pub attempt_try: u32,
+}
+
+impl fmt::Display for ConsultId {
+    /// `12.consult.1.1`: how its spool files are named.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.consult.{}.{}", self.task.0, self.number, self.attempt_try)
+    }
+}

@@ -1,0 +1,79 @@
+//! What the runtime sees of a turn beside its exit: files that it may not change, files that it should, tool calls
+//! (semantics, sections 1 and 6; protected paths).
+//!
+//! What stands in the files is on record before the turn starts, so whatever happens to the runner meanwhile, the end of
+//! the turn is held against it. A turn that was lost leaves its record to the next one.
+
+use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, TaskId, TurnId, Verdict};
+use crate::engine::event::Event;
+use crate::engine::input::Input;
+use crate::engine::payload::TurnFiles;
+use crate::engine::state::{RunPhase, State};
+use crate::judging::evidence_rules::is_watched;
+
+use super::conclude;
+use super::draft::Draft;
+use super::turns::waits_for_turn;
+
+/// Whether the files of a task are to be noted before its next turn.
+pub(in crate::engine) fn must_note(state: &State, id: TaskId) -> bool {
+    state.task(id).evidence.noted.is_none() && is_watched(&state.plan, id)
+}
+
+/// The files were noted: the prompt is next. If they could not be, nobody could tell what the turn did, so there is none.
+pub(super) fn noted(state: &State, input: &Input) -> Vec<Event> {
+    let Input::FilesNoted {
+        turn,
+        starts,
+        shared,
+        result,
+    } = input
+    else {
+        return Vec::new();
+    };
+    let expected = waits_for_turn(state, *turn) && must_note(state, turn.task);
+    if !expected || state.phase != RunPhase::Running {
+        return Vec::new();
+    }
+    match result {
+        Ok(file) => vec![Event::FilesNoted {
+            turn: *turn,
+            file: file.clone(),
+            shared: *shared || *starts != state.turns_started,
+        }],
+        Err(why) => {
+            let mut draft = Draft::new(state, turn.task);
+            draft.fail(
+                FailureMode::Error,
+                format!("the agent was not started, because its files cannot be watched: {why}"),
+            );
+            draft.into_events()
+        }
+    }
+}
+
+/// What a turn did, with whether another one overlapped. The turn itself is the one start that is allowed since.
+pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> TurnFiles {
+    let noted = state.task(turn.task).evidence.noted.as_deref();
+    let alone = noted.is_some_and(|noted| !noted.shared && state.turns_started <= noted.starts + 1);
+    TurnFiles {
+        shared: !alone,
+        ..files
+    }
+}
+
+/// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
+pub(super) fn protected(draft: &mut Draft<'_>, changes: &[String]) {
+    let list = changes.join(", ");
+    conclude::stage(
+        draft,
+        Stage::Outcome,
+        Verdict::Fail,
+        Some(Cause::Protected),
+        |report| {
+            let finding = |change: &String| Finding::new(Severity::Critical, format!("protected: {change}"));
+            report.findings = changes.iter().map(finding).collect();
+        },
+    );
+    draft.fail(FailureMode::Protected, format!("protected files: {list}"));
+}

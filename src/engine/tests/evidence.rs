@@ -1,0 +1,165 @@
+//! What the runtime sees of a turn beside its exit, and what follows from it.
+
+use crate::domain::{Cause, FailureMode, QualityFlag, Stage, Status, TaskId, TurnId};
+use crate::engine::{Effect, Event, Input, Known, State, TurnEnd, TurnFiles};
+
+use super::simulation::{Answer, Simulation, good, options, statuses};
+
+const PROTECTED: &str = "name: m
+agents: {w: {run: [/bin/true]}}
+settings: {protect: [tests/**]}
+onExhausted: accept
+tasks:
+  - {title: t, expectations: [{type: test, command: x}]}
+  - {title: u, dependsOn: [t]}
+";
+
+fn tampered() -> TurnFiles {
+    TurnFiles {
+        protected: vec!["tests/a was changed".to_owned()],
+        ..TurnFiles::default()
+    }
+}
+
+fn noted(simulation: &Simulation) -> Vec<TurnId> {
+    let events = simulation.journal.iter().flatten();
+    let turns = events.filter_map(|event| match event {
+        Event::FilesNoted { turn, .. } => Some(*turn),
+        _ => None,
+    });
+    turns.collect()
+}
+
+#[test]
+fn a_protected_file_that_was_changed_is_the_end() {
+    let mut simulation = Simulation::new(PROTECTED, options());
+    simulation.run(|state, effect| match effect {
+        Effect::RunTurn { .. } => Answer::Did(tampered()),
+        other => good(state, other),
+    });
+    assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
+    let modes: Vec<_> = simulation.state.tasks.iter().map(|task| task.mode).collect();
+    assert_eq!(modes, [Some(FailureMode::Protected), Some(FailureMode::Cascade)]);
+    assert_eq!(simulation.state.task(TaskId(0)).attempt, 1);
+    let named = |event: &Event| {
+        matches!(event, Event::StageVerdict(report)
+            if report.stage == Stage::Outcome && report.cause == Some(Cause::Protected)
+            && report.findings[0].description.contains("tests/a was changed"))
+    };
+    assert_eq!(simulation.count(named), 1);
+}
+
+#[test]
+fn an_agent_that_failed_or_was_interrupted_stands_for_what_it_changed_too() {
+    for interrupted in [false, true] {
+        let mut simulation = Simulation::new(PROTECTED, options());
+        while simulation.running().is_empty() {
+            simulation.perform(0, &mut good);
+        }
+        simulation.todo.clear();
+        let turn = simulation.running()[0];
+        let end = TurnEnd {
+            interrupted,
+            files: Some(tampered()),
+            ..TurnEnd::clean(turn)
+        };
+        simulation.feed(&Input::TurnEnded(Box::new(end)));
+        assert_eq!(
+            simulation.state.task(TaskId(0)).mode,
+            Some(FailureMode::Protected)
+        );
+    }
+}
+
+#[test]
+fn files_are_noted_before_every_turn_and_a_lost_turn_leaves_its_record() {
+    let mut simulation = Simulation::new(PROTECTED, options());
+    while simulation.running().is_empty() {
+        simulation.perform(0, &mut good);
+    }
+    let first = simulation.running()[0];
+    assert_eq!(noted(&simulation), [first]);
+    let mut later = Simulation::recovered(simulation.state.plan.clone(), &simulation.journal);
+    later.resume();
+    // The turn that was lost may have changed them: the next one is held against the same record.
+    while later.running().is_empty() {
+        later.perform(0, &mut good);
+    }
+    let second = later.running()[0];
+    assert_eq!((second.attempt, second.turn), (1, 2));
+    assert_eq!(noted(&later), [first]);
+    let record = later.state.task(TaskId(0)).evidence.noted.as_deref().unwrap();
+    assert_eq!(record.turn, first);
+    later.run(good);
+    assert_eq!(statuses(&later.state), [Status::Done, Status::Done]);
+    assert_eq!(noted(&later).len(), 2, "and one for the other task");
+}
+
+#[test]
+fn an_agent_whose_files_cannot_be_noted_is_not_started() {
+    let mut simulation = Simulation::new(PROTECTED, options());
+    simulation.run(|state, effect| match effect {
+        Effect::NoteFiles { .. } => Answer::Unreachable(crate::domain::FailureClass::Unknown),
+        other => good(state, other),
+    });
+    assert!(simulation.turns.is_empty());
+    assert_eq!(simulation.state.task(TaskId(0)).mode, Some(FailureMode::Error));
+}
+
+#[test]
+fn tasks_without_such_rules_are_not_looked_at() {
+    let plain = PROTECTED.replace("settings: {protect: [tests/**]}", "");
+    let mut simulation = Simulation::new(&plain, options());
+    simulation.run(good);
+    assert_eq!(noted(&simulation), []);
+    assert_eq!(simulation.state.task(TaskId(0)).flag, Some(QualityFlag::Clean));
+}
+
+#[test]
+fn who_wrote_a_file_is_known_only_of_a_turn_that_was_alone() {
+    let mission = "name: m
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: t, description: write a report, targetFiles: [a]}
+  - {title: u}
+";
+    let wrote = |_: &State, effect: &Effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::Did(TurnFiles {
+            changed: Some(1),
+            written: Some(1),
+            ..TurnFiles::default()
+        }),
+        Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
+        _ => Answer::Finished,
+    };
+    for (jobs, expected) in [(1, Known::Yes), (2, Known::Unknown)] {
+        let mut options = options();
+        options.jobs = Some(jobs);
+        let mut simulation = Simulation::new(mission, options);
+        simulation.run(wrote);
+        let evidence = &simulation.state.task(TaskId(0)).evidence;
+        assert_eq!(
+            (evidence.changed, evidence.written),
+            (expected, expected),
+            "{jobs}"
+        );
+    }
+}
+
+#[test]
+fn unknown_is_neither_yes_nor_no() {
+    use Known::{No, Unknown, Yes};
+    for (known, count, shared, expected) in [
+        (No, Some(0), false, No),
+        (No, Some(0), true, No),
+        (No, Some(2), false, Yes),
+        (No, Some(2), true, Unknown),
+        (No, None, false, Unknown),
+        (Yes, None, true, Yes),
+        (Yes, Some(0), false, Yes),
+        (Unknown, Some(0), false, Unknown),
+        (Unknown, Some(1), false, Yes),
+    ] {
+        assert_eq!(known.and(count, shared), expected, "{known:?} {count:?} {shared}");
+    }
+}

@@ -1,0 +1,405 @@
+//! What stands in the files that a task's rules name, before and after a turn: how the runtime sees for itself what a
+//! turn did to them (semantics, sections 1 and 6; protected paths).
+//!
+//! Links are never followed: a link is itself what stands there. What cannot be read is said, by name; it never counts
+//! as unchanged. Only what the patterns name is walked through and read, and all of it is bounded.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use rustix::fs::{Mode, OFlags};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Digest, Hasher};
+
+/// How many files the patterns of one task may name.
+const MOST_FILES: usize = 20_000;
+/// How many entries of folders are looked at to find them.
+const MOST_ENTRIES: usize = 500_000;
+/// How many bytes are read in one look. Of what goes beyond, size and times of change stand for the content: the time
+/// at which the system saw the last change cannot be set by a program.
+const MOST_READ: u64 = 2 << 30;
+/// How deep folders are followed.
+const DEEPEST: usize = 64;
+
+/// Patterns and the folder that they are relative to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// The folder, absolute.
+    pub root: PathBuf,
+    /// Paths or globs. One that names a folder means everything in it.
+    pub patterns: Vec<String>,
+}
+
+/// What stood in the files, by absolute path.
+pub type Marks = BTreeMap<String, Mark>;
+
+/// What stood at one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mark {
+    /// A regular file.
+    #[serde(rename = "f")]
+    File {
+        /// Its size in bytes.
+        #[serde(rename = "n")]
+        size: u64,
+        /// Its content; `None` where it was not read.
+        #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+        digest: Option<Digest>,
+        /// Which file it was, and when it was last changed.
+        #[serde(rename = "s")]
+        stamp: Stamp,
+    },
+    /// A link, with what it leads to.
+    #[serde(rename = "l")]
+    Link(String),
+    /// A pipe, a socket, a device.
+    #[serde(rename = "o")]
+    Other,
+}
+
+/// Inode, time of the last write, time of the last change (seconds and nanoseconds).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp(u64, (i64, i64), (i64, i64));
+
+impl Stamp {
+    /// The stamp of a file.
+    #[must_use]
+    pub fn of(found: &Metadata) -> Self {
+        Self(
+            found.ino(),
+            (found.mtime(), found.mtime_nsec()),
+            (found.ctime(), found.ctime_nsec()),
+        )
+    }
+}
+
+/// What a turn did to files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Difference {
+    /// Files whose content is another one, that appeared or vanished.
+    pub changed: u32,
+    /// The same, and files that were written anew with what they held.
+    pub written: u32,
+}
+
+/// Looks at everything that the patterns name, but nothing in the folder `never`. Blocks.
+///
+/// # Errors
+/// One sentence for each thing that cannot be told.
+pub fn look(scopes: &[Scope], never: &Path) -> Result<Marks, Vec<String>> {
+    let mut look = Look {
+        never: fs::canonicalize(never).unwrap_or_else(|_| never.to_owned()),
+        marks: Marks::new(),
+        unknown: Vec::new(),
+        entries: 0,
+        read: 0,
+    };
+    for scope in scopes {
+        look.scope(scope);
+    }
+    if look.unknown.is_empty() {
+        Ok(look.marks)
+    } else {
+        Err(look.unknown)
+    }
+}
+
+/// What is not as it was, one sentence a file.
+#[must_use]
+pub fn changes(before: &Marks, after: &Marks, root: &Path) -> Vec<String> {
+    let paths = before
+        .keys()
+        .chain(after.keys().filter(|path| !before.contains_key(*path)));
+    let mut said: Vec<String> = paths
+        .filter_map(|path| {
+            let what = match (before.get(path), after.get(path)) {
+                (Some(old), Some(new)) if same(old, new) => return None,
+                (Some(Mark::File { .. }), Some(Mark::Link(_))) => "was replaced by a link",
+                (Some(_), Some(_)) => "was changed",
+                (None, _) => "appeared",
+                (Some(_), None) => "is gone",
+            };
+            Some(format!("{} {what}", shown(path, root)))
+        })
+        .collect();
+    said.sort();
+    said
+}
+
+/// How much of it is not as it was.
+#[must_use]
+pub fn difference(before: &Marks, after: &Marks) -> Difference {
+    let mut difference = Difference::default();
+    let one = |count: &mut u32, yes: bool| *count = count.saturating_add(u32::from(yes));
+    for (path, old) in before {
+        let new = after.get(path);
+        one(&mut difference.changed, new.is_none_or(|new| !same(old, new)));
+        one(&mut difference.written, new != Some(old));
+    }
+    let appeared = after.keys().filter(|path| !before.contains_key(*path)).count();
+    let appeared = u32::try_from(appeared).unwrap_or(u32::MAX);
+    difference.changed = difference.changed.saturating_add(appeared);
+    difference.written = difference.written.saturating_add(appeared);
+    difference
+}
+
+/// Whether the same stands there. Where one of the two was not read, what the system says about the file decides.
+fn same(old: &Mark, new: &Mark) -> bool {
+    match (old, new) {
+        (
+            Mark::File {
+                digest: Some(old), ..
+            },
+            Mark::File {
+                digest: Some(new), ..
+            },
+        ) => old == new,
+        (
+            Mark::File {
+                size: old,
+                stamp: was,
+                ..
+            },
+            Mark::File {
+                size: new, stamp: is, ..
+            },
+        ) => (old, was) == (new, is),
+        _ => old == new,
+    }
+}
+
+/// A path as people know it: beneath the workspace without it.
+fn shown<'p>(path: &'p str, root: &Path) -> std::borrow::Cow<'p, str> {
+    let beneath = Path::new(path).strip_prefix(root);
+    beneath.map_or_else(|_| path.into(), Path::to_string_lossy)
+}
+
+struct Look {
+    never: PathBuf,
+    marks: Marks,
+    unknown: Vec<String>,
+    entries: usize,
+    read: u64,
+}
+
+/// The patterns of a scope, made ready.
+struct Patterns {
+    globs: GlobSet,
+    /// Deeper than this no pattern matches what is not in a folder that one names.
+    deepest: usize,
+    /// The folder or file at which each begins to matter, without those that lie within another.
+    beginnings: Vec<PathBuf>,
+}
+
+impl Patterns {
+    fn of(patterns: &[String]) -> Result<Self, String> {
+        let mut globs = GlobSetBuilder::new();
+        let mut deepest = 0;
+        let mut beginnings = Vec::new();
+        for pattern in patterns {
+            let parts = parts(pattern);
+            for text in [parts.join("/"), format!("{}/**", parts.join("/"))] {
+                let glob = GlobBuilder::new(&text).literal_separator(true).build();
+                globs.add(glob.map_err(|error| format!("the pattern {pattern} cannot be read: {error}"))?);
+            }
+            let depth = if parts.iter().any(|part| part.contains("**")) {
+                DEEPEST
+            } else {
+                parts.len()
+            };
+            deepest = deepest.max(depth);
+            let plain = parts
+                .iter()
+                .take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+            beginnings.push(plain.collect::<PathBuf>());
+        }
+        beginnings.sort();
+        beginnings.dedup_by(|later, earlier| later.starts_with(&*earlier));
+        let globs = globs.build().map_err(|error| error.to_string())?;
+        Ok(Self {
+            globs,
+            deepest,
+            beginnings,
+        })
+    }
+}
+
+/// The components of a pattern, without `.` and with `..` resolved: it stays inside, the loader has seen to that.
+fn parts(pattern: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    for part in pattern.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts
+}
+
+impl Look {
+    fn scope(&mut self, scope: &Scope) {
+        let patterns = match Patterns::of(&scope.patterns) {
+            Ok(patterns) => patterns,
+            Err(why) => return self.unknown.push(why),
+        };
+        let root = match fs::canonicalize(&scope.root) {
+            Ok(root) => root,
+            // Nothing is there yet.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.cannot_read(&scope.root, &error),
+        };
+        for beginning in &patterns.beginnings {
+            if self.leads_elsewhere(&root, beginning) {
+                continue;
+            }
+            self.at(&root, beginning, &patterns, 0);
+        }
+    }
+
+    /// Whether a link stands on the way to where a pattern begins: what it leads to would go unwatched.
+    fn leads_elsewhere(&mut self, root: &Path, beginning: &Path) -> bool {
+        let mut path = root.to_owned();
+        for component in beginning.components() {
+            let Component::Normal(part) = component else {
+                continue;
+            };
+            path.push(part);
+            if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+                let name = path.strip_prefix(root).unwrap_or(&path).display();
+                self.unknown.push(format!(
+                    "{name} is a link, and links are not followed: name what it leads to"
+                ));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes in what is at a path: a file that a pattern names, or a folder with more of them.
+    fn at(&mut self, root: &Path, below: &Path, patterns: &Patterns, depth: usize) {
+        let path = root.join(below);
+        if path == self.never {
+            return;
+        }
+        let found = match fs::symlink_metadata(&path) {
+            Ok(found) => found,
+            Err(error) if is_gone(&error) => return,
+            Err(error) => return self.cannot_read(&path, &error),
+        };
+        let is_named = patterns.globs.is_match(below);
+        if !found.is_dir() {
+            if is_named {
+                self.mark(&path, &found);
+            }
+            return;
+        }
+        // What version control keeps is looked at only where a pattern begins there.
+        let is_hidden = below.file_name().is_some_and(|name| name == ".git") && depth > 0;
+        let may_hold_more = is_named || below.components().count() < patterns.deepest;
+        if is_hidden || !may_hold_more {
+            return;
+        }
+        if depth > DEEPEST {
+            return self.unknown.push(format!("{} lies too deep", path.display()));
+        }
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if is_gone(&error) => return,
+            Err(error) => return self.cannot_read(&path, &error),
+        };
+        for entry in entries {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES || self.marks.len() > MOST_FILES {
+                if self.entries < usize::MAX / 2 {
+                    // Said once: nothing more is looked at.
+                    self.entries = usize::MAX / 2;
+                    self.unknown.push(format!(
+                        "the patterns name too much (more than {MOST_FILES} files, or {MOST_ENTRIES} entries to look \
+                         through): narrow them"
+                    ));
+                }
+                return;
+            }
+            match entry {
+                Ok(entry) => self.at(root, &below.join(entry.file_name()), patterns, depth + 1),
+                Err(error) => self.cannot_read(&path, &error),
+            }
+        }
+    }
+
+    fn mark(&mut self, path: &Path, found: &Metadata) {
+        let mark = if found.is_symlink() {
+            match fs::read_link(path) {
+                Ok(target) => Mark::Link(target.to_string_lossy().into_owned()),
+                Err(error) if is_gone(&error) => return,
+                Err(error) => return self.cannot_read(path, &error),
+            }
+        } else if found.is_file() {
+            match self.file(path) {
+                Ok(mark) => mark,
+                Err(error) if is_gone(&error) => return,
+                Err(error) => return self.cannot_read(path, &error),
+            }
+        } else {
+            Mark::Other
+        };
+        self.marks.insert(path.to_string_lossy().into_owned(), mark);
+    }
+
+    fn file(&mut self, path: &Path) -> io::Result<Mark> {
+        // What is a link now was put there in between, and a FIFO must not hang us.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Ok(Mark::Other);
+        }
+        let (size, stamp) = (found.len(), Stamp::of(&found));
+        let left = MOST_READ.saturating_sub(self.read);
+        if size > left {
+            return Ok(Mark::File {
+                size,
+                digest: None,
+                stamp,
+            });
+        }
+        let mut hasher = Hasher::default();
+        let mut buffer = vec![0; 64 * 1024];
+        let mut source = file.take(left);
+        loop {
+            let read = source.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            self.read += read as u64;
+            hasher.update(&buffer[..read]);
+        }
+        Ok(Mark::File {
+            size,
+            digest: Some(hasher.finish()),
+            stamp,
+        })
+    }
+
+    fn cannot_read(&mut self, path: &Path, error: &io::Error) {
+        self.unknown
+            .push(format!("cannot read {}: {error}", path.display()));
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

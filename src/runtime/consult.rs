@@ -1,0 +1,302 @@
+//! Consulting agents: what they are asked is written, they are started or called, their reply is stored and read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agents::command::{Placeholders, environment};
+use crate::agents::endpoint::Endpoint;
+use crate::agents::model::{self, ModelRequest};
+use crate::domain::{Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Timestamp, TurnId};
+use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
+use crate::judging::advice::{parse_advice, unreadable};
+use crate::keeper::{self, Spawn};
+use crate::mission::Plan;
+use crate::review::consult::{self as prompt, MAX_SAID, Subject};
+use crate::review::fence::Excerpt;
+use crate::store::{self, RunFolder, SpoolName};
+
+use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_reply};
+use super::session::RunError;
+use super::spool::{Sealed, read_head, read_output, seal};
+use super::world::{Child, Message, Reach, World, jitter, workspace};
+
+/// One call to a consulted agent, with what it is about as it stood when the call was decided on.
+#[derive(Clone)]
+struct Call {
+    id: ConsultId,
+    purpose: Purpose,
+    agent: AgentId,
+    plan: Arc<Plan>,
+    folder: RunFolder,
+    task: TaskState,
+    /// The task that the purpose names beside it.
+    other: Option<TaskState>,
+}
+
+impl World {
+    /// Consults an agent.
+    pub(super) fn consult(
+        &mut self,
+        state: &State,
+        id: ConsultId,
+        purpose: Purpose,
+        agent: AgentId,
+    ) -> Result<(), RunError> {
+        let other = match purpose {
+            Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
+            Purpose::Confirm | Purpose::Answer => None,
+        };
+        let call = Call {
+            id,
+            purpose,
+            agent,
+            plan: state.plan.clone(),
+            folder: self.folder.clone(),
+            task: state.task(id.task).clone(),
+            other,
+        };
+        match self.programs.get(agent).cloned() {
+            None => {
+                let message = format!("agent '{}' cannot be reached", call.plan.agent(agent).name);
+                self.post(failure(id, FailureClass::Unknown, message, None));
+            }
+            Some(Reach::Command(program, own_env)) => {
+                let variables = self.task_variables(&call.plan, id.task, call.task.attempt);
+                match call.spawn(&program, &own_env, variables) {
+                    Ok(spawn) => return self.spawn(&call.plan, Child::Consult { id, purpose }, spawn),
+                    Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
+                }
+            }
+            Some(Reach::Echo) => self.blocking(move || vec![call.echo()]),
+            Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
+                Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
+                Ok(client) => {
+                    let sender = self.sender.clone();
+                    let work = tokio::spawn(async move {
+                        let input = call.ask_model(&client, &endpoint).await;
+                        // After the loop has ended nobody wants to know.
+                        let _ = sender.send(Message::Input(input));
+                    });
+                    self.keep_track(work.abort_handle());
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// A consulted command ended.
+    pub(super) fn consult_exited(&mut self, id: ConsultId, purpose: Purpose, exit: keeper::Exit) {
+        let reply = self.folder.spool_file(&SpoolName::ConsultReply(id));
+        let stderr = self.folder.spool_file(&SpoolName::ConsultErr(id));
+        self.blocking(move || {
+            vec![match reviewer_failure("the agent", &exit, &stderr) {
+                Some((class, message)) => failure(id, class, message, None),
+                None => read(id, purpose, &reply, None, Usage::default()),
+            }]
+        });
+    }
+}
+
+impl Call {
+    fn path(&self, name: SpoolName) -> std::path::PathBuf {
+        self.folder.spool_file(&name)
+    }
+
+    /// What it is asked; written to the spool. Blocks.
+    fn write_request(&self) -> Result<String, String> {
+        let asked = self.compose()?;
+        let path = self.path(SpoolName::ConsultRequest(self.id));
+        store::write_new(&path, asked.as_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        Ok(asked)
+    }
+
+    fn compose(&self) -> Result<String, String> {
+        let subject = |id| {
+            let plan = self.plan.task(id);
+            Subject {
+                title: &plan.title,
+                description: plan.description.as_deref(),
+            }
+        };
+        let task = subject(self.id.task);
+        Ok(match (self.purpose, &self.other) {
+            (Purpose::Confirm, _) => prompt::confirm(&task, &self.said(self.id.task, &self.task)?),
+            (Purpose::Answer, _) => prompt::answer(&task, "", &[]),
+            (Purpose::Resolve { dependency }, Some(other)) => {
+                let last = other.feedback.last();
+                let findings: Vec<String> = last
+                    .into_iter()
+                    .flat_map(|feedback| &feedback.findings)
+                    .map(|finding| finding.description.clone())
+                    .collect();
+                prompt::resolve(
+                    &task,
+                    &prompt::Failed {
+                        task: subject(dependency),
+                        mode: other.mode.map_or("error", crate::domain::FailureMode::as_str),
+                        findings: &findings,
+                        // What is lost is no reason not to ask: the failure itself is known.
+                        said: &self.said(dependency, other).unwrap_or_default(),
+                    },
+                )
+            }
+            (Purpose::Resolve { .. }, None) => return Err("the task it is about is unknown".to_owned()),
+        })
+    }
+
+    /// What the agent of a task said last.
+    fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, String> {
+        let turn = TurnId {
+            task,
+            attempt: state.attempt,
+            turn: state.turn,
+        };
+        read_output(&self.folder, turn, &state.output, 4 * MAX_SAID)
+            .map_err(|error| format!("what the agent said is lost: {error}"))
+    }
+
+    fn spawn(
+        &self,
+        program: &crate::agents::command::Program,
+        own_env: &[(String, String)],
+        mut variables: Vec<(String, String)>,
+    ) -> Result<Spawn, String> {
+        self.write_request()?;
+        let request = self.path(SpoolName::ConsultRequest(self.id));
+        let cwd = workspace(&self.plan, self.id.task);
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
+        variables.push(("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned()));
+        let placeholders = Placeholders {
+            task: &self.plan.task(self.id.task).title,
+            attempt: &self.task.attempt.to_string(),
+            prompt_file: &text(&request),
+            workspace: &text(&cwd),
+        };
+        Ok(Spawn {
+            label: self.id.to_string(),
+            argv: program.argv(&placeholders),
+            env: environment(own_env, variables),
+            cwd,
+            stdin: Some(request.clone()),
+            stdout: Some(self.path(SpoolName::ConsultReply(self.id))),
+            stderr: Some(self.path(SpoolName::ConsultErr(self.id))),
+            timeout_ms: Some(review_timeout(self.plan.agent(self.agent)).0),
+            ..Spawn::default()
+        })
+    }
+
+    /// An agent that repeats its question has no word of its own. Blocks.
+    fn echo(&self) -> Input {
+        let reply = self.path(SpoolName::ConsultReply(self.id));
+        let written = self.write_request().and_then(|asked| write_reply(&reply, &asked));
+        match written {
+            Ok(file) => Input::ConsultReplied {
+                id: self.id,
+                reply: ReplyRef {
+                    file: file.unwrap_or_else(nothing),
+                    model: None,
+                    usage: super::echo::NOTHING,
+                },
+                advice: unreadable(
+                    "an echo agent repeats its question and says nothing of its own",
+                    "",
+                ),
+            },
+            Err(message) => failure(self.id, FailureClass::Unknown, message, None),
+        }
+    }
+
+    async fn ask_model(&self, client: &reqwest::Client, endpoint: &Endpoint) -> Input {
+        let unknown = |message: String| failure(self.id, FailureClass::Unknown, message, None);
+        let call = self.clone();
+        let asked = match tokio::task::spawn_blocking(move || call.write_request()).await {
+            Ok(Ok(asked)) => asked,
+            Ok(Err(message)) => return unknown(message),
+            Err(error) => return unknown(error.to_string()),
+        };
+        let agent = self.plan.agent(self.agent);
+        let request = ModelRequest {
+            system: None,
+            prompt: asked,
+            schema: None,
+            temperature: agent.spec.temperature,
+            max_tokens: agent.spec.max_tokens,
+            timeout: review_timeout(agent).as_duration(),
+        };
+        let reply = match model::complete(client, endpoint, &request, Timestamp::now()).await {
+            Ok(reply) => reply,
+            Err(error) => return failure(self.id, error.class, error.message, error.retry_after),
+        };
+        let path = self.path(SpoolName::ConsultReply(self.id));
+        if let Err(message) = store_reply(&path, &reply.text).await {
+            return unknown(message);
+        }
+        let (id, purpose) = (self.id, self.purpose);
+        let cut = reply.is_cut_short();
+        let (model, usage) = (reply.model.clone(), usage_of(&reply));
+        let read = move || match read(id, purpose, &path, model, usage) {
+            Input::ConsultReplied { id, reply, .. } if cut => Input::ConsultReplied {
+                id,
+                reply,
+                advice: unreadable("the reply ran into its token limit and is cut short", ""),
+            },
+            input => input,
+        };
+        tokio::task::spawn_blocking(read)
+            .await
+            .unwrap_or_else(|error| unknown(error.to_string()))
+    }
+}
+
+/// Reads what a stored reply says. Blocks.
+fn read(id: ConsultId, purpose: Purpose, path: &Path, model: Option<String>, usage: Usage) -> Input {
+    let unreadable_file = |why: String| {
+        failure(
+            id,
+            FailureClass::Unknown,
+            format!("the reply cannot be read: {why}"),
+            None,
+        )
+    };
+    let file = match seal(path) {
+        Sealed::File(file) => file,
+        Sealed::Nothing => nothing(),
+        Sealed::Refused(why) => return unreadable_file(why),
+    };
+    let advice: Advice = match read_head(path, LARGEST_REPLY) {
+        Ok(_) if file.len > LARGEST_REPLY => unreadable("the reply has more than 1 MiB", ""),
+        Ok(text) => parse_advice(purpose, &text),
+        Err(error) => return unreadable_file(error.to_string()),
+    };
+    Input::ConsultReplied {
+        id,
+        reply: ReplyRef { file, model, usage },
+        advice,
+    }
+}
+
+/// A reply of no length.
+fn nothing() -> FileRef {
+    FileRef {
+        len: 0,
+        digest: Digest::of(b""),
+    }
+}
+
+/// An agent could not be asked.
+pub(super) fn failure(
+    id: ConsultId,
+    class: FailureClass,
+    message: String,
+    retry_after: Option<Millis>,
+) -> Input {
+    Input::ConsultFailed(Box::new(ConsultFailure {
+        id,
+        class,
+        message,
+        retry_after,
+        jitter: jitter(),
+    }))
+}

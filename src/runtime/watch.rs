@@ -1,0 +1,217 @@
+//! Files before and after a turn: what it may not change, and what it is asked to write (protected paths; semantics,
+//! sections 1 and 6).
+//!
+//! What stands in them is written into the spool before the turn starts, and the journal vouches for that record. The
+//! end of the turn is held against it, whichever session sees it. The frozen mission is watched for every turn.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{TaskId, TurnId};
+use crate::engine::{FileRef, Input, Noted, State, TurnFiles};
+use crate::judging::evidence_rules::{Watched, watched};
+use crate::mission::Plan;
+use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
+use crate::store::{self, RunFolder, SpoolName};
+
+use super::spool::{Recorded, Sealed, is_as_recorded, seal};
+use super::world::{World, workspace};
+
+/// How many changes a record holds; the others are counted.
+const MOST_NAMED: usize = 20;
+/// The largest record that is read back.
+const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
+
+/// What a turn is held against once it ends.
+#[derive(Debug, Clone)]
+pub(super) struct Before {
+    noted: Option<(PathBuf, FileRef)>,
+    missions: Vec<Option<Stamp>>,
+}
+
+/// What stood in the files of a task.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// Those that are protected.
+    #[serde(default)]
+    protected: Marks,
+    /// Those that its rules ask about; `None` where that could not be told.
+    #[serde(default)]
+    watched: Option<Marks>,
+}
+
+impl World {
+    /// Writes down what stands in the files of the next turn.
+    pub(super) fn note_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
+        let plan = state.plan.clone();
+        let folder = self.folder.clone();
+        self.blocking(move || {
+            let result = note(&plan, &folder, turn);
+            vec![Input::FilesNoted {
+                turn,
+                starts,
+                shared,
+                result,
+            }]
+        });
+    }
+
+    /// Remembers what a turn that is starting, or was taken over, is held against.
+    pub(super) fn remember(&mut self, state: &State, turn: TurnId) {
+        let noted = state.task(turn.task).evidence.noted.as_deref();
+        let path = |noted: &Noted| self.folder.spool_file(&SpoolName::Before(noted.turn));
+        let before = Before {
+            noted: noted.map(|noted| (path(noted), noted.file.clone())),
+            missions: stamps(&self.frozen),
+        };
+        self.before.insert(turn, before);
+    }
+
+    /// What became of the frozen missions, and of the files if they are to be looked at, which blocks.
+    pub(super) fn after(&mut self, turn: TurnId) -> After {
+        let before = self.before.remove(&turn);
+        let now = stamps(&self.frozen);
+        let is_same = before.as_ref().is_none_or(|before| before.missions == now);
+        After {
+            noted: before.and_then(|before| before.noted),
+            mission: (!is_same).then(|| "the frozen mission of the run was changed".to_owned()),
+        }
+    }
+}
+
+/// The missions that are frozen in a run's folder.
+pub(super) fn frozen(folder: &RunFolder) -> Vec<PathBuf> {
+    (1..)
+        .map(|number| folder.mission(number))
+        .take_while(|path| path.exists())
+        .collect()
+}
+
+fn stamps(frozen: &[PathBuf]) -> Vec<Option<Stamp>> {
+    let stamp = |path: &PathBuf| Some(Stamp::of(&std::fs::symlink_metadata(path).ok()?));
+    frozen.iter().map(stamp).collect()
+}
+
+/// What is to be looked at when a turn has ended.
+pub(super) struct After {
+    noted: Option<(PathBuf, FileRef)>,
+    mission: Option<String>,
+}
+
+impl After {
+    /// Whether nothing needs to be read for it.
+    pub fn is_known(&self) -> bool {
+        self.noted.is_none()
+    }
+
+    /// What the turn did. Blocks.
+    pub fn seen(self, plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<TurnFiles> {
+        let noted = self.noted.as_ref();
+        let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
+        if let Some(change) = self.mission {
+            files.get_or_insert_default().protected.push(change);
+        }
+        if let Some(files) = &mut files {
+            cut(&mut files.protected);
+        }
+        files
+    }
+}
+
+fn cut(changes: &mut Vec<String>) {
+    if changes.len() > MOST_NAMED {
+        let more = changes.len() - MOST_NAMED;
+        changes.truncate(MOST_NAMED);
+        changes.push(format!("{more} more"));
+    }
+}
+
+fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
+    let scope = |root: PathBuf, patterns: &[Box<str>]| Scope {
+        root,
+        patterns: patterns.iter().map(|pattern| pattern.to_string()).collect(),
+    };
+    let all = [
+        scope(plan.rules.workspace.clone(), &plan.rules.protect),
+        scope(workspace(plan, task), &plan.task(task).protect),
+    ];
+    all.into_iter()
+        .filter(|scope| !scope.patterns.is_empty())
+        .collect()
+}
+
+fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<Marks> {
+    let patterns = match watched(plan.task(task)) {
+        Watched::Nothing => return Some(Marks::new()),
+        Watched::Files(paths) => paths.iter().map(|path| path.to_string()).collect(),
+    };
+    let scope = Scope {
+        root: workspace(plan, task),
+        patterns,
+    };
+    look(&[scope], folder.state_folder().path()).ok()
+}
+
+fn note(plan: &Plan, folder: &RunFolder, turn: TurnId) -> Result<FileRef, String> {
+    let protected = look(&protected_scopes(plan, turn.task), folder.state_folder().path());
+    let record = Record {
+        protected: protected.map_err(|mut unknown| {
+            cut(&mut unknown);
+            unknown.join("; ")
+        })?,
+        watched: look_at_watched(plan, folder, turn.task),
+    };
+    let path = folder.spool_file(&SpoolName::Before(turn));
+    let mut bytes = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > LARGEST_RECORD {
+        return Err("the patterns name too much: narrow them".to_owned());
+    }
+    bytes.push(b'\n');
+    store::write_new(&path, &bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    match seal(&path) {
+        Sealed::File(file) => Ok(file),
+        Sealed::Nothing => Err(format!("{} is gone", path.display())),
+        Sealed::Refused(why) => Err(format!("{}: {why}", path.display())),
+    }
+}
+
+fn read_record(path: &Path, expected: &FileRef) -> Result<Record, String> {
+    let recorded = Recorded {
+        len: Some(expected.len),
+        digest: expected.digest,
+    };
+    is_as_recorded(path, &recorded).map_err(|error| error.to_string())?;
+    let bytes = store::read_regular(path).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+}
+
+fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected: &FileRef) -> TurnFiles {
+    let scopes = protected_scopes(plan, task);
+    let record = match read_record(path, expected) {
+        Ok(record) => record,
+        // It lies where agents can reach it. Without it nobody can tell, and what cannot be told is no pass.
+        Err(why) => {
+            return TurnFiles {
+                protected: match scopes.is_empty() {
+                    true => Vec::new(),
+                    false => vec![format!("nobody can tell, for the record of them is lost: {why}")],
+                },
+                ..TurnFiles::default()
+            };
+        }
+    };
+    let root = std::fs::canonicalize(&plan.rules.workspace).unwrap_or_else(|_| plan.rules.workspace.clone());
+    let protected = match look(&scopes, folder.state_folder().path()) {
+        Ok(after) => changes(&record.protected, &after, &root),
+        Err(unknown) => unknown,
+    };
+    let watched = record.watched.zip(look_at_watched(plan, folder, task));
+    let difference = watched.map(|(before, after)| difference(&before, &after));
+    TurnFiles {
+        protected,
+        changed: difference.map(|difference| difference.changed),
+        written: difference.map(|difference| difference.written),
+        shared: false,
+    }
+}
