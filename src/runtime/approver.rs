@@ -59,12 +59,8 @@ impl World {
             .and_then(|approval| approval.approvers.get(question.approver as usize));
         let command = match approver {
             Some(ApproverPlan::Command(command)) => command,
-            Some(ApproverPlan::Agent(agent)) => {
-                let name = &plan.agent(*agent).name;
-                self.post(question.not_asked(&format!("agent '{name}' cannot be asked for approvals")));
-                return Ok(());
-            }
-            Some(ApproverPlan::Person(_)) | None => return Ok(()),
+            // An agent is consulted; people answer by themselves.
+            Some(ApproverPlan::Agent(_) | ApproverPlan::Person(_)) | None => return Ok(()),
         };
         let output = self.folder.spool_file(&SpoolName::Approver(
             question.task,

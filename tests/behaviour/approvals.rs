@@ -241,3 +241,47 @@ fn a_time_out_refuses_where_it_is_told_to_and_says_so_where_not() {
     let document = workspace.resume_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["mode"], "rejected");
 }
+
+#[test]
+fn an_agent_agrees_refuses_or_leaves_it_open_and_never_about_its_own_task() {
+    let workspace = |reply: &str| {
+        let workspace = asking(
+            ", requiresApproval: {approvers: [boss, ada], message: may it go?}",
+            "",
+        );
+        let boss = "agents:\n  boss: {run: 'cat > asked; cat reply'}\n";
+        let workspace = workspace.tap_mission("agents:\n", boss);
+        workspace.write("reply", reply);
+        workspace
+    };
+    let agreed = workspace("{\"decision\": \"approve\"}");
+    agreed.run_json(0, &[]);
+    assert!(agreed.read("asked").contains("may it go?"));
+    assert_eq!(
+        named(&agreed.events(), "approval:resolved")[0]["resolvedBy"],
+        "boss"
+    );
+
+    let refused = workspace("{\"decision\": \"reject\", \"reason\": \"nothing was tested\"}");
+    let document = refused.run_json(3, &[]);
+    let failure = &task(&document, "work")["failure"];
+    assert_eq!(failure["mode"], "rejected");
+    assert!(
+        failure["message"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("nothing was tested")
+    );
+
+    // Prose is no agreement.
+    let unclear = workspace("I approve of this.");
+    let document = unclear.run_json(8, &[]);
+    assert_eq!(standing(&document, "work").0, "awaiting_approval");
+    unclear.quorum(&["approve", &only_approval(&unclear)]).exits(0);
+    unclear.resume_json(0, &[]);
+
+    asking(", requiresApproval: {approvers: [worker]}", "")
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["Q0410", "cannot approve its own task"]);
+}

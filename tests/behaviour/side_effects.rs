@@ -115,7 +115,7 @@ fn false_green_23_a_side_effect_task_is_never_run_twice_after_a_crash() {
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
     wait_for_file(&workspace.path("pid"));
     wait_for("the agent on record", || {
-        named(&workspace, "agent:spawned").len() == 1
+        on_record(&workspace, "agent:spawned") == 1
     });
     let agent = read_pid(&workspace.path("pid"));
     // Everything dies at once, as when the power fails.
@@ -159,7 +159,7 @@ fn an_agent_that_outlived_its_runner_is_no_repetition() {
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
     wait_for_file(&workspace.path("pid"));
     wait_for("the agent on record", || {
-        named(&workspace, "agent:spawned").len() == 1
+        on_record(&workspace, "agent:spawned") == 1
     });
     running.kill();
     let agent: Pid = read_pid(&workspace.path("pid"));

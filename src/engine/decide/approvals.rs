@@ -4,7 +4,7 @@
 //! approvers is enough: commands and agents are asked in their order, and what they leave open a person decides, who may
 //! answer at any time.
 
-use crate::domain::{FailureMode, Millis, Status, TaskId, Timestamp, WaitingReason};
+use crate::domain::{Advice, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::Event;
 use crate::engine::input::{ApproverSaid, Input};
 use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
@@ -13,7 +13,7 @@ use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::schedule::needs_prompt;
-use super::{side_effects, turns};
+use super::{consult, side_effects, turns};
 
 /// How an approval ends whose time is up.
 const TIMED_OUT: &str = "timeout";
@@ -95,12 +95,17 @@ fn name(plan: &Plan, approver: &ApproverPlan) -> String {
 
 /// Asks the first approver from this position on that is no person.
 fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
-    if let Some(approver) = next_asked(approval, from) {
-        draft.emit(Event::ApproverAsked {
-            task: draft.id,
-            number: draft.task.asked,
-            approver,
-        });
+    let Some(approver) = next_asked(approval, from) else {
+        return;
+    };
+    let number = draft.task.asked;
+    draft.emit(Event::ApproverAsked {
+        task: draft.id,
+        number,
+        approver,
+    });
+    if let Some(ApproverPlan::Agent(agent)) = approval.approvers.get(approver as usize) {
+        consult::ask(draft, Purpose::Approve { number, approver }, *agent);
     }
 }
 
@@ -141,30 +146,61 @@ pub(super) fn said(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
     let Some((mut draft, approval)) = open(state, *task, *number) else {
         return Vec::new();
     };
-    let asking = draft.task.waiting.as_ref().and_then(|waiting| waiting.asking);
-    let Some(asked) = approval.approvers.get(*approver as usize) else {
-        return Vec::new();
+    take(&mut draft, approval, *approver, said, now);
+    draft.into_events()
+}
+
+/// An agent that was consulted came back; `Err` says why it says nothing.
+pub(super) fn advised(
+    draft: &mut Draft<'_>,
+    number: u32,
+    approver: u32,
+    advice: Result<&Advice, &str>,
+    now: Timestamp,
+) {
+    let waiting = draft
+        .task
+        .waiting
+        .as_ref()
+        .filter(|waiting| waiting.number == number);
+    let Some(approval) = waiting.and_then(|waiting| waiting_for(draft.task_plan(), waiting)) else {
+        return;
     };
-    if asking != Some(*approver) {
-        return Vec::new();
+    let said = match advice {
+        Ok(Advice::Approve) => ApproverSaid::Yes,
+        Ok(Advice::Reject { reason }) => ApproverSaid::No(reason.clone()),
+        Ok(Advice::Undecided { reason }) => ApproverSaid::Open(reason.clone()),
+        Ok(Advice::Unreadable { why, .. }) => ApproverSaid::Open(why.clone()),
+        Ok(_) => ApproverSaid::Open("it answered something else".to_owned()),
+        Err(why) => ApproverSaid::Open(format!("it could not be asked: {why}")),
+    };
+    take(draft, approval, approver, &said, now);
+}
+
+fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &ApproverSaid, now: Timestamp) {
+    let asking = draft.task.waiting.as_ref().and_then(|waiting| waiting.asking);
+    let Some(asked) = approval.approvers.get(approver as usize) else {
+        return;
+    };
+    if asking != Some(approver) {
+        return;
     }
     let by = name(draft.plan(), asked);
     match said {
-        ApproverSaid::Yes => agree(&mut draft, &by, now),
-        ApproverSaid::No(reason) => refuse(&mut draft, REJECTED, reason, &by),
+        ApproverSaid::Yes => agree(draft, &by, now),
+        ApproverSaid::No(reason) => refuse(draft, REJECTED, reason, &by),
         ApproverSaid::Open(why) => {
             let next = next_asked(approval, approver + 1);
             draft.emit(Event::ApproverUndecided {
-                task: *task,
-                number: *number,
-                approver: *approver,
+                task: draft.id,
+                number: draft.task.asked,
+                approver,
                 message: why.clone(),
                 again: next.is_none().then(|| now.plus(ASK_AGAIN)),
             });
-            ask_next(&mut draft, approval, approver + 1);
+            ask_next(draft, approval, approver + 1);
         }
     }
-    draft.into_events()
 }
 
 /// Those who left it open are asked again: in a later session, or after a while.

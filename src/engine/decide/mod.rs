@@ -105,7 +105,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
         Input::ApproverSaid { .. } => approvals::said(state, input, now),
-        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice),
+        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice, now),
         Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Start(_)
         | Input::Resume { .. }

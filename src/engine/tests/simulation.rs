@@ -420,7 +420,6 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 said,
             }]
         }
-        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
         (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll | Effect::Consult { .. }, _) => {
             Vec::new()
         }

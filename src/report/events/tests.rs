@@ -70,8 +70,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 42;
-const VARIANTS: usize = 39;
+const VARIANTS: usize = 46;
 
 const TASK: TaskId = TaskId(0);
 
