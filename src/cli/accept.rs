@@ -98,7 +98,7 @@ impl ChangedMission {
             number,
             from: recovered.missions.digest(),
             to: Digest::of(&self.source.bytes),
-            plan: Arc::new(mission::succeed(&state.plan, plan)),
+            mission: Arc::new(plan),
         };
         let events = engine::decide(state, &input, Timestamp::now());
         let mut after = state.clone();

@@ -11,6 +11,7 @@ use crate::mission::Part;
 
 use super::derive::change_plan;
 use super::event::Event;
+use super::growth;
 use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
 use super::state::{
     APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, HoldStage, Judging, Noted, OutputRefs,
@@ -87,6 +88,8 @@ pub fn apply(state: &mut State, event: &Event) {
         }
         Event::HoldRejected { hold, .. } => leave_hold(state, *hold, HoldStage::Rejected),
         Event::MissionChanged(change) => change_plan(state, change),
+        Event::TasksAdded(addition) => growth::add(state, addition),
+        Event::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
         Event::Paused { .. } => {
             state.paused = true;
             state.timers.cancel(Timer::WaitOver);
@@ -367,7 +370,7 @@ fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
 }
 
 fn is_halted(state: &State) -> bool {
-    let mut gates = state.gates.iter().zip(&state.plan.gates);
+    let mut gates = state.gates.iter().zip(state.plan.gates.iter());
     gates.any(|(gate_state, gate)| gate_state.has_failed() && gate.halt_on_fail)
 }
 
@@ -378,7 +381,7 @@ fn open_gate(state: &mut State, gate: crate::domain::GateId) {
     }
 }
 
-fn block(state: &mut State, id: TaskId) {
+pub(super) fn block(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers += 1;
     if task.status == Status::Pending {
@@ -388,7 +391,7 @@ fn block(state: &mut State, id: TaskId) {
     }
 }
 
-fn unblock(state: &mut State, id: TaskId) {
+pub(super) fn unblock(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers = task.blockers.saturating_sub(1);
     make_ready_if_unblocked(state, id);
@@ -568,6 +571,8 @@ impl TaskState {
             | Event::HoldPassed { .. }
             | Event::HoldRejected { .. }
             | Event::MissionChanged(_)
+            | Event::TasksAdded(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }

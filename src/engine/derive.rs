@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, GateId, HoldId, Status};
-use crate::mission::{HoldPlan, Part, Plan};
+use crate::mission::{HoldPlan, Part, Plan, succeed};
 
 use super::apply::make_ready_if_unblocked;
 use super::mission_change::MissionChange;
@@ -19,12 +19,13 @@ use super::timers::Timer;
 ///
 /// A change that comes without its plan changes nothing: whoever replays a journal puts the plans into its events.
 pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
-    let Some(plan) = &change.plan else {
+    let Some(mission) = &change.mission else {
         return;
     };
     for gate in &change.gates {
         state.gates[gate.index()] = GateState::default();
     }
+    let plan = Arc::new(succeed(&state.plan, Plan::clone(mission)));
     for (index, new) in plan.holds.iter().enumerate() {
         let old = state.plan.holds.get(index);
         let wait = |hold: &HoldPlan| (hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>());
@@ -33,7 +34,7 @@ pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
             state.holds[index].stage = HoldStage::Ahead;
         }
     }
-    state.plan = Arc::clone(plan);
+    state.plan = plan;
     state.derive();
 }
 

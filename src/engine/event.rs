@@ -10,7 +10,7 @@ use crate::domain::{
     Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId,
     WaitingReason,
 };
-use crate::mission::RunOptions;
+use crate::mission::{Addition, RunOptions};
 
 use super::command::CommandResult;
 use super::mission_change::MissionChange;
@@ -596,6 +596,16 @@ pub enum Event {
         /// The name of the file, beside the journal, that holds them now.
         #[serde(rename = "f")]
         file: String,
+    },
+    /// `tasks:added`: the run has more tasks from here on. They follow with their `task:created`.
+    #[serde(rename = "ad")]
+    TasksAdded(Box<Addition>),
+    /// `tasks:withdrawn`: added tasks that the run does not have any more, because what asked for them is done again.
+    #[serde(rename = "aw")]
+    TasksWithdrawn {
+        /// The tasks.
+        #[serde(rename = "t")]
+        tasks: Vec<TaskId>,
     },
     /// `mission:changed`: from here on the run goes by another mission.
     #[serde(rename = "mc")]

@@ -161,8 +161,8 @@ pub enum Input {
         from: Digest,
         /// Its digest.
         to: Digest,
-        /// Its plan, under the ids of the one that holds.
-        plan: Arc<Plan>,
+        /// The mission as it was compiled, under ids of its own.
+        mission: Arc<Plan>,
     },
     /// Something a person should know.
     Warn(String),

@@ -17,6 +17,7 @@ mod decide;
 mod derive;
 mod effect;
 mod event;
+mod growth;
 mod input;
 mod mission_change;
 mod outcome;

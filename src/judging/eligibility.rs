@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::domain::{Bar, Millis};
     use crate::mission::model::{Agent, Review, TaskType};
-    use crate::mission::{AttemptLimits, Edges, Rules, TaskPlan};
+    use crate::mission::{AttemptLimits, Rules, TaskPlan};
 
     /// `name`, adapter, role, manager.
     type Row = (&'static str, Adapter, Option<&'static str>, Option<u32>);
@@ -178,33 +178,23 @@ mod tests {
             protect: Vec::new(),
             expectations: None,
             verification: None,
+            provenance: None,
         };
-        Plan {
-            name: "m".to_owned(),
-            agents: agents.iter().map(agent).collect(),
-            tasks: vec![task],
-            gates: Vec::new(),
-            dependencies: Edges::new(0, &[]),
-            dependents: Edges::new(0, &[]),
-            gates_after: Edges::new(0, &[]),
-            gates_before: Edges::new(0, &[]),
-            holds: Vec::new(),
-            holds_after: Edges::new(0, &[]),
-            holds_before: Edges::new(0, &[]),
-            rules: Rules {
-                protect: Vec::new(),
-                concurrency: 1,
-                evaluate: true,
-                eval_bar: Bar::default_bar(),
-                fail_open_on_unparsed_eval: false,
-                max_assessment_retries: 1,
-                auto_reject_on_timeout: false,
-                quality_threshold: None,
-                on_exhausted: None,
-                verify_prior_feedback: true,
-                workspace: "/".into(),
-            },
-        }
+        let rules = Rules {
+            protect: Vec::new(),
+            concurrency: 1,
+            evaluate: true,
+            eval_bar: Bar::default_bar(),
+            fail_open_on_unparsed_eval: false,
+            max_assessment_retries: 1,
+            auto_reject_on_timeout: false,
+            quality_threshold: None,
+            on_exhausted: None,
+            verify_prior_feedback: true,
+            workspace: "/".into(),
+        };
+        let agents = agents.iter().map(agent).collect();
+        Plan::new("m".to_owned(), agents, vec![task], Vec::new(), &[], rules)
     }
 
     fn asked<'a>(plan: &'a Plan, named: Option<&[u32]>) -> Vec<(&'a str, Why)> {

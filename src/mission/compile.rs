@@ -11,13 +11,15 @@ use rust_decimal::Decimal;
 
 use super::condition::Conditions;
 use super::defaults;
+use super::growth::AddedTask;
 use super::model::{self, Expectation, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, Edges, Expectations, GatePlan, HoldKind, HoldPlan,
-    Panel, Part, Plan, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, Expectations, GatePlan, HoldKind, HoldPlan, Panel,
+    Part, Plan, Recipe, Reviewers, Rules, RunOptions, TaskPlan, Verification,
 };
+use super::read::Named;
 use super::scalar::Fraction;
-use crate::domain::{AgentId, Bar, BarOrigin, GateId, HoldId, Millis, Points, TaskId};
+use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 /// The plan of a loaded mission.
 ///
@@ -68,22 +70,65 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
             spec,
         })
         .collect();
-    let mut plan = Plan {
-        name: mission.name.into(),
-        agents,
-        dependents: Edges::new(tasks.len(), &turned(&dependencies)),
-        dependencies: Edges::new(tasks.len(), &dependencies),
-        gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
-        gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
-        holds_after: hold_edges(tasks.len(), &holds, |hold| &hold.after),
-        holds_before: hold_edges(tasks.len(), &holds, |hold| &hold.blocks),
-        tasks,
-        gates,
-        holds,
-        rules,
-    };
+    let plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
+    let mut plan = plan.with_holds(holds);
+    plan.recipe = Arc::new(Recipe {
+        settings: mission.settings,
+        options: options.clone(),
+    });
     super::selection::select(&mut plan, &options.only);
     plan
+}
+
+/// A task that came while the run worked, as if it stood in the mission.
+pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
+    let Recipe { settings, options } = &*plan.recipe;
+    let compiler = Compiler {
+        settings,
+        options,
+        agents: HashMap::new(),
+    };
+    let task = model::Task {
+        title: added.title.clone(),
+        description: added.description.clone(),
+        kind: added.kind,
+        target_files: added.target_files.clone().into(),
+        ..model::Task::default()
+    };
+    let timeout = plan.agent(added.agent).spec.timeout;
+    TaskPlan {
+        priority: added.priority.unwrap_or(Decimal::ONE),
+        approvals: approvals_of_added(plan, settings, task.clone(), added.agent),
+        ..compiler.task(task, added.agent, timeout)
+    }
+}
+
+/// The approval gates of a mission hold what is added to it like what stands in it.
+fn approvals_of_added(
+    plan: &Plan,
+    settings: &Settings,
+    task: model::Task,
+    agent: AgentId,
+) -> Vec<Arc<ApprovalPlan>> {
+    if settings.approval_gates.is_none() {
+        return Vec::new();
+    }
+    let agents = plan.agents.iter();
+    let mission = Mission {
+        name: plan.name.as_str().into(),
+        agents: Named(
+            agents
+                .map(|agent| (Box::from(&*agent.name), agent.spec.clone()))
+                .collect(),
+        ),
+        settings: settings.clone(),
+        tasks: vec![model::Task {
+            assign_to: Some(Box::from(&*plan.agent(agent).name)),
+            ..task
+        }],
+        ..Mission::default()
+    };
+    approvals(&mission).pop().unwrap_or_default()
 }
 
 /// Ids of agents by name.
@@ -126,10 +171,6 @@ fn dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
     mission.tasks.iter().enumerate().flat_map(pairs_of).collect()
 }
 
-pub(super) fn turned(pairs: &[(u32, TaskId)]) -> Vec<(u32, TaskId)> {
-    pairs.iter().map(|(from, to)| (to.0, TaskId(*from))).collect()
-}
-
 fn gates(mission: &Mission) -> Vec<GatePlan> {
     let ids = task_ids(mission);
     let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
@@ -147,30 +188,6 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
             halt_on_fail: gate.on_fail == GateFailure::Halt,
         })
         .collect()
-}
-
-pub(super) fn gate_edges(
-    tasks: usize,
-    gates: &[GatePlan],
-    side: impl Fn(&GatePlan) -> &[TaskId],
-) -> Edges<GateId> {
-    let mut pairs = Vec::new();
-    for (index, gate) in gates.iter().enumerate() {
-        pairs.extend(side(gate).iter().map(|task| (task.0, GateId::from_index(index))));
-    }
-    Edges::new(tasks, &pairs)
-}
-
-pub(super) fn hold_edges(
-    tasks: usize,
-    holds: &[HoldPlan],
-    side: impl Fn(&HoldPlan) -> &[TaskId],
-) -> Edges<HoldId> {
-    let mut pairs = Vec::new();
-    for (index, hold) in holds.iter().enumerate() {
-        pairs.extend(side(hold).iter().map(|task| (task.0, HoldId::from_index(index))));
-    }
-    Edges::new(tasks, &pairs)
 }
 
 fn holds(mission: &Mission) -> Vec<HoldPlan> {
@@ -319,6 +336,7 @@ impl Compiler<'_> {
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
             verification: verification(task.verification, task.acceptance),
+            provenance: None,
         }
     }
 

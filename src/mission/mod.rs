@@ -21,7 +21,9 @@ mod config;
 mod defaults;
 mod diagnostics;
 mod document;
+mod edges;
 mod environment;
+mod growth;
 mod keys;
 mod load;
 pub mod model;
@@ -32,6 +34,7 @@ mod scalar;
 mod schema;
 mod selection;
 mod succession;
+mod task_list;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -43,15 +46,18 @@ pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config};
 pub use defaults::{default_dimensions, default_settings};
 pub use diagnostics::{Diagnostic, Severity, Spot, Style};
+pub use edges::Edges;
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
+pub use growth::{AddedTask, Addition, Origin, Provenance};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, Edges, Expectations, GatePlan, HoldKind, HoldPlan,
-    Panel, Part, Plan, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, Expectations, GatePlan, HoldKind, HoldPlan, Panel,
+    Part, Plan, Reviewers, Rules, RunOptions, TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::{UnknownTask, named_tasks};
 pub use succession::succeed;
+pub use task_list::TaskList;
 pub use text::suggestion;

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Points, TaskId};
 
+use super::edges::Edges;
+use super::growth::{Provenance, Titles};
 use super::model;
+use super::task_list::TaskList;
 
 /// A mission, resolved.
 #[derive(Debug, Clone)]
@@ -18,11 +21,11 @@ pub struct Plan {
     /// The mission's name.
     pub name: String,
     /// Agents in file order.
-    pub agents: Vec<AgentPlan>,
-    /// Tasks in file order.
-    pub tasks: Vec<TaskPlan>,
+    pub agents: Arc<Vec<AgentPlan>>,
+    /// Tasks in file order; behind them those that came while the run worked.
+    pub tasks: TaskList,
     /// Gates in file order.
-    pub gates: Vec<GatePlan>,
+    pub gates: Arc<Vec<GatePlan>>,
     /// `dependsOn`, from a task to what it needs.
     pub dependencies: Edges<TaskId>,
     /// `dependsOn` turned round: from a task to the tasks that need it.
@@ -32,16 +35,74 @@ pub struct Plan {
     /// From a task to the gates that hold it.
     pub gates_before: Edges<GateId>,
     /// Checkpoints in file order, then delays.
-    pub holds: Vec<HoldPlan>,
+    pub holds: Arc<Vec<HoldPlan>>,
     /// From a task to the holds that wait for it.
     pub holds_after: Edges<HoldId>,
     /// From a task to the holds that hold it.
     pub holds_before: Edges<HoldId>,
     /// What holds for the whole run.
     pub rules: Rules,
+    /// What tasks that come later are compiled with.
+    pub(super) recipe: Arc<Recipe>,
+    pub(super) titles: Titles,
+}
+
+/// What a task is compiled with, beside the agents.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Recipe {
+    pub settings: model::Settings,
+    pub options: RunOptions,
 }
 
 impl Plan {
+    /// A plan of these agents, tasks and gates; `dependencies` are pairs of a task and one that it needs.
+    #[must_use]
+    pub fn new(
+        name: String,
+        agents: Vec<AgentPlan>,
+        tasks: Vec<TaskPlan>,
+        gates: Vec<GatePlan>,
+        dependencies: &[(u32, TaskId)],
+        rules: Rules,
+    ) -> Self {
+        let turned: Vec<_> = dependencies
+            .iter()
+            .map(|(from, to)| (to.0, TaskId(*from)))
+            .collect();
+        Self {
+            name,
+            dependents: Edges::new(tasks.len(), &turned),
+            dependencies: Edges::new(tasks.len(), dependencies),
+            gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
+            gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
+            holds: Arc::default(),
+            holds_after: Edges::new(tasks.len(), &[]),
+            holds_before: Edges::new(tasks.len(), &[]),
+            agents: Arc::new(agents),
+            tasks: tasks.into(),
+            gates: Arc::new(gates),
+            rules,
+            recipe: Arc::default(),
+            titles: Titles::default(),
+        }
+    }
+
+    /// The same plan with these checkpoints and delays between its tasks.
+    #[must_use]
+    pub fn with_holds(self, holds: Vec<HoldPlan>) -> Self {
+        let edges = |side: fn(&HoldPlan) -> &Vec<TaskId>| {
+            let holds = (0..).map(HoldId).zip(&holds);
+            let pairs = holds.flat_map(|(id, hold)| side(hold).iter().map(move |task| (task.0, id)));
+            Edges::new(self.tasks.len(), &pairs.collect::<Vec<_>>())
+        };
+        Self {
+            holds_after: edges(|hold| &hold.after),
+            holds_before: edges(|hold| &hold.blocks),
+            holds: Arc::new(holds),
+            ..self
+        }
+    }
+
     /// The task with this id.
     #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskPlan {
@@ -96,6 +157,14 @@ impl Plan {
     }
 }
 
+fn gate_edges(tasks: usize, gates: &[GatePlan], side: impl Fn(&GatePlan) -> &[TaskId]) -> Edges<GateId> {
+    let mut pairs = Vec::new();
+    for (index, gate) in gates.iter().enumerate() {
+        pairs.extend(side(gate).iter().map(|task| (task.0, GateId::from_index(index))));
+    }
+    Edges::new(tasks, &pairs)
+}
+
 /// What part a task or a gate has in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {
@@ -106,44 +175,6 @@ pub enum Part {
     NotSelected,
     /// Only a mission that the run had before has it. It keeps its id, because the journal speaks of it.
     Removed,
-}
-
-/// Adjacency in two flat vectors: the targets of node `i` are `targets[starts[i]..starts[i + 1]]`.
-#[derive(Debug, Clone)]
-pub struct Edges<T> {
-    starts: Vec<u32>,
-    targets: Vec<T>,
-}
-
-impl<T: Copy> Edges<T> {
-    /// Builds the adjacency of `nodes` nodes from pairs, keeping the pairs' order within a node.
-    #[must_use]
-    pub fn new(nodes: usize, pairs: &[(u32, T)]) -> Self {
-        let mut starts = vec![0u32; nodes + 1];
-        for (from, _) in pairs {
-            starts[*from as usize + 1] += 1;
-        }
-        for i in 0..nodes {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut targets: Vec<Option<T>> = vec![None; pairs.len()];
-        for (from, to) in pairs {
-            let slot = &mut next[*from as usize];
-            targets[*slot as usize] = Some(*to);
-            *slot += 1;
-        }
-        Self {
-            starts,
-            targets: targets.into_iter().flatten().collect(),
-        }
-    }
-
-    /// The targets of a node.
-    #[must_use]
-    pub fn of(&self, node: usize) -> &[T] {
-        &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
-    }
 }
 
 /// An agent with its name and manager resolved; the rest as written in the file.
@@ -200,6 +231,8 @@ pub struct TaskPlan {
     pub expectations: Option<Box<Expectations>>,
     /// The criteria that it is accepted by, and how they are graded.
     pub verification: Option<Box<Verification>>,
+    /// Where it comes from, if it is not the mission's own.
+    pub provenance: Option<Box<Provenance>>,
 }
 
 /// `acceptance` and `verification`, resolved. The grader is the heuristic one: the other is not built.

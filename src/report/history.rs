@@ -322,6 +322,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::HoldRejected { .. }
         | Event::ThresholdFailed { .. }
         | Event::MissionChanged(_)
+        | Event::TasksAdded(_)
+        | Event::TasksWithdrawn { .. }
         | Event::Paused { .. }
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }

@@ -231,7 +231,7 @@ impl RunView {
     /// Takes in one event, decided at `at`. Costs O(1), but for the words in it.
     pub fn apply(&mut self, plan: &Plan, seq: u64, at: Timestamp, event: &Event) {
         self.seq = Some(seq);
-        // A changed mission may have added tasks.
+        // A changed mission, an agent or a failed task may have added tasks.
         if self.tasks.len() < plan.tasks.len() {
             self.tasks.resize_with(plan.tasks.len(), TaskView::default);
         }
@@ -311,6 +311,8 @@ impl RunView {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)
+            | Event::TasksAdded(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }

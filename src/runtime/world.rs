@@ -103,7 +103,7 @@ impl Programs {
     /// Where each agent is, in the order of the mission: see [`locate`].
     #[must_use]
     pub fn places(&self, state: &State) -> Vec<(String, String)> {
-        let agents = (0..).map(AgentId).zip(&state.plan.agents);
+        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         agents
             .filter_map(|(id, agent)| Some((agent.name.to_string(), self.0.get(&id)?.place())))
             .collect()

@@ -56,7 +56,7 @@ fn consistent(state: &State) {
             + held.count();
         assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
     }
-    for (gate, plan) in state.gates.iter().zip(&plan.gates) {
+    for (gate, plan) in state.gates.iter().zip(plan.gates.iter()) {
         let open = plan
             .after
             .iter()

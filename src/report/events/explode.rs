@@ -12,7 +12,7 @@ use crate::engine::{
     CheckResult, Event, Exit, GateResult, MissionChange, RunStarted, SeatId, SeatResult, StageReport,
 };
 use crate::mission::model::{Check, CommandCheck};
-use crate::mission::{Part, Plan};
+use crate::mission::{Addition, Part, Plan, succeed};
 use crate::report::ids::task_key;
 use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
@@ -56,11 +56,7 @@ impl Exploder {
         events: &'a [Event],
     ) -> impl Iterator<Item = PublicEvent> + use<'a> {
         for event in events {
-            if let Event::MissionChanged(change) = event
-                && let Some(plan) = &change.plan
-            {
-                self.plan = Arc::clone(plan);
-            }
+            self.follow(event);
         }
         let plan = Arc::clone(&self.plan);
         (seq..)
@@ -76,6 +72,9 @@ impl Exploder {
                 let (all, added) = match event {
                     Event::RunStarted(_) => (Some(plan.every_task_id()), Vec::new()),
                     Event::MissionChanged(change) => (None, change.added.clone()),
+                    Event::TasksAdded(addition) => {
+                        (None, addition.tasks.iter().map(|task| task.id).collect())
+                    }
                     _ => (None, Vec::new()),
                 };
                 let created_by = Arc::clone(&plan);
@@ -94,6 +93,20 @@ impl Exploder {
                         payload: payload.0,
                     })
             })
+    }
+
+    /// Goes on with the plan that an event leads to.
+    fn follow(&mut self, event: &Event) {
+        match event {
+            Event::MissionChanged(change) => {
+                if let Some(mission) = &change.mission {
+                    self.plan = Arc::new(succeed(&self.plan, Plan::clone(mission)));
+                }
+            }
+            Event::TasksAdded(addition) => Arc::make_mut(&mut self.plan).extend(addition),
+            Event::TasksWithdrawn { tasks } => Arc::make_mut(&mut self.plan).withdraw(tasks),
+            _ => {}
+        }
     }
 
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
@@ -130,6 +143,12 @@ impl Exploder {
                 vec![("run:salvaged", payload.with("file", file.as_str()))]
             }
             Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
+            Event::TasksAdded(addition) => vec![("tasks:added", self.tasks_added(addition))],
+            Event::TasksWithdrawn { tasks } => {
+                let titles = tasks.iter().map(|id| &*self.plan.task(*id).title);
+                let titles: Vec<&str> = titles.collect();
+                vec![("tasks:withdrawn", Payload::default().with("tasks", titles))]
+            }
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
             Event::Waiting { until } => {
                 vec![(
@@ -227,6 +246,16 @@ impl Exploder {
             .with("removed", titles(&change.removed))
             .with("changed", titles(&change.changed))
             .with("gates", gates.collect::<Vec<&str>>())
+    }
+
+    fn tasks_added(&self, addition: &Addition) -> Payload {
+        let titles = addition.tasks.iter().map(|task| &*task.title);
+        let source = addition.source.map(|id| &*self.plan.task(id).title);
+        Payload::default()
+            .with("origin", addition.origin.as_str())
+            .maybe("source", source)
+            .maybe("requestId", addition.request.as_deref())
+            .with("tasks", titles.collect::<Vec<&str>>())
     }
 
     /// What happens to a task as a whole.

@@ -4,15 +4,16 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::domain::{
-    Advice, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode,
-    Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Severity, Stage,
-    Status, TaskId, TurnId, Verdict, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass,
+    FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag,
+    Severity, Stage, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FileFact, GateResult, KeeperRef, ProcessRef, ReplyRef, SeatId, SeatResult,
     StageReport, StopCause, ToolCalls, TurnFiles, Usage,
 };
-use crate::mission::{HoldKind, HoldPlan, Part, RunOptions};
+use crate::mission::model::TaskType;
+use crate::mission::{AddedTask, Addition, HoldKind, HoldPlan, Origin, Part, RunOptions};
 use crate::report::testing::{
     Mission, SCREENS, START, Scene, assert_fits, eventful, file, play_eventful, run_started,
 };
@@ -66,11 +67,13 @@ fn variant(event: &Event) -> &'static str {
         Event::ThresholdFailed { .. } => "ThresholdFailed",
         Event::Salvaged { .. } => "Salvaged",
         Event::MissionChanged(_) => "MissionChanged",
+        Event::TasksAdded(_) => "TasksAdded",
+        Event::TasksWithdrawn { .. } => "TasksWithdrawn",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 46;
+const VARIANTS: usize = 48;
 
 const TASK: TaskId = TaskId(0);
 
@@ -166,6 +169,25 @@ fn run_samples() -> Vec<Event> {
         Event::ThresholdFailed {
             points: Points::whole(55),
             threshold: Points::whole(60),
+        },
+        Event::TasksAdded(Box::new(Addition {
+            origin: Origin::Delegated,
+            source: Some(TASK),
+            request: None,
+            tasks: vec![AddedTask {
+                id: TaskId(2),
+                title: "handed down".into(),
+                description: None,
+                agent: AgentId(1),
+                kind: TaskType::Other,
+                needs: vec![TASK],
+                priority: None,
+                target_files: Vec::new(),
+                awaited_by: Vec::new(),
+            }],
+        })),
+        Event::TasksWithdrawn {
+            tasks: vec![TaskId(2)],
         },
     ]
 }
@@ -455,10 +477,10 @@ fn every_variant_has_its_name_and_keys() {
         blocks: vec![TaskId(1)],
         message: Some("look at the staging site".into()),
     };
-    Arc::make_mut(&mut plan).holds = vec![
+    Arc::make_mut(&mut plan).holds = Arc::new(vec![
         hold("go", HoldKind::Checkpoint),
         hold("cool down", HoldKind::Delay(Millis::from_secs(60))),
-    ];
+    ]);
     let events: Vec<_> = Exploder::new(&plan).explode(7, START, &samples).collect();
     insta::assert_snapshot!(lines(&events));
 }

@@ -145,6 +145,8 @@ impl Lines {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
             | Event::MissionChanged(_)
+            | Event::TasksAdded(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Stopping { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
@@ -243,6 +245,22 @@ impl Lines {
                 ];
                 let parts = parts.map(|(number, what)| format!("{number} {what}"));
                 Line::new("MISSION", Role::Warn, mission, parts.join(", "))
+            }
+            Event::TasksAdded(addition) => {
+                let titles = addition.tasks.iter().map(|task| &*task.title);
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                let source = addition.source.map_or(mission, |id| title(state, id));
+                Line::new(
+                    "ADD",
+                    Role::Active,
+                    source,
+                    format!("{}: {titles}", addition.origin.as_str()),
+                )
+            }
+            Event::TasksWithdrawn { tasks } => {
+                let titles = tasks.iter().map(|id| title(state, *id));
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                Line::new("REMOVE", Role::Warn, mission, titles)
             }
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));

@@ -328,6 +328,13 @@ impl Witness {
                     "ended with work in flight"
                 );
             }
+            Event::TasksAdded(addition) => {
+                for added in &addition.tasks {
+                    assert!(added.id.index() <= self.tasks.len(), "{event:?}");
+                    let size = self.tasks.len().max(added.id.index() + 1);
+                    self.tasks.resize_with(size, Seen::default);
+                }
+            }
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
@@ -337,6 +344,7 @@ impl Witness {
             | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::MissionChanged(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Salvaged { .. } => {}
         }
     }
