@@ -10,6 +10,8 @@ mod again;
 mod approvals;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/called_off.rs"]
+mod called_off;
 #[path = "behaviour/changed_mission.rs"]
 mod changed_mission;
 #[path = "behaviour/command_agents.rs"]
@@ -28,6 +30,8 @@ mod doctor_state;
 mod echo;
 #[path = "behaviour/events.rs"]
 mod events;
+#[path = "behaviour/evidence.rs"]
+mod evidence;
 #[path = "behaviour/expectations.rs"]
 mod expectations;
 #[path = "behaviour/false_greens.rs"]

@@ -80,6 +80,8 @@ pub enum Input {
         attempt: u32,
         /// What was seen.
         files: Vec<FileFact>,
+        /// Why its answer stands for no work, where that was asked.
+        hollow: Option<String>,
     },
     /// A check ended.
     CheckFinished {
@@ -89,6 +91,15 @@ pub enum Input {
         attempt: u32,
         /// Which check.
         check: u32,
+        /// What it showed.
+        result: CheckResult,
+    },
+    /// A command of a finish gate ended.
+    FinishChecked {
+        /// The turn that it looks at.
+        turn: TurnId,
+        /// Which command.
+        command: u32,
         /// What it showed.
         result: CheckResult,
     },
@@ -183,6 +194,7 @@ impl Input {
             Self::TurnEnded(_) => "ended",
             Self::FilesScanned { .. } => "scanned",
             Self::CheckFinished { .. } => "checked",
+            Self::FinishChecked { .. } => "finish-checked",
             Self::Graded { .. } => "graded",
             Self::SeatReplied { .. } => "replied",
             Self::ApproverSaid { .. } => "approver",

@@ -44,7 +44,7 @@ pub use payload::{
 };
 pub use state::{
     Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, HoldStage, HoldState, Judging, Known,
-    Noted, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

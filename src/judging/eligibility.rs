@@ -154,6 +154,9 @@ mod tests {
             },
         };
         let task = TaskPlan {
+            requires_tool_calls: None,
+            finish: None,
+            wave: 0,
             title: "work".into(),
             part: crate::mission::Part::Selected,
             description: None,
@@ -181,6 +184,7 @@ mod tests {
             provenance: None,
         };
         let rules = Rules {
+            judge_breaker: 5,
             protect: Vec::new(),
             concurrency: 1,
             evaluate: true,
@@ -230,6 +234,26 @@ mod tests {
                 ("lead", Why::Role),
                 ("boss", Why::Manager),
                 ("other", Why::Able),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_first_agent_of_the_file_judges_like_any_other_and_is_told_why() {
+        let team: &[Row] = &[
+            ("first", Adapter::Openai, None, None),
+            ("worker", Adapter::Claude, None, None),
+        ];
+        assert_eq!(asked(&plan(team, 1, None), None), [("first", Why::Able)]);
+        let reasons = [Why::Named, Why::Delegator, Why::Role, Why::Manager, Why::Able];
+        assert_eq!(
+            reasons.map(|why| why.to_string()),
+            [
+                "named as reviewer",
+                "delegated the task",
+                "role reviewer or qa",
+                "manager of the worker",
+                "able to judge",
             ]
         );
     }

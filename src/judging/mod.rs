@@ -9,5 +9,6 @@ pub mod consensus;
 pub mod eligibility;
 pub mod evidence_rules;
 pub mod heuristic;
+pub mod hollow;
 pub mod parser;
 pub mod verification;

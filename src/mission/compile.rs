@@ -12,10 +12,11 @@ use rust_decimal::Decimal;
 use super::condition::Conditions;
 use super::defaults;
 use super::growth::AddedTask;
-use super::model::{self, Expectation, GateFailure, Grader, LlmReview, Mission, Settings};
+use super::model::{self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, Expectations, GatePlan, HoldKind, HoldPlan, Panel,
-    Part, Plan, Recipe, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, Expectations, FinishCommand, FinishGate, GatePlan,
+    HoldKind, HoldPlan, Panel, Part, Plan, Recipe, Requirement, Reviewers, Rules, RunOptions, TaskPlan,
+    Verification,
 };
 use super::read::Named;
 use super::scalar::Fraction;
@@ -76,6 +77,9 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         settings: mission.settings,
         options: options.clone(),
     });
+    for (index, wave) in waves(&plan).into_iter().enumerate() {
+        plan.tasks[index].wave = wave;
+    }
     super::selection::select(&mut plan, &options.only);
     plan
 }
@@ -296,6 +300,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         quality_threshold: mission.quality_threshold,
         on_exhausted: mission.on_exhausted,
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
+        judge_breaker: settings.judge_breaker.unwrap_or(defaults::JUDGE_BREAKER),
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
@@ -328,6 +333,7 @@ impl Compiler<'_> {
             exclusive: task.exclusive,
             side_effects: task.side_effects.unwrap_or(false),
             approvals: Vec::new(),
+            requires_tool_calls: task.requires_tool_calls,
             turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
             review: task.review,
             on_exhausted: task.on_exhausted,
@@ -336,6 +342,8 @@ impl Compiler<'_> {
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
             verification: verification(task.verification, task.acceptance),
+            finish: finish_gate(task.verify, self.options),
+            wave: 0,
             provenance: None,
         }
     }
@@ -396,8 +404,53 @@ impl Compiler<'_> {
             },
             consensus: review.consensus.or(self.settings.consensus).unwrap_or_default(),
             verify_prior_feedback: prior_feedback.unwrap_or(true),
+            judge_breaker: review.judge_breaker,
         }
     }
+}
+
+/// The finish gate of a task, where it requires anything: what compiles comes first, then tests, then other commands.
+fn finish_gate(declared: Option<Box<model::FinishGate>>, options: &RunOptions) -> Option<Box<FinishGate>> {
+    let declared = *declared.filter(|declared| !declared.is_empty())?;
+    let command = |shows, command: &str| FinishCommand {
+        shows,
+        command: command.to_owned(),
+    };
+    let mut commands = Vec::new();
+    if declared.require_compilation {
+        let compile = declared.compile_command.as_deref();
+        let compile = compile.unwrap_or(defaults::COMPILE_COMMAND);
+        commands.push(command(Requirement::Compilation, compile));
+    }
+    let mut tests = declared.required_tests.into_vec();
+    match declared.fail_to_pass {
+        None => {}
+        Some(FailToPass::Tests(more)) => tests.extend(more),
+        Some(FailToPass::File(file)) => match options.test_lists.get(&*file) {
+            Some(more) => tests.extend(more.iter().map(|test| Box::from(&**test))),
+            // Whoever starts a run freezes its lists. Without this one nothing could be shown, and nothing passes.
+            None => commands.push(command(Requirement::Test(file), "exit 1")),
+        },
+    }
+    for test in tests {
+        let shows = Requirement::Test(test);
+        if !commands.iter().any(|known| known.shows == shows) {
+            commands.push(command(
+                shows,
+                declared.test_command.as_deref().unwrap_or("exit 1"),
+            ));
+        }
+    }
+    let others = declared.commands.iter();
+    commands.extend(others.map(|other| command(Requirement::Command, other)));
+    Some(Box::new(FinishGate {
+        commands,
+        require_file_changes: declared.require_file_changes,
+        max_nudges: declared.max_attempts.unwrap_or(defaults::MAX_NUDGES),
+        max_compile_nudges: declared
+            .compilation_max_attempts
+            .unwrap_or(defaults::MAX_COMPILE_NUDGES),
+    }))
 }
 
 /// The criteria of a task and how they are graded, where plain facts grade them.

@@ -161,6 +161,9 @@ impl Plan {
             source.map_or(0, |source| self.depth(source)) + u32::from(addition.origin == Origin::Delegated);
         for added in &addition.tasks {
             let mut task = self.template(addition, added);
+            // Behind whatever it waits for and comes from.
+            let behind = added.needs.iter().chain(&source);
+            task.wave = behind.map(|id| self.task(*id).wave + 1).max().unwrap_or(0);
             task.provenance = Some(Box::new(Provenance {
                 origin: addition.origin,
                 source,
@@ -226,6 +229,7 @@ impl Plan {
         };
         let mut made = self.template(&addition, &added);
         made.provenance = Some(from);
+        made.wave = self.task(id).wave;
         self.tasks[id.index()] = made;
     }
 

@@ -213,6 +213,8 @@ pub struct TaskPlan {
     pub side_effects: bool,
     /// What must be agreed to before it starts, in order.
     pub approvals: Vec<Arc<ApprovalPlan>>,
+    /// Whether work without any tool call counts as not done; `None` goes by the kind of work.
+    pub requires_tool_calls: Option<bool>,
     /// How long one turn may take.
     pub turn_timeout: Millis,
     /// How often it may be tried.
@@ -231,8 +233,45 @@ pub struct TaskPlan {
     pub expectations: Option<Box<Expectations>>,
     /// The criteria that it is accepted by, and how they are graded.
     pub verification: Option<Box<Verification>>,
+    /// What must hold before its agent may call itself finished.
+    pub finish: Option<Box<FinishGate>>,
+    /// Its layer of the mission's graph, from 0.
+    pub wave: u32,
     /// Where it comes from, if it is not the mission's own.
     pub provenance: Option<Box<Provenance>>,
+}
+
+/// `verify`, resolved: each command in a run of its own, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishGate {
+    /// What must exit 0.
+    pub commands: Vec<FinishCommand>,
+    /// Whether a file must have changed.
+    pub require_file_changes: bool,
+    /// How often the worker is told what is missing, in one attempt.
+    pub max_nudges: u32,
+    /// How often it is told that its work does not compile.
+    pub max_compile_nudges: u32,
+}
+
+/// A command of a finish gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishCommand {
+    /// What it shows.
+    pub shows: Requirement,
+    /// The command, in which `{test}` stands for the test's name.
+    pub command: String,
+}
+
+/// What a command of a finish gate shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Requirement {
+    /// The work compiles.
+    Compilation,
+    /// This test is green.
+    Test(Box<str>),
+    /// What the command itself is about.
+    Command,
 }
 
 /// `acceptance` and `verification`, resolved. The grader is the heuristic one: the other is not built.
@@ -283,6 +322,8 @@ pub struct Panel {
     pub consensus: model::Consensus,
     /// Whether a reviewer must answer for every earlier finding.
     pub verify_prior_feedback: bool,
+    /// `judgeBreaker`, where the review has its own.
+    pub judge_breaker: Option<u32>,
 }
 
 /// Who fills the seats of a panel.
@@ -386,6 +427,8 @@ pub struct Rules {
     pub on_exhausted: Option<model::OnExhausted>,
     /// Whether an evaluating reviewer must answer for every earlier finding.
     pub verify_prior_feedback: bool,
+    /// So many judged rejections in a row stop the judging of a model's work for its wave; 0 is never.
+    pub judge_breaker: u32,
     /// Paths or globs in the workspace that no agent may change.
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
@@ -419,6 +462,9 @@ pub struct RunOptions {
     pub timeout: Option<Millis>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
     pub wait_approvals: Option<Millis>,
+    /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub test_lists: std::collections::BTreeMap<String, Vec<String>>,
     /// The text of the project's `quorum.yaml`, where there is one.
     pub project_config: Option<String>,
     /// The text of the user's `quorum.yaml`, where there is one.

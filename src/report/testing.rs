@@ -83,6 +83,7 @@ impl Mission {
             agent("lead", Adapter::Anthropic),
         ];
         let rules = Rules {
+            judge_breaker: 0,
             protect: Vec::new(),
             concurrency: 4,
             evaluate: true,
@@ -108,6 +109,9 @@ impl Mission {
         self.dependencies
             .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
         self.plan.tasks.push(TaskPlan {
+            requires_tool_calls: None,
+            finish: None,
+            wave: 0,
             title: title.into(),
             part: Part::Selected,
             description: None,
@@ -173,6 +177,7 @@ impl Mission {
             rubric: Vec::new(),
         };
         self.expectations().panel = Some(Panel {
+            judge_breaker: None,
             criteria: None,
             dimensions: vec![dimension("correctness", 75), dimension("style", 25)],
             bar: Bar {
@@ -419,6 +424,7 @@ impl<'o> Scene<'o> {
                 size,
                 digest: None,
             }],
+            hollow: None,
         });
         self.settled(task)
     }

@@ -295,6 +295,9 @@ impl RunView {
             | Event::TurnAdopted { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FinishRequested { .. }
+            | Event::FinishChecked { .. }
+            | Event::Nudged { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
@@ -352,6 +355,14 @@ impl RunView {
                 self.tasks[task.index()].plan_attempt(*attempt, *kind);
             }
             Event::StageVerdict(report) => {
+                if report.cause == Some(Cause::Breaker) {
+                    let said = report.findings.iter().map(|finding| &finding.description);
+                    let new: Vec<_> = said
+                        .filter(|text| !self.warnings.contains(text))
+                        .cloned()
+                        .collect();
+                    self.warnings.extend(new);
+                }
                 self.tasks[report.task.index()].take_verdict(report);
                 if report.stage == Stage::Verification && !report.grades.is_empty() {
                     self.verifications.insert(report.task, (**report).clone());

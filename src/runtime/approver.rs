@@ -82,7 +82,7 @@ impl World {
                 question.task.0, question.number, question.approver
             ),
             argv: check_argv(command),
-            env: environment(&[], variables),
+            env: environment(variables),
             cwd,
             stderr: Some(output.clone()),
             stdout: Some(output),

@@ -147,6 +147,7 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let bar = bar_of_plan(plan, id).map(|bar| bar.points);
     (
         (&task.target_files, &task.expectations, &task.verification),
+        (task.requires_tool_calls, &task.finish),
         evaluated,
         (judged_by, judges, bar),
     )

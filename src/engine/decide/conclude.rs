@@ -40,7 +40,9 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         Accepted::Unreviewed => QualityFlag::Unreviewed,
         Accepted::BelowBar => QualityFlag::BelowThreshold,
     };
-    draft.done(flag);
+    // Of several that apply, the last one of the list.
+    let unverified = draft.task.unverified.then_some(QualityFlag::Unverified);
+    draft.done(unverified.map_or(flag, |unverified| flag.max(unverified)));
 }
 
 /// Emits a stage's verdict on the current attempt.

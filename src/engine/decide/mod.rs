@@ -8,6 +8,9 @@
 //! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
+//! | `preflight` | what plain evidence rejects before anybody is asked (6) |
+//! | `finish` | what must hold before a worker may call itself finished (6) |
+//! | `breaker` | too many rejections in a row (7) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `approvals` | somebody's agreement before a task starts (5) |
@@ -22,14 +25,17 @@
 
 mod again;
 mod approvals;
+mod breaker;
 mod change;
 mod conclude;
 mod consult;
 mod draft;
 mod due;
 mod evidence;
+mod finish;
 mod holds;
 mod operator;
+mod preflight;
 mod schedule;
 mod seats;
 mod side_effects;
@@ -84,13 +90,14 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
-        Input::FilesScanned { task, attempt, files } => stages::scanned(state, *task, *attempt, files),
+        Input::FilesScanned { .. } => stages::scanned(state, input),
         Input::CheckFinished {
             task,
             attempt,
             check,
             result,
         } => stages::check_finished(state, *task, *attempt, *check, result),
+        Input::FinishChecked { .. } => finish::checked(state, input),
         Input::Graded {
             task,
             attempt,

@@ -450,7 +450,8 @@ proptest! {
             simulation.resume();
             let mut steps = 0;
             let mut patience = 3;
-            loop {
+            // What is left to do of a session that has ended is done by nobody, and said to nobody.
+            while simulation.state.phase != RunPhase::Finished {
                 let waits = simulation.todo.is_empty();
                 if waits && patience == 0 {
                     simulation.time_passes();

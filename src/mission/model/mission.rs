@@ -118,6 +118,9 @@ pub struct Settings {
     /// Whether an approval that nobody gave in time counts as refused.
     #[serde(deserialize_with = "read::option")]
     pub auto_reject_on_timeout: Option<bool>,
+    /// So many judged rejections in a row stop the judging of a model's work for its wave.
+    #[serde(deserialize_with = "read::option")]
+    pub judge_breaker: Option<u32>,
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
@@ -143,6 +146,7 @@ impl Settings {
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
             approval_gates: self.approval_gates.or(below.approval_gates),
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
+            judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
         }
     }

@@ -6,6 +6,7 @@
 mod agent;
 mod approval;
 mod expectation;
+mod finish;
 mod mission;
 mod task;
 mod verification;
@@ -14,6 +15,7 @@ mod words;
 pub use agent::{Adapter, Agent, CommandLine, Input};
 pub use approval::{Approval, ApprovalGate, Approver};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
+pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use task::Task;
 pub use verification::{Grader, Verification};

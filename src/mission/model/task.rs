@@ -9,7 +9,7 @@ use crate::mission::read;
 use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive};
 
 use super::approval::{Approval, approval};
-use super::{Expectation, OnExhausted, Review, TaskType, Verification};
+use super::{Expectation, FinishGate, OnExhausted, Review, TaskType, Verification};
 
 /// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -45,6 +45,9 @@ pub struct Task {
     /// Who must agree before it starts, if anybody.
     #[serde(deserialize_with = "approval")]
     pub requires_approval: Option<Box<Approval>>,
+    /// Whether work without any tool call counts as not done.
+    #[serde(deserialize_with = "read::option")]
+    pub requires_tool_calls: Option<bool>,
     /// Files it must produce.
     #[serde(deserialize_with = "read::list_as::<InnerPath, _>")]
     pub target_files: Box<[Box<str>]>,
@@ -66,6 +69,9 @@ pub struct Task {
     /// How they are graded.
     #[serde(deserialize_with = "read::or_empty")]
     pub verification: Option<Box<Verification>>,
+    /// What must hold before its agent may call itself finished.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub verify: Option<Box<FinishGate>>,
     /// Cap on attempts of every kind.
     #[serde(deserialize_with = "read::option")]
     pub max_attempts: Option<NonZeroU32>,

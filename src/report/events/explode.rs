@@ -12,7 +12,7 @@ use crate::engine::{
     CheckResult, Event, Exit, GateResult, MissionChange, RunStarted, SeatId, SeatResult, StageReport,
 };
 use crate::mission::model::{Check, CommandCheck};
-use crate::mission::{Addition, Part, Plan, succeed};
+use crate::mission::{Addition, Part, Plan, Requirement, succeed};
 use crate::report::ids::task_key;
 use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
@@ -173,6 +173,8 @@ impl Exploder {
             | Event::TurnAdopted { .. } => self.turn_event(event),
             Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FinishRequested { .. }
+            | Event::FinishChecked { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
@@ -186,6 +188,7 @@ impl Exploder {
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
             | Event::AttemptPlanned { .. }
+            | Event::Nudged { .. }
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
             | Event::DependencyFailed { .. } => vec![self.task_event(event)],
@@ -280,6 +283,10 @@ impl Exploder {
                     .maybe("reason", reason.as_deref()),
             ),
             Event::AttemptPlanned { task, attempt, kind } => self.attempt_planned(*task, *attempt, *kind),
+            Event::Nudged { task, missing, .. } => (
+                "task:nudge",
+                self.task(*task).with("missing", findings_of(missing)),
+            ),
             Event::EvalUnparsed { task } => ("task.eval.unparsed", self.task(*task)),
             Event::ForceAccepted {
                 task,
@@ -439,7 +446,7 @@ impl Exploder {
     fn check_event(&self, event: &Event) -> Named {
         match event {
             Event::ScanRequested { task } => ("files:requested", self.task(*task)),
-            Event::FilesScanned { task, files } => {
+            Event::FilesScanned { task, files, hollow } => {
                 let files = files.iter().map(|fact| {
                     Payload::default()
                         .with("path", fact.path.as_str())
@@ -448,7 +455,23 @@ impl Exploder {
                         .0
                 });
                 let files: Vec<_> = files.collect();
-                ("files:scanned", self.task(*task).with("files", files))
+                let payload = self.task(*task).with("files", files);
+                ("files:scanned", payload.maybe("hollow", hollow.as_deref()))
+            }
+            Event::FinishRequested { task, command } => {
+                ("finish:requested", self.finish_command(*task, *command))
+            }
+            Event::FinishChecked {
+                task,
+                command,
+                result,
+            } => {
+                let payload = self.finish_command(*task, *command);
+                let payload = payload
+                    .with("passed", result.passed)
+                    .with("message", result.message.as_str())
+                    .with("duration", result.duration.0);
+                ("finish:checked", payload)
             }
             Event::CheckRequested { task, check } => ("check:requested", self.check(*task, *check)),
             Event::CheckFinished { task, check, result } => {
@@ -473,6 +496,24 @@ impl Exploder {
             }
             _ => unreachable!("name() sends only events of checks here"),
         }
+    }
+
+    fn finish_command(&self, task: TaskId, index: u32) -> Payload {
+        let gate = self.plan.task(task).finish.as_deref();
+        let commands = gate.map_or(&[][..], |gate| &gate.commands);
+        let (kind, label) = match commands.get(index as usize) {
+            Some(command) => match &command.shows {
+                Requirement::Compilation => (Some("compilation"), Some(command.command.as_str())),
+                Requirement::Test(test) => (Some("test"), Some(&**test)),
+                Requirement::Command => (Some("command"), Some(command.command.as_str())),
+            },
+            None => (None, None),
+        };
+        self.task(task)
+            .with("index", index)
+            .with("total", commands.len())
+            .maybe("type", kind)
+            .maybe("label", label)
     }
 
     fn check(&self, task: TaskId, index: u32) -> Payload {

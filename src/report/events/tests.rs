@@ -36,6 +36,9 @@ fn variant(event: &Event) -> &'static str {
         Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
         Event::FilesScanned { .. } => "FilesScanned",
+        Event::FinishRequested { .. } => "FinishRequested",
+        Event::FinishChecked { .. } => "FinishChecked",
+        Event::Nudged { .. } => "Nudged",
         Event::CheckRequested { .. } => "CheckRequested",
         Event::CheckFinished { .. } => "CheckFinished",
         Event::GradingRequested { .. } => "GradingRequested",
@@ -73,7 +76,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 48;
+const VARIANTS: usize = 51;
 
 const TASK: TaskId = TaskId(0);
 
@@ -256,6 +259,26 @@ fn turn_samples() -> Vec<Event> {
                 size: Some(3),
                 digest: None,
             }],
+            hollow: Some("it says nothing".to_owned()),
+        },
+        Event::FinishRequested {
+            task: TASK,
+            command: 0,
+        },
+        Event::FinishChecked {
+            task: TASK,
+            command: 0,
+            result: CheckResult {
+                passed: false,
+                message: "exited 1".to_owned(),
+                duration: Millis(3),
+            },
+        },
+        Event::Nudged {
+            task: TASK,
+            compilation: true,
+            others: false,
+            missing: vec![Finding::new(Severity::High, "it does not compile")],
         },
         Event::CheckRequested { task: TASK, check: 0 },
         Event::CheckFinished {

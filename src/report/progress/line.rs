@@ -176,6 +176,15 @@ impl Lines {
                 let trouble = review_trouble(event)?;
                 Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
             }
+            Event::Nudged { task, missing, .. } => {
+                let first = missing.first().map_or("", |finding| finding.description.as_str());
+                let more = missing.len().saturating_sub(1);
+                let detail = match more {
+                    0 => first.to_owned(),
+                    more => format!("{first}, and {more} more"),
+                };
+                Some(Line::new("NUDGE", Role::Warn, title(state, *task), detail))
+            }
             Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
                 let trouble = consult_trouble(event)?;
                 Some(Line::new("ASK", Role::Warn, title(state, id.task), trouble))
@@ -200,6 +209,8 @@ impl Lines {
             | Event::TurnFinished { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FinishRequested { .. }
+            | Event::FinishChecked { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
@@ -441,6 +452,21 @@ impl Lines {
                 role,
                 title,
                 first_finding(report, "rejected before review"),
+            )),
+            (Stage::Finish, Verdict::Skip) => Some(Line::new(
+                "CHECK",
+                role,
+                title,
+                format!(
+                    "unverified: {}",
+                    first_finding(report, "its finish gate is not met")
+                ),
+            )),
+            (Stage::Judge, Verdict::Skip) => Some(Line::new(
+                "REVIEW",
+                role,
+                title,
+                first_finding(report, "not judged"),
             )),
             (Stage::Checks, Verdict::Pass | Verdict::Fail) => {
                 let all = running.map_or(0, |running| running.checks) as usize;
