@@ -19,7 +19,7 @@ use super::plan::{
     Verification,
 };
 use super::read::Named;
-use super::scalar::Fraction;
+use super::scalar::{Fraction, Span};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 /// The plan of a loaded mission.
@@ -320,7 +320,11 @@ impl Compiler<'_> {
     }
 
     fn task(&self, task: model::Task, agent: AgentId, agent_timeout: Option<Millis>) -> TaskPlan {
-        let turn_timeout = task.max_duration.or(agent_timeout).or(self.settings.task_timeout);
+        let turn_timeout = task
+            .max_duration
+            .map(Span::get)
+            .or(agent_timeout)
+            .or(self.settings.task_timeout);
         TaskPlan {
             limits: self.limits(&task),
             title: task.title,

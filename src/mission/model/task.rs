@@ -4,9 +4,8 @@ use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
-use crate::domain::Millis;
 use crate::mission::read;
-use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive};
+use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive, Span};
 
 use super::approval::{Approval, approval};
 use super::{Expectation, FinishGate, OnExhausted, Review, TaskType, Verification};
@@ -83,7 +82,7 @@ pub struct Task {
     pub max_retries: Option<u32>,
     /// How long one turn may take.
     #[serde(deserialize_with = "read::option")]
-    pub max_duration: Option<Millis>,
+    pub max_duration: Option<Span>,
     /// What happens when attempts are exhausted.
     #[serde(deserialize_with = "read::option")]
     pub on_exhausted: Option<OnExhausted>,

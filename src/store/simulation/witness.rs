@@ -415,6 +415,21 @@ impl Witness {
         }
         self.tasks.resize_with(plan.tasks.len(), Seen::default);
         self.gates.resize_with(plan.gates.len(), Default::default);
+        self.holds.resize(plan.holds.len(), (0, HoldStage::Ahead));
+        // A hold that waits for something else now has not been reached.
+        let after = |plan: &Plan, index: usize| {
+            let hold = plan.holds.get(index)?;
+            Some((hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>()))
+        };
+        for (index, held) in self.holds.iter_mut().enumerate() {
+            let ended = |id: &TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
+            let hold = &plan.holds[index];
+            let stands = hold.part == Part::Selected && hold.after.iter().all(ended);
+            let moved = after(&state.plan, index).is_some_and(|old| after(&plan, index) != Some(old));
+            if moved || (held.1 == HoldStage::Reached && !stands) {
+                held.1 = HoldStage::Ahead;
+            }
+        }
     }
 
     fn is_in_flight(&self, turn: TurnId) {
