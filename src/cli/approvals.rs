@@ -7,6 +7,7 @@ use crate::domain::{RunId, Timestamp};
 use crate::engine::State;
 use crate::report::asked::asked;
 use crate::report::ids::RequestId;
+use crate::report::json::request_kind;
 use crate::report::view::RunView;
 use crate::report::waiting::{Item, human};
 use crate::store::RunFolder;
@@ -60,7 +61,7 @@ pub fn requests(arguments: &OfRun, screen: &Screen) -> Result<u8, Failure> {
         json!({
             "id": id.to_string(),
             "task": state.plan.task(request.task).title,
-            "kind": "below-threshold",
+            "kind": request_kind(&state, request.task),
             "message": request.message,
         })
     });

@@ -132,6 +132,8 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::SeatFailed { task, .. }
         | Event::EvalUnparsed { task }
         | Event::ForceAccepted { task, .. }
+        | Event::DelegationRequested { task, .. }
+        | Event::DelegationRefused { task, .. }
         | Event::ApprovalRequested { task, .. }
         | Event::ApproverAsked { task, .. }
         | Event::ApproverUndecided { task, .. }
@@ -611,6 +613,12 @@ impl TaskState {
                     open.failed_requests += 1;
                 }
             }
+            Event::DelegationRequested { sub_tasks, .. } => {
+                for sub_task in sub_tasks {
+                    self.delegations.retain(|earlier| earlier.title != sub_task.title);
+                    self.delegations.push(sub_task.clone());
+                }
+            }
             // Whatever becomes of the work now, the score of earlier work is not its score.
             Event::EvalUnparsed { .. } => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
@@ -619,6 +627,7 @@ impl TaskState {
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
             | Event::ForceAccepted { .. }
+            | Event::DelegationRefused { .. }
             | Event::DependencyFailed { .. } => {}
             Event::RunStarted(_)
             | Event::RunResumed { .. }
@@ -712,6 +721,7 @@ impl TaskState {
         }
         if to.is_terminal() {
             self.running = None;
+            self.delegations.clear();
         }
         self.consults.clear();
     }
@@ -727,6 +737,10 @@ impl TaskState {
         // The score of earlier work is not the score of what is coming, however that is judged.
         self.points = None;
         self.evidence.calls = Calls::default();
+        // A fix corrects what was found and keeps what was good; every other attempt asks anew.
+        if kind != AttemptKind::Fix {
+            self.delegations.clear();
+        }
         self.nudged = Nudged::default();
         self.missing = Vec::new();
         self.unverified = false;

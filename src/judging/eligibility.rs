@@ -193,6 +193,8 @@ mod tests {
             max_assessment_retries: 1,
             auto_reject_on_timeout: false,
             quality_threshold: None,
+            max_delegation_depth: 3,
+            max_delegations: 20,
             on_exhausted: None,
             verify_prior_feedback: true,
             workspace: "/".into(),

@@ -423,6 +423,10 @@ pub struct Rules {
     pub quality_threshold: Option<Points>,
     /// Whether an approval that nobody gave in time counts as refused.
     pub auto_reject_on_timeout: bool,
+    /// How deep work may be handed down.
+    pub max_delegation_depth: u32,
+    /// How many tasks one task may hand down.
+    pub max_delegations: u32,
     /// Mission-wide `onExhausted`.
     pub on_exhausted: Option<model::OnExhausted>,
     /// Whether an evaluating reviewer must answer for every earlier finding.

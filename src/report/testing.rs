@@ -92,6 +92,8 @@ impl Mission {
             max_assessment_retries: 1,
             auto_reject_on_timeout: false,
             quality_threshold: None,
+            max_delegation_depth: 3,
+            max_delegations: 20,
             on_exhausted: None,
             verify_prior_feedback: true,
             workspace: "/site".into(),
@@ -382,6 +384,7 @@ impl<'o> Scene<'o> {
             model: None,
             files: None,
             tool_calls: None,
+            delegate: Vec::new(),
         })));
         self.advance();
         // Prompts are written as soon as they are asked for.

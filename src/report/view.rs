@@ -273,6 +273,11 @@ impl RunView {
             Event::HoldReached { hold, .. } => {
                 self.holds.insert(*hold, at);
             }
+            Event::DelegationRefused { task, title, reason } => {
+                let from = &plan.task(*task).title;
+                self.warnings
+                    .push(format!("'{from}' does not hand down '{title}': {reason}"));
+            }
             Event::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
             Event::Transition { .. }
             | Event::AttemptPlanned { .. }
@@ -314,6 +319,7 @@ impl RunView {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)
+            | Event::DelegationRequested { .. }
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }
             | Event::Paused { .. }

@@ -10,8 +10,8 @@ use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
 use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
-use crate::mission::Plan;
 use crate::mission::model::{Check, Input as PromptInput};
+use crate::mission::{Plan, read_delegations};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
@@ -24,6 +24,8 @@ use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
 
 /// How much of a check's output is kept in its result, in bytes.
 pub(super) const CHECK_SHOWN: u64 = 4_000;
+/// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
+const REFUSALS: usize = 20;
 /// How much of standard error is quoted when an agent fails, in bytes.
 const STDERR_TAIL: u64 = 1_000;
 
@@ -357,6 +359,11 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn)
     match read_claims(&files.result) {
         Ok(Some((file, claims))) => {
             end.usage = claims.usage.as_usage();
+            let (sub_tasks, refused) = read_delegations(&claims.delegate);
+            end.delegate = sub_tasks;
+            let title = &files.plan.task(turn.task).title;
+            let warn = |why| Input::Warn(format!("'{title}' wants to hand down work: {why}"));
+            inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
             end.result = Some(file);
         }
         Ok(None) => {}

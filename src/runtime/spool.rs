@@ -25,6 +25,7 @@ const LARGEST_SAID: u64 = 1 << 30;
 pub(super) struct ResultClaims {
     pub output: Option<String>,
     pub usage: ClaimedUsage,
+    pub delegate: serde_json::Value,
 }
 
 #[derive(Debug, Default, Deserialize)]

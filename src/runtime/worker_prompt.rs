@@ -65,6 +65,9 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
                 .map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
             let _ = writeln!(prompt, "[ACCEPTED BELOW QUALITY BAR, {score}]");
         }
+        if done.flag == Some(QualityFlag::Degraded) {
+            prompt.push_str("[DEGRADED: ACCEPTED ON PARTIAL ARTIFACTS]\n");
+        }
         if index >= UPSTREAM_QUOTED {
             prompt.push_str("(output left out: too many earlier tasks to quote them all)\n");
             continue;

@@ -19,6 +19,7 @@
 //! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
+//! | `delegation` | sub-tasks that an agent hands down (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
@@ -29,6 +30,7 @@ mod breaker;
 mod change;
 mod conclude;
 mod consult;
+mod delegation;
 mod draft;
 mod due;
 mod evidence;

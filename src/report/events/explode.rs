@@ -191,7 +191,9 @@ impl Exploder {
             | Event::Nudged { .. }
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
-            | Event::DependencyFailed { .. } => vec![self.task_event(event)],
+            | Event::DelegationRequested { .. }
+            | Event::DelegationRefused { .. }
+            | Event::DependencyFailed { .. } => vec![self.task_event(event, rest)],
             Event::ApprovalRequested { .. }
             | Event::ApproverAsked { .. }
             | Event::ApproverUndecided { .. }
@@ -262,7 +264,7 @@ impl Exploder {
     }
 
     /// What happens to a task as a whole.
-    fn task_event(&self, event: &Event) -> Named {
+    fn task_event(&self, event: &Event, rest: &[Event]) -> Named {
         match event {
             Event::Transition {
                 task,
@@ -295,10 +297,21 @@ impl Exploder {
             } => (
                 "task.forceAccept",
                 self.task(*task)
-                    .with("qualityFlag", QualityFlag::BelowThreshold.as_str())
+                    .with("qualityFlag", flag_in(rest, *task).as_str())
                     .maybe("points", points.map(Points::to_f64))
                     .maybe("score", points.map(Points::score_f64))
                     .with("message", message.as_str()),
+            ),
+            Event::DelegationRequested { task, sub_tasks } => {
+                let titles = sub_tasks.iter().map(|sub_task| sub_task.title.as_str());
+                let titles: Vec<&str> = titles.collect();
+                ("delegation:requested", self.task(*task).with("tasks", titles))
+            }
+            Event::DelegationRefused { task, title, reason } => (
+                "delegation:refused",
+                self.task(*task)
+                    .with("refused", title.as_str())
+                    .with("reason", reason.as_str()),
             ),
             Event::DependencyFailed { task, dependency } => (
                 "deadlock:unresolvable",
@@ -674,6 +687,16 @@ impl Exploder {
             _ => unreachable!("name() sends only events of gates here"),
         }
     }
+}
+
+/// With which flag the same record accepts a task below the bar.
+fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
+    let flag = rest.iter().find_map(|event| match event {
+        Event::Transition { task, flag, .. } if *task == accepted => *flag,
+        _ => None,
+    });
+    flag.filter(|flag| flag.is_below_bar())
+        .unwrap_or(QualityFlag::BelowThreshold)
 }
 
 /// Whether a stage's verdict ends the assessment of the attempt, and how. An agent that failed was not assessed, and a

@@ -202,6 +202,14 @@ impl Lines {
             Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
                 self.of_hold(state, event)
             }
+            Event::DelegationRefused {
+                task,
+                title: wanted,
+                reason,
+            } => {
+                let detail = format!("not handed down: {wanted}: {reason}");
+                Some(Line::new("WARN", Role::Warn, title(state, *task), detail))
+            }
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
@@ -217,6 +225,7 @@ impl Lines {
             | Event::SeatRequested { .. }
             | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
+            | Event::DelegationRequested { .. }
             | Event::CommandTaken { .. }
             | Event::ApproverAsked { .. }
             | Event::RetryBlocked { .. }
