@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use clap::Args;
 
 use crate::engine::Command;
-use crate::report::ids::parse_approval;
+use crate::report::ids::{Waits, parse_approval};
 
 use super::failure::Failure;
 use super::operate::{Speaker, give, refuse_agents, say};
@@ -47,18 +47,19 @@ pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
 
 fn answer(id: &str, rejected: Option<&str>, speaker: &Speaker, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
-    let Some((run, task, number)) = parse_approval(id) else {
+    let Some((run, waits, number)) = parse_approval(id) else {
         return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
             .help("`quorum approvals` shows what waits for a person, with ids"));
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(&run))?;
-    let (command, word) = match rejected {
-        None => (Command::Approve { task, number }, "approve"),
-        Some(reason) => {
-            let reason = reason.to_owned();
-            (Command::Reject { task, number, reason }, "reject")
-        }
+    let reason = rejected.map(str::to_owned);
+    let word = if reason.is_some() { "reject" } else { "approve" };
+    let command = match (waits, reason) {
+        (Waits::Task(task), None) => Command::Approve { task, number },
+        (Waits::Task(task), Some(reason)) => Command::Reject { task, number, reason },
+        (Waits::Checkpoint(hold), None) => Command::PassCheckpoint { hold, number },
+        (Waits::Checkpoint(hold), Some(reason)) => Command::RejectCheckpoint { hold, number, reason },
     };
     let given = give(&folder, &run, command, speaker)?;
     Ok(say(screen, &run, given, &format!("{word} {id}")))

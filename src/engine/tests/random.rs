@@ -48,13 +48,19 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     let _ = writeln!(
         yaml,
         "settings: {{maxAttempts: {}, maxFixAttempts: {}, maxRetries: {}, maxAssessmentRetries: {}, \
-         failOpenOnUnparsedEval: {}, judgeBreaker: {}{}}}",
+         failOpenOnUnparsedEval: {}, judgeBreaker: {}, autoRejectOnTimeout: {}{}{}}}",
         1 + random.below(4),
         random.below(3),
         random.below(3),
         random.below(2),
         random.chance(10),
         random.pick(&["0", "2", "3", "5"]),
+        random.chance(50),
+        random.pick(&[
+            "",
+            "",
+            ", approvalGates: [{name: g, when: \"task.priority > 2 or task.sideEffects\", approvers: [{command: z}]}]",
+        ]),
         random.pick(&["", ", defaultChannels: [ops]"]),
     );
     yaml.push_str("channels: {ops: {type: file, path: f}, dev: {type: file, path: g}}\n");
@@ -113,7 +119,31 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", onExhausted: fail",
             ", maxAttempts: 2",
         ]));
+        yaml.push_str(random.pick(&[
+            "",
+            "",
+            "",
+            ", sideEffects: true",
+            ", sideEffects: true, requiresApproval: {approvers: [{command: x}, ada, {command: y}], timeout: 1s}",
+            ", requiresApproval: true",
+            ", requiresApproval: {timeout: 2s, message: go?}",
+        ]));
         yaml.push_str("}\n");
+    }
+    for list in ["checkpoints", "delays"] {
+        if n > 1 && random.chance(25) {
+            let cut = 1 + random.below(n - 1);
+            let (after, blocked) = (random.below(cut), cut + random.below(n - cut));
+            let duration = random.pick(&["1", "500", "5s"]);
+            let duration = match list {
+                "delays" => format!(", duration: {duration}"),
+                _ => String::new(),
+            };
+            let _ = writeln!(
+                yaml,
+                "{list}:\n  - {{name: h, afterTasks: [t{after}], blocksTasks: [t{blocked}]{duration}}}"
+            );
+        }
     }
     if n > 1 && random.chance(60) {
         let cut = 1 + random.below(n - 1);

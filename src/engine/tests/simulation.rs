@@ -8,9 +8,9 @@ use crate::domain::{
     CriterionGrade, Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId,
 };
 use crate::engine::{
-    CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunPhase,
-    RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage, apply,
-    decide, effects, pending_effects,
+    ApproverSaid, CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef,
+    RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage,
+    apply, decide, effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -461,6 +461,26 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         (Effect::File { letter }, _) => vec![Input::Filed {
             ids: vec![letter.clone()],
         }],
+        (
+            Effect::AskApprover {
+                task,
+                number,
+                approver,
+            },
+            answer,
+        ) => {
+            let said = match answer {
+                Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
+                Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
+                _ => ApproverSaid::Yes,
+            };
+            vec![Input::ApproverSaid {
+                task: *task,
+                number: *number,
+                approver: *approver,
+                said,
+            }]
+        }
         (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll | Effect::Consult { .. }, _) => {
             Vec::new()
         }
