@@ -14,9 +14,9 @@ use super::defaults;
 use super::growth::AddedTask;
 use super::model::{self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, Expectations, FinishCommand, FinishGate, GatePlan,
-    HoldKind, HoldPlan, Panel, Part, Plan, Recipe, Requirement, Reviewers, Rules, RunOptions, TaskPlan,
-    Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
+    FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Recipe, Requirement, Reviewers, Rules,
+    RunOptions, TaskPlan, Verification,
 };
 use super::read::Named;
 use super::scalar::{Fraction, Span};
@@ -71,12 +71,15 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
             spec,
         })
         .collect();
+    let channels = mission.channels.0.into_iter();
+    let channels = channels.map(|(name, spec)| ChannelPlan { name, spec }).collect();
     let plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
     let mut plan = plan.with_holds(holds);
     plan.recipe = Arc::new(Recipe {
         settings: mission.settings,
         options: options.clone(),
     });
+    plan.channels = Arc::new(channels);
     for (index, wave) in waves(&plan).into_iter().enumerate() {
         plan.tasks[index].wave = wave;
     }
@@ -190,6 +193,7 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
             require_all_passed: gate.require_all_passed,
             accept_below_threshold: gate.accept_below_threshold,
             halt_on_fail: gate.on_fail == GateFailure::Halt,
+            notify: gate.notify_channels.clone(),
         })
         .collect()
 }
@@ -308,6 +312,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
+        default_channels: settings.default_channels.clone().unwrap_or_default(),
     }
 }
 

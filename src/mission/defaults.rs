@@ -55,6 +55,7 @@ pub fn default_settings() -> Settings {
         auto_reject_on_timeout: Some(false),
         judge_breaker: Some(JUDGE_BREAKER),
         protect: Box::default(),
+        default_channels: None,
     }
 }
 

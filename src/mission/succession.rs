@@ -117,6 +117,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     let plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, new.rules);
     let mut plan = plan.with_holds(all_holds);
     plan.recipe = new.recipe;
+    plan.channels = new.channels;
     for id in added {
         plan.refresh(id);
     }

@@ -48,7 +48,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     let _ = writeln!(
         yaml,
         "settings: {{maxAttempts: {}, maxFixAttempts: {}, maxRetries: {}, maxAssessmentRetries: {}, \
-         failOpenOnUnparsedEval: {}, judgeBreaker: {}, autoRejectOnTimeout: {}{}}}",
+         failOpenOnUnparsedEval: {}, judgeBreaker: {}, autoRejectOnTimeout: {}{}{}}}",
         1 + random.below(4),
         random.below(3),
         random.below(3),
@@ -61,7 +61,9 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             ", approvalGates: [{name: g, when: \"task.priority > 2 or task.sideEffects\", approvers: [{command: z}]}]",
         ]),
+        random.pick(&["", ", defaultChannels: [ops]"]),
     );
+    yaml.push_str("channels: {ops: {type: file, path: f}, dev: {type: file, path: g}}\n");
     if random.chance(30) {
         let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));
     }
@@ -154,7 +156,8 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
                 ", minScore: 4",
                 ", requireAllPassed: true",
                 ", minScore: 2, onFail: halt",
-                ", acceptBelowThreshold: true"
+                ", acceptBelowThreshold: true",
+                ", notifyChannels: [dev, ops]"
             ]),
         );
     }

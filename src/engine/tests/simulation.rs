@@ -9,8 +9,8 @@ use crate::domain::{
 };
 use crate::engine::{
     ApproverSaid, CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef,
-    RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles, Usage, apply,
-    decide, effects, pending_effects,
+    RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage,
+    apply, decide, effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -174,8 +174,7 @@ impl Simulation {
     }
 
     fn interrupt_all(&mut self) {
-        self.todo
-            .retain(|effect| matches!(effect, Effect::RunTurn { .. }));
+        self.todo.retain(outlives_a_stop);
     }
 
     /// Performs the effect at `index` with the script's answer.
@@ -184,8 +183,14 @@ impl Simulation {
             return;
         };
         let stopping = self.state.phase != RunPhase::Running;
-        if stopping && !matches!(effect, Effect::RunTurn { .. }) {
+        if stopping && !outlives_a_stop(&effect) {
             return;
+        }
+        if let Effect::Deliver {
+            not_before: Some(at), ..
+        } = &effect
+        {
+            self.now = self.now.max(at.0);
         }
         let answer = match &effect {
             Effect::PreparePrompt(turn) => {
@@ -244,6 +249,14 @@ impl Simulation {
             (statuses(&self.state), self.journal.last())
         );
     }
+}
+
+/// Whether the world goes on with it when a session stops.
+pub fn outlives_a_stop(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::RunTurn { .. } | Effect::Deliver { .. } | Effect::File { .. }
+    )
 }
 
 /// What the world says when an effect comes to this end.
@@ -445,6 +458,29 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 said,
             }]
         }
+        (Effect::Deliver { number, tried, .. }, answer) => {
+            let failure = match answer {
+                Answer::Unreachable(class) => Some(*class),
+                _ => None,
+            };
+            let result = failure.map_or(Ok(()), |class| {
+                Err(Undelivered {
+                    class,
+                    message: "no".to_owned(),
+                    retry_after: None,
+                    hopeless: false,
+                    jitter: 0,
+                })
+            });
+            vec![Input::Delivered {
+                number: *number,
+                tried: *tried,
+                result,
+            }]
+        }
+        (Effect::File { letter }, _) => vec![Input::Filed {
+            ids: vec![letter.clone()],
+        }],
         (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll | Effect::Consult { .. }, _) => {
             Vec::new()
         }

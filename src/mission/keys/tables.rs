@@ -4,10 +4,11 @@ use std::num::NonZeroU32;
 
 use semver::VersionReq;
 
+use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, BUDGET, CHANNEL, Clarification, DependencyFailure, Independence, Isolation,
-    MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, BUDGET, Clarification, DependencyFailure, Independence, Isolation, MIDDLEWARE,
+    PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
@@ -37,7 +38,7 @@ const CHANNEL_NAME: Shape = reference(Referent::Channel);
 pub(super) const AGENT_NAMES: Shape = Shape::NonEmptyList(&AGENT_NAME);
 pub(super) const TASK_TITLES: Shape = Shape::List(&TASK_TITLE);
 pub(super) const CHANNEL_NAMES: Shape = Shape::List(&CHANNEL_NAME);
-const COMMAND_LINE: Shape = Shape::Either(&[Shape::NonEmptyList(&TEXT), FILLED]);
+pub(super) const COMMAND_LINE: Shape = Shape::Either(&[Shape::NonEmptyList(&TEXT), FILLED]);
 
 const ON_EXHAUSTED: Key = key(
     "onExhausted",
@@ -160,8 +161,7 @@ const CHANNELS: Key = key(
     "channels",
     Shape::Named(&TITLE, &ONE_CHANNEL),
     "Where notifications go, by name.",
-)
-.later("notifications");
+);
 const RUBRICS: Key = key(
     "rubrics",
     Shape::Named(&TITLE, &ONE_RUBRIC),
@@ -400,9 +400,8 @@ static SETTINGS: Table = Table {
         key(
             "defaultChannels",
             CHANNEL_NAMES,
-            "Channels of notifications that name none.",
-        )
-        .later("notifications"),
+            "Channels of notifications that name none: waiting approvals, failed tasks and gates, the end of the run.",
+        ),
     ],
 };
 
@@ -585,6 +584,10 @@ static GATE: Table = Table {
             one::<GateFailure>(),
             "What its failure does to the rest of the run [continue].",
         ),
-        key("notifyChannels", CHANNEL_NAMES, "Channels that are told.").later("notifications"),
+        key(
+            "notifyChannels",
+            CHANNEL_NAMES,
+            "Channels that hear of its result [`defaultChannels`, of failures only].",
+        ),
     ],
 };

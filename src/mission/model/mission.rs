@@ -10,7 +10,7 @@ use crate::mission::read::{self, Named};
 use crate::mission::scalar::{Filled, InnerGlob, Name, words};
 
 use super::approval::ApprovalGate;
-use super::{Agent, Consensus, OnExhausted, Task};
+use super::{Agent, Channel, Consensus, OnExhausted, Task};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -37,6 +37,9 @@ pub struct Mission {
     /// Who works and judges; after loading also those of a `quorum.yaml`, behind the mission's own.
     #[serde(deserialize_with = "read::or_empty")]
     pub agents: Named<Agent>,
+    /// Where notifications go; after loading also the channels of a `quorum.yaml`, behind the mission's own.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub channels: Named<Channel>,
     /// How it is run.
     #[serde(deserialize_with = "read::or_empty")]
     pub settings: Settings,
@@ -67,9 +70,9 @@ pub struct Config {
     /// Settings that hold where a mission says nothing.
     #[serde(deserialize_with = "read::or_empty")]
     pub settings: Settings,
-    /// The names of its channels.
-    #[serde(skip)]
-    pub(in crate::mission) channels: Vec<Box<str>>,
+    /// Channels that missions may name without describing them.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub channels: Named<Channel>,
     /// The names of its rubrics.
     #[serde(skip)]
     pub(in crate::mission) rubrics: Vec<Box<str>>,
@@ -130,6 +133,9 @@ pub struct Settings {
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
+    /// The channels of notifications that name none.
+    #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
+    pub default_channels: Option<Box<[Box<str>]>>,
 }
 
 impl Settings {
@@ -156,6 +162,7 @@ impl Settings {
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
+            default_channels: self.default_channels.or(below.default_channels),
         }
     }
 }
@@ -196,6 +203,9 @@ pub struct Gate {
     /// What its failure does to the rest of the run.
     #[serde(deserialize_with = "read::or_default")]
     pub on_fail: GateFailure,
+    /// The channels that hear of its result; `None` is the default channels, and of failures only.
+    #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
+    pub notify_channels: Option<Box<[Box<str>]>>,
 }
 
 /// A checkpoint, or a delay if it has a duration (semantics, section 14).

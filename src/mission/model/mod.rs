@@ -5,6 +5,7 @@
 
 mod agent;
 mod approval;
+mod channel;
 mod expectation;
 mod finish;
 mod mission;
@@ -14,6 +15,7 @@ mod words;
 
 pub use agent::{Adapter, Agent, CommandLine, Input};
 pub use approval::{Approval, ApprovalGate, Approver};
+pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
