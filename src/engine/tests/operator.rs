@@ -456,8 +456,7 @@ proptest! {
                 if waits && patience == 0 {
                     simulation.time_passes();
                 }
-                let still = simulation.todo.is_empty() && simulation.state.next_timer().is_none();
-                if waits && still {
+                if simulation.todo.is_empty() && simulation.state.next_timer().is_none() {
                     break;
                 }
                 patience = u32::saturating_sub(patience, u32::from(waits));

@@ -438,6 +438,26 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 result,
             }]
         }
+        (
+            Effect::AskApprover {
+                task,
+                number,
+                approver,
+            },
+            answer,
+        ) => {
+            let said = match answer {
+                Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
+                Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
+                _ => ApproverSaid::Yes,
+            };
+            vec![Input::ApproverSaid {
+                task: *task,
+                number: *number,
+                approver: *approver,
+                said,
+            }]
+        }
         (Effect::Deliver { number, tried, .. }, answer) => {
             let failure = match answer {
                 Answer::Unreachable(class) => Some(*class),
@@ -461,26 +481,6 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         (Effect::File { letter }, _) => vec![Input::Filed {
             ids: vec![letter.clone()],
         }],
-        (
-            Effect::AskApprover {
-                task,
-                number,
-                approver,
-            },
-            answer,
-        ) => {
-            let said = match answer {
-                Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
-                Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
-                _ => ApproverSaid::Yes,
-            };
-            vec![Input::ApproverSaid {
-                task: *task,
-                number: *number,
-                approver: *approver,
-                said,
-            }]
-        }
         (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll | Effect::Consult { .. }, _) => {
             Vec::new()
         }

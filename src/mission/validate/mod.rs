@@ -110,8 +110,8 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
 pub(super) fn validate_config(config: &Config) -> Problems {
     let mut problems = Problems::default();
     agents::validate_each(&config.agents, &mut problems);
-    channels::validate(&config.channels, &mut problems);
     waits::settings(&config.settings, &mut problems);
+    channels::validate(&config.channels, &mut problems);
     problems
 }
 
