@@ -8,6 +8,8 @@ mod adoption;
 mod again;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/calibrate.rs"]
+mod calibrate;
 #[path = "behaviour/changed_mission.rs"]
 mod changed_mission;
 #[path = "behaviour/command_agents.rs"]

@@ -67,6 +67,35 @@ pub fn merge(seats: &[SeatScores], dimensions: &[Dimension], consensus: Consensu
     merged
 }
 
+/// Whether the verdict at `bar` stands whatever one more seat says, and which it is (`panel: adaptive`). `None` where that
+/// seat could change it, or where the rule does not promise that a higher score never lowers the result.
+#[must_use]
+pub fn is_decided(
+    seats: &[SeatScores],
+    dimensions: &[Dimension],
+    consensus: Consensus,
+    bar: Points,
+) -> Option<bool> {
+    if consensus == Consensus::ExcludeOutliers {
+        return None;
+    }
+    let passes_with = |points: Points| {
+        let scores = dimensions.iter().map(|dimension| DimensionScore {
+            dimension: dimension.name.clone(),
+            points,
+            reasoning: String::new(),
+        });
+        let mut all = seats.to_vec();
+        all.push(SeatScores {
+            scores: scores.collect(),
+        });
+        Some(merge(&all, dimensions, consensus).points? >= bar)
+    };
+    // All in between lies in between: the rules left are monotone in every seat's score of every dimension.
+    let (worst, best) = (passes_with(Points::whole(20))?, passes_with(Points::whole(100))?);
+    (worst == best).then_some(best)
+}
+
 fn votes_on<'a>(seats: &'a [SeatScores], dimension: &str) -> Vec<Vote<'a>> {
     let vote = |(seat, scores): (usize, &'a SeatScores)| {
         let score = scores.scores.iter().find(|score| score.dimension == dimension)?;
@@ -383,6 +412,29 @@ mod tests {
             raised[slot].0 = raised[slot].0.max(to);
             for consensus in [Consensus::Median, Consensus::Mean, Consensus::ClippedMean] {
                 prop_assert!(global(&raised, consensus) >= global(&table, consensus), "{consensus:?}");
+            }
+        }
+
+        #[test]
+        fn a_decided_verdict_is_that_of_the_full_panel(
+            first in prop::collection::vec((points(), points()), 2), bar in 20u8..=100,
+        ) {
+            let dimensions = [dimension("d", "0.3"), dimension("e", "0.45")];
+            let bar = Points::whole(bar);
+            for consensus in [Consensus::Median, Consensus::Mean, Consensus::ClippedMean] {
+                let decided = is_decided(&seats_of(&first), &dimensions, consensus, bar);
+                // Every vector of the third seat, in half scores.
+                let steps = || (2u8..=10).map(|step| step * 10);
+                let verdicts = steps().flat_map(|d| steps().map(move |e| (d, e))).map(|third| {
+                    let mut all = first.clone();
+                    all.push(third);
+                    global(&all, consensus) >= bar
+                });
+                let verdicts: Vec<bool> = verdicts.collect();
+                match decided {
+                    Some(verdict) => prop_assert!(verdicts.iter().all(|v| *v == verdict), "{consensus:?}"),
+                    None => prop_assert!(verdicts.contains(&true) && verdicts.contains(&false), "{consensus:?}"),
+                }
             }
         }
 

@@ -4,6 +4,7 @@
 //! it is done in `review`; here is only what a reply says, what several replies say together, who is entitled to
 //! reply, and what plain facts say without any judge.
 
+pub mod calibration;
 pub mod consensus;
 pub mod eligibility;
 pub mod evidence_rules;
