@@ -13,6 +13,7 @@ use super::state::{
     APPROVED, Answer, Feedback, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State, TaskState,
     Turn, Waiting,
 };
+use super::timers::Timer;
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
 const FEEDBACK_KEPT: usize = 8;
@@ -32,18 +33,18 @@ pub fn apply(state: &mut State, event: &Event) {
             state.phase = RunPhase::Running;
             state.stop = None;
             state.paused = false;
-            state.waits_until = None;
+            state.timers.cancel(Timer::WaitOver);
             state.failed_fast = false;
             state.threshold_failed = None;
         }
         Event::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
             state.stop = Some(*cause);
-            state.waits_until = None;
+            state.timers.cancel(Timer::WaitOver);
         }
         Event::RunFinished { .. } => {
             state.phase = RunPhase::Finished;
-            state.waits_until = None;
+            state.timers.cancel(Timer::WaitOver);
         }
         Event::GateEvaluated { gate, result } => {
             let gate_state = &mut state.gates[gate.index()];
@@ -66,9 +67,9 @@ pub fn apply(state: &mut State, event: &Event) {
         Event::MissionChanged(change) => change_plan(state, change),
         Event::Paused { .. } => {
             state.paused = true;
-            state.waits_until = None;
+            state.timers.cancel(Timer::WaitOver);
         }
-        Event::Waiting { until } => state.waits_until = Some(*until),
+        Event::Waiting { until } => state.timers.set(Timer::WaitOver, *until),
         Event::CommandTaken { id, result, .. } => {
             state.commands.insert(id.clone(), *result);
         }
@@ -78,7 +79,7 @@ pub fn apply(state: &mut State, event: &Event) {
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
         Event::Salvaged { .. } => {
             state.phase = RunPhase::Running;
-            state.waits_until = None;
+            state.timers.cancel(Timer::WaitOver);
         }
         Event::Warning { .. } => {}
         Event::Transition { task, .. } => transition(state, *task, event),
@@ -123,7 +124,7 @@ fn adjust(count: &mut u32, before: bool, after: bool) {
 
 fn transition(state: &mut State, id: TaskId, event: &Event) {
     // The next wait, if there is one, is another one.
-    state.waits_until = None;
+    state.timers.cancel(Timer::WaitOver);
     let plan = state.plan.clone();
     let task_plan = plan.task(id);
     let task = &mut state.tasks[id.index()];

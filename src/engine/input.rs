@@ -10,6 +10,7 @@ use super::payload::{
     CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
     StopCause, Usage,
 };
+use super::timers::Timer;
 
 /// Something that happened outside. Each one leads to one decision: one record of the journal.
 #[derive(Debug, Clone)]
@@ -104,8 +105,13 @@ pub enum Input {
     SeatFailed(Box<SeatFailure>),
     /// Stop: a signal, or the time limit.
     Stop(StopCause),
-    /// Nobody answered until this moment.
-    WaitOver(Timestamp),
+    /// A timer's moment has come.
+    TimerDue {
+        /// Which moment.
+        at: Timestamp,
+        /// Which timer.
+        timer: Timer,
+    },
     /// An operator says something from outside.
     Operator(Box<OperatorInput>),
     /// Failed tasks are to be tried again.
@@ -145,7 +151,7 @@ impl Input {
             Self::SeatReplied { .. } => "replied",
             Self::SeatFailed(_) => "seat-failed",
             Self::Stop(_) => "stop",
-            Self::WaitOver(_) => "wait-over",
+            Self::TimerDue { .. } => "timer",
             Self::Operator(_) => "operator",
             Self::RetryFailed => "retry-failed",
             Self::Redo(_) => "redo",

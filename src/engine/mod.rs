@@ -25,6 +25,7 @@ mod ready;
 mod state;
 #[cfg(test)]
 mod tests;
+mod timers;
 #[cfg(test)]
 pub(crate) use tests::{random, simulation};
 
@@ -44,6 +45,7 @@ pub use state::{
     Answer, Counts, Feedback, GateState, Grading, Judging, OutputRefs, RunPhase, Seat, SeatState, State,
     TaskState, Turn, Waiting,
 };
+pub use timers::{Timer, Timers};
 
 /// What a gate would say of the state as it is (section 14).
 #[must_use]

@@ -14,6 +14,7 @@ use super::payload::{
     CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause,
 };
 use super::ready::ReadyQueue;
+use super::timers::{Timer, Timers};
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
 #[derive(Debug, Clone)]
@@ -36,8 +37,8 @@ pub struct State {
     pub threshold_failed: Option<Points>,
     /// Whether a person asked that nothing more be started in this session.
     pub paused: bool,
-    /// Until when the session waits for a person's answer, while nothing else can move it on (`--wait-approvals`).
-    pub waits_until: Option<Timestamp>,
+    /// What becomes due by itself.
+    pub timers: Timers,
     /// Commands that were taken, by id, with what they met.
     pub commands: BTreeMap<String, CommandResult>,
     pub(super) ready: ReadyQueue,
@@ -340,7 +341,7 @@ impl State {
             slots: 0,
             turns_running: 0,
             exclusive: 0,
-            waits_until: None,
+            timers: Timers::default(),
             commands: BTreeMap::new(),
             paused: false,
             gates_due: BTreeSet::new(),
@@ -396,6 +397,21 @@ impl State {
     #[must_use]
     pub fn may_start_work(&self) -> bool {
         self.phase == RunPhase::Running && !self.halted && !self.failed_fast && !self.paused
+    }
+
+    /// Until when the session waits for a person's answer, while nothing else can move it on (`--wait-approvals`).
+    #[must_use]
+    pub fn waits_until(&self) -> Option<Timestamp> {
+        self.timers.at(Timer::WaitOver)
+    }
+
+    /// The timer that is due next. A session that does not work waits for none.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<(Timestamp, Timer)> {
+        self.timers
+            .iter()
+            .next()
+            .filter(|_| self.phase == RunPhase::Running)
     }
 
     /// Whether the session could go on, and only a person's answer can make it.

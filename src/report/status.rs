@@ -106,7 +106,7 @@ impl StatusPage {
             rows: shown.into_iter().map(|id| TaskRow::of(state, view, id)).collect(),
             gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
             waiting: approvals(state, view, ROWS),
-            waits_until: state.waits_until,
+            waits_until: state.waits_until(),
             warnings: view.warnings.iter().take(ROWS).cloned().collect(),
             more_warnings: view.warnings.len().saturating_sub(ROWS),
             outcome: view.outcome.as_ref().map(outcome_words),

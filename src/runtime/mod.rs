@@ -11,6 +11,7 @@ mod admission;
 mod adopt;
 mod calls;
 mod children;
+mod clock;
 mod control;
 mod echo;
 mod grading;
@@ -23,7 +24,6 @@ mod session;
 mod signals;
 mod snapshots;
 mod spool;
-mod wait;
 mod worker_prompt;
 mod world;
 

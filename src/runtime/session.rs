@@ -14,12 +14,12 @@ use crate::keeper;
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, RunFolder};
 
 use super::adopt::Adopted;
+use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::observer::Observer;
 use super::operator;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
-use super::wait::Wait;
 use super::world::{Message, Programs, World};
 
 /// How often a quiet session says that it is alive.
@@ -172,19 +172,21 @@ impl Session {
         beginning.extend(adopted.warnings.iter().cloned().map(Input::Warn));
         let plan = self.state.plan.clone();
         self.world.adopt(&plan, adopted, &mut beginning);
+        // What became due while nobody worked on the run comes before anything is concluded from the state.
+        let mut clock = Clock::default();
+        beginning.extend(clock.due(&self.state, Timestamp::now()));
         self.turn(beginning, recovered)?;
         let limit = self
             .state
             .options
             .timeout
             .map(|timeout| begin + timeout.as_duration());
-        let mut wait = Wait::default();
         let mut stops = 0;
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
             let mut due = Vec::new();
             let mut taken = Vec::new();
-            wait.follow(self.state.waits_until);
+            clock.follow(&self.state);
             tokio::select! {
                 biased;
                 cause = signals.next() => {
@@ -200,7 +202,7 @@ impl Session {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
                 }
                 knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
-                until = wait.over() => inputs.push(Input::WaitOver(until)),
+                moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
                 _ = looks.tick() => self.look_into_inbox(&mut inputs, &mut taken),
                 _ = heartbeat.tick() => {
                     for observer in &mut self.observers {

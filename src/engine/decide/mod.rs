@@ -4,6 +4,7 @@
 //! | file | rules |
 //! |---|---|
 //! | `schedule` | what has become due: gates, failed dependencies, slots, the end of the run (5, 11, 14) |
+//! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
@@ -18,6 +19,7 @@ mod again;
 mod change;
 mod conclude;
 mod draft;
+mod due;
 mod operator;
 mod schedule;
 mod seats;
@@ -50,6 +52,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             kept,
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
+        Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
         Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
@@ -58,7 +61,6 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
         Input::Advance => schedule::advance(state, now),
-        Input::WaitOver(until) => schedule::wait_over(state, *until),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),
@@ -87,8 +89,10 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
-        Input::Start(_) | Input::Resume { .. } | Input::Operator(_) | Input::ChangeMission { .. } => {
-            Vec::new()
-        }
+        Input::Start(_)
+        | Input::Resume { .. }
+        | Input::Operator(_)
+        | Input::ChangeMission { .. }
+        | Input::TimerDue { .. } => Vec::new(),
     }
 }

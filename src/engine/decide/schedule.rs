@@ -38,7 +38,7 @@ fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     if !state.only_a_person_moves_it_on() {
         return None;
     }
-    Some(match state.waits_until {
+    Some(match state.waits_until() {
         Some(_) => Vec::new(),
         None => vec![Event::Waiting {
             until: now.plus(wait),
@@ -47,8 +47,8 @@ fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 }
 
 /// Nobody answered in time: the session ends. A wait that has ended otherwise is over already.
-pub(super) fn wait_over(state: &State, until: Timestamp) -> Vec<Event> {
-    if state.waits_until == Some(until) && state.only_a_person_moves_it_on() {
+pub(super) fn wait_over(state: &State) -> Vec<Event> {
+    if state.only_a_person_moves_it_on() {
         finish(state)
     } else {
         Vec::new()

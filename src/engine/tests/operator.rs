@@ -450,9 +450,9 @@ proptest! {
             loop {
                 let waits = simulation.todo.is_empty();
                 if waits && patience == 0 {
-                    simulation.nobody_answers();
+                    simulation.time_passes();
                 }
-                if waits && simulation.state.waits_until.is_none() {
+                if waits && simulation.state.next_timer().is_none() {
                     break;
                 }
                 patience -= u32::from(waits);

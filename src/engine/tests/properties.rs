@@ -21,7 +21,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         usize::MAX
     };
     let mut steps = 0;
-    while !simulation.todo.is_empty() || simulation.nobody_answers() {
+    while !simulation.todo.is_empty() || simulation.time_passes() {
         if steps == stop_after {
             simulation.feed(&Input::Stop(StopCause::Interrupted));
         }

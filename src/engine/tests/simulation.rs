@@ -206,20 +206,24 @@ impl Simulation {
         }
     }
 
-    /// Where the session waits for a person: nobody answers.
-    pub fn nobody_answers(&mut self) -> bool {
-        let until = self.state.waits_until;
-        if let Some(until) = until {
-            self.feed(&Input::WaitOver(until));
-            assert_eq!(self.state.phase, RunPhase::Finished);
+    /// Where the session waits for something: the next of it becomes due. Whatever follows, it is not due again.
+    pub fn time_passes(&mut self) -> bool {
+        let next = self.state.next_timer();
+        if let Some((at, timer)) = next {
+            self.now = self.now.max(at.0);
+            self.feed(&Input::TimerDue { at, timer });
+            assert!(
+                self.state.phase == RunPhase::Finished || !self.state.timers.runs(timer, at),
+                "{timer:?} stays due"
+            );
         }
-        until.is_some()
+        next.is_some()
     }
 
-    /// Performs everything in order until nothing is left; where a person could answer, nobody does.
+    /// Performs everything in order until nothing is left; where it waits, time passes, and no person answers.
     pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Answer) {
         let mut steps = 0;
-        while !self.todo.is_empty() || self.nobody_answers() {
+        while !self.todo.is_empty() || self.time_passes() {
             self.perform(0, &mut script);
             steps += 1;
             assert!(steps < 100_000, "the engine does not come to an end");

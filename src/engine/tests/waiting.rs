@@ -1,7 +1,7 @@
 //! `--wait-approvals`: when a session is kept alive for a person's answer, and what ends the wait.
 
 use crate::domain::{FailureClass, Millis, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{Command, Effect, Event, Input, RunPhase, StopCause, outcome};
+use crate::engine::{Command, Effect, Event, Input, RunPhase, StopCause, Timer, outcome};
 use crate::mission::RunOptions;
 
 use super::operator::says;
@@ -44,6 +44,13 @@ fn waits(simulation: &Simulation) -> Vec<Timestamp> {
     events.filter_map(until).collect()
 }
 
+fn over(at: Timestamp) -> Input {
+    Input::TimerDue {
+        at,
+        timer: Timer::WaitOver,
+    }
+}
+
 #[test]
 fn a_session_that_may_wait_ends_with_the_answer_or_with_its_patience() {
     let approve = |number| {
@@ -62,7 +69,7 @@ fn a_session_that_may_wait_ends_with_the_answer_or_with_its_patience() {
         "all else was done first"
     );
     // Nothing but the end of this very wait ends it.
-    simulation.feed(&Input::WaitOver(Timestamp(first[0].0 - 1)));
+    simulation.feed(&over(Timestamp(first[0].0 - 1)));
     assert_eq!(
         (simulation.state.phase, waits(&simulation).len()),
         (RunPhase::Running, 1)
@@ -74,22 +81,22 @@ fn a_session_that_may_wait_ends_with_the_answer_or_with_its_patience() {
         number: 1,
         reason: "no".to_owned(),
     }));
-    assert_eq!(answered.state.waits_until, None);
+    assert_eq!(answered.state.waits_until(), None);
     play(&mut answered);
     // The next question has a wait of its own, and the end of the first means nothing any more.
     let second = waits(&answered);
     assert!(second.len() == 2 && second[1] > second[0]);
-    answered.feed(&Input::WaitOver(first[0]));
+    answered.feed(&over(first[0]));
     assert_eq!(answered.state.phase, RunPhase::Running);
     answered.feed(&approve(2));
     answered.run(good);
     assert_eq!(outcome(&answered.state).class, OutcomeClass::Ok);
 
     let mut ignored = waiting(options());
-    assert!(ignored.nobody_answers());
+    assert!(ignored.time_passes());
     assert_eq!(outcome(&ignored.state).class, OutcomeClass::Awaiting);
     assert!(ignored.state.is_unfinished());
-    assert_eq!(ignored.state.waits_until, None);
+    assert_eq!(ignored.state.waits_until(), None);
 }
 
 #[test]
@@ -103,7 +110,7 @@ fn what_stops_a_session_stops_its_wait() {
         let mut simulation = waiting(options());
         simulation.feed(&stop);
         assert_eq!(simulation.state.phase, RunPhase::Finished, "{stop:?}");
-        assert_eq!(simulation.state.waits_until, None);
+        assert_eq!(simulation.state.waits_until(), None);
     }
     // After a failure that starts nothing more, an answer moves nothing on.
     let last = "  - {title: d, assignTo: w, review: none, maxAttempts: 1}\n";

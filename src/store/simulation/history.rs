@@ -14,7 +14,7 @@ use crate::engine::random::{Random, random_answer, random_mission, random_option
 use crate::engine::simulation::{Answer, good, inputs, plan_of};
 use crate::engine::{
     Command, Effect, Event, FORMAT, Input, KeeperRef, OperatorInput, RunPhase, RunStarted, State, StopCause,
-    TurnEnd, apply, decide, effects, pending_effects,
+    Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
 use crate::mission::{Plan, RunOptions};
 use crate::store::double::{Fate, MemoryLog};
@@ -166,12 +166,12 @@ impl History {
             }
             28..=30 => {
                 let wrong = Timestamp(self.random.next() % 3_000_000);
-                let until = self
-                    .state
-                    .waits_until
-                    .filter(|_| self.random.chance(70))
-                    .unwrap_or(wrong);
-                self.turn(vec![Input::WaitOver(until)], Vec::new())
+                let running: Vec<_> = self.state.timers.iter().collect();
+                let (at, timer) = match running.len() {
+                    n if n > 0 && self.random.chance(70) => running[self.random.below(n)],
+                    _ => (wrong, Timer::WaitOver),
+                };
+                self.turn(vec![Input::TimerDue { at, timer }], Vec::new())
             }
             31 => {
                 let cause = [
@@ -186,8 +186,11 @@ impl History {
                 vec![Input::Warn("something".to_owned()), Input::Advance],
                 Vec::new(),
             ),
-            _ if quiet => match self.state.waits_until {
-                Some(until) => self.turn(vec![Input::WaitOver(until)], Vec::new()),
+            _ if quiet => match self.state.next_timer() {
+                Some(next) => {
+                    let due = self.time_passes(next);
+                    self.turn(due, Vec::new())
+                }
                 None => self.stuck(),
             },
             _ => {
@@ -199,6 +202,12 @@ impl History {
                 self.turn(news, Vec::new())
             }
         }
+    }
+
+    /// Nothing happens until the next timer is due.
+    fn time_passes(&mut self, (at, timer): (Timestamp, Timer)) -> Vec<Input> {
+        self.clock = self.clock.max(at.0);
+        vec![Input::TimerDue { at, timer }]
     }
 
     fn stuck(&self) -> Result<(), Dead> {
@@ -521,10 +530,9 @@ impl History {
         for _ in 0..40 {
             let mut steps = 0;
             while self.state.phase != RunPhase::Finished && self.state.phase != RunPhase::New {
-                let until = self.state.waits_until;
-                let news = match until {
+                let news = match self.state.next_timer() {
                     _ if !self.in_flight.is_empty() => self.complete(Some(good)),
-                    Some(until) => vec![Input::WaitOver(until)],
+                    Some(next) => self.time_passes(next),
                     None => return self.stuck().unwrap_or(()),
                 };
                 self.told.clear();

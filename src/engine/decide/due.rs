@@ -1,0 +1,19 @@
+//! What follows when a timer is due: one rule for each kind, and each of them ends its timer.
+
+use crate::domain::Timestamp;
+use crate::engine::event::Event;
+use crate::engine::state::{RunPhase, State};
+use crate::engine::timers::Timer;
+
+use super::schedule;
+
+/// A timer that does not run any more, or that was set anew since, means nothing.
+pub(super) fn due(state: &State, timer: Timer, at: Timestamp) -> Vec<Event> {
+    if !state.timers.runs(timer, at) {
+        return Vec::new();
+    }
+    match timer {
+        Timer::WaitOver if state.phase == RunPhase::Running => schedule::wait_over(state),
+        Timer::WaitOver => Vec::new(),
+    }
+}

@@ -1,0 +1,83 @@
+//! What becomes due by itself, and when. The clock is outside: `apply` sets and cancels timers, the runtime sleeps until
+//! the next one and hands it back as [`super::Input::TimerDue`].
+//!
+//! Timers are state like any other, so they outlive a kill: what is left of one is what the journal says, not the whole.
+//!
+//! A new kind of timer needs three things: a variant here; an event that carries the moment, whose `apply` sets it and
+//! whose successor cancels it; a rule in `decide::due`. That rule must always lead to an event that cancels the timer,
+//! else it stays due.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::Timestamp;
+
+/// What becomes due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// A session that only a person can move on ends (`--wait-approvals`).
+    WaitOver,
+}
+
+/// The timers that run. Setting, cancelling and finding the next one cost O(log n).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Timers {
+    by_time: BTreeSet<(Timestamp, Timer)>,
+    by_timer: BTreeMap<Timer, Timestamp>,
+}
+
+impl Timers {
+    /// Sets a timer; one that runs already goes by the new moment alone.
+    pub(super) fn set(&mut self, timer: Timer, at: Timestamp) {
+        self.cancel(timer);
+        self.by_time.insert((at, timer));
+        self.by_timer.insert(timer, at);
+    }
+
+    /// Stops a timer, if it runs.
+    pub(super) fn cancel(&mut self, timer: Timer) {
+        if let Some(at) = self.by_timer.remove(&timer) {
+            self.by_time.remove(&(at, timer));
+        }
+    }
+
+    /// When a timer is due, if it runs.
+    #[must_use]
+    pub fn at(&self, timer: Timer) -> Option<Timestamp> {
+        self.by_timer.get(&timer).copied()
+    }
+
+    /// Whether this very timer runs: one that was set anew is another one.
+    #[must_use]
+    pub fn runs(&self, timer: Timer, at: Timestamp) -> bool {
+        self.by_time.contains(&(at, timer))
+    }
+
+    /// All that run, the next one first.
+    pub fn iter(&self) -> impl Iterator<Item = (Timestamp, Timer)> + '_ {
+        self.by_time.iter().copied()
+    }
+
+    /// Those that are due at a moment, the oldest first.
+    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, Timer)> + '_ {
+        self.iter().take_while(move |(at, _)| *at <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_is_set_anew_is_another_one() {
+        let mut timers = Timers::default();
+        let (early, late) = (Timestamp(5), Timestamp(9));
+        timers.set(Timer::WaitOver, late);
+        timers.set(Timer::WaitOver, early);
+        assert_eq!(timers.iter().collect::<Vec<_>>(), [(early, Timer::WaitOver)]);
+        assert!(timers.runs(Timer::WaitOver, early) && !timers.runs(Timer::WaitOver, late));
+        assert_eq!(timers.due(Timestamp(4)).count(), 0);
+        assert_eq!(timers.due(early).count(), 1, "a moment belongs to what it ends");
+        timers.cancel(Timer::WaitOver);
+        assert_eq!(timers, Timers::default());
+    }
+}

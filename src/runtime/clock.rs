@@ -1,0 +1,88 @@
+//! The clock of a session: it hands the engine the timers whose moment has come.
+
+use std::collections::BTreeSet;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::domain::Timestamp;
+use crate::engine::{Input, RunPhase, State, Timer};
+
+/// The next timer of the state, by a clock that nobody sets: the state says when, and how far away that is, is asked
+/// once.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    next: Option<(Timestamp, Instant)>,
+    /// Handed in already. One that runs on all the same would keep the loop busy for nothing.
+    told: BTreeSet<(Timestamp, Timer)>,
+}
+
+impl Clock {
+    /// Takes over what the state says now.
+    pub fn follow(&mut self, state: &State) {
+        self.told.retain(|(at, timer)| state.timers.runs(*timer, *at));
+        let untold = || state.timers.iter().find(|timer| !self.told.contains(timer));
+        let next = (state.phase == RunPhase::Running).then(untold).flatten();
+        let next = next.map(|(at, _)| at);
+        if self.next.map(|(at, _)| at) != next {
+            let when = |at: Timestamp| Instant::now() + at.since(Timestamp::now()).as_duration();
+            self.next = next.map(|at| (at, when(at)));
+        }
+    }
+
+    /// Comes when the next timer is due, with its moment. Cancel safe.
+    pub async fn next(&self) -> Timestamp {
+        match self.next {
+            Some((at, when)) => {
+                sleep_until(when).await;
+                at
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What is due at a moment, each timer once.
+    pub fn due(&mut self, state: &State, moment: Timestamp) -> Vec<Input> {
+        let due: Vec<_> = state.timers.due(moment).collect();
+        let untold = due.into_iter().filter(|timer| self.told.insert(*timer));
+        untold.map(|(at, timer)| Input::TimerDue { at, timer }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Millis;
+    use crate::engine::{Event, apply, simulation};
+
+    #[test]
+    fn each_timer_is_handed_in_once_when_its_moment_has_come() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let mut state = simulation::Simulation::new(
+                "name: m\nagents: {a: {run: x}}\ntasks: [{title: t}]",
+                simulation::options(),
+            )
+            .state;
+            let wait = |state: &mut State, until| apply(state, &Event::Waiting { until });
+            let mut clock = Clock::default();
+            wait(&mut state, Timestamp::now().plus(Millis::from_secs(3600)));
+            clock.follow(&state);
+            let (_, when) = clock.next.unwrap();
+            assert!(when > Instant::now() + Millis::from_secs(1800).as_duration());
+            // The next one is over already.
+            wait(&mut state, Timestamp(1));
+            clock.follow(&state);
+            assert_eq!(clock.next().await, Timestamp(1));
+            assert_eq!(clock.due(&state, Timestamp(1)).len(), 1);
+            // Whatever was made of it: it is not handed in twice.
+            clock.follow(&state);
+            assert_eq!((clock.next, clock.due(&state, Timestamp(1)).len()), (None, 0));
+            wait(&mut state, Timestamp(2));
+            clock.follow(&state);
+            assert_eq!(clock.next().await, Timestamp(2));
+        });
+    }
+}
