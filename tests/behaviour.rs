@@ -64,6 +64,8 @@ mod look_into;
 mod only;
 #[path = "behaviour/operator.rs"]
 mod operator;
+#[path = "behaviour/panels.rs"]
+mod panels;
 #[path = "behaviour/people.rs"]
 mod people;
 #[path = "behaviour/plan.rs"]

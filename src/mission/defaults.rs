@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
 
-use super::model::{Consensus, Settings};
+use super::model::{Consensus, PanelMode, Settings};
 use crate::domain::{Bar, Dimension, Millis};
 
 /// Time of one turn (semantics, section 5).
@@ -36,6 +36,8 @@ pub fn default_settings() -> Settings {
         max_assessment_retries: Some(MAX_ASSESSMENT_RETRIES),
         task_timeout: Some(TASK_TIMEOUT),
         consensus: Some(Consensus::default()),
+        panel: Some(PanelMode::default()),
+        refer_below: None,
         verify_prior_feedback: Some(true),
     }
 }

@@ -84,7 +84,7 @@ pub fn skips(set: &LabelSet, panel: &[usize], rule: Consensus, bar: Points) -> S
         for last in 0..3 {
             let mut first = seats.clone();
             first.remove(last);
-            let decided = is_decided(&first, &set.dimensions, rule, bar);
+            let decided = is_decided(&first, 1, &set.dimensions, rule, bar);
             counts.in_any_order.count(decided, with_all);
             if last == 2 {
                 counts.in_order.count(decided, with_all);

@@ -10,7 +10,7 @@ use crate::domain::{Dimension, Millis, Points};
 use crate::mission::read::{self, Single};
 use crate::mission::scalar::{Fault, Filled, Form, InnerPath, Name, Positive, Scalar, number_in, words};
 
-use super::Consensus;
+use super::{Consensus, PanelMode};
 
 /// A deterministic expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,10 @@ pub struct LlmReview {
     pub consensus: Option<Consensus>,
     /// Whether a reviewer must answer for every earlier finding.
     pub verify_prior_feedback: Option<bool>,
+    /// Whether all seats are asked at once.
+    pub panel: Option<PanelMode>,
+    /// How sure the panel must be of its verdict.
+    pub refer_below: Option<Positive>,
 }
 
 /// `reviewers`: a number of seats, or names of agents.
@@ -188,6 +192,10 @@ struct Written {
     consensus: Option<Consensus>,
     #[serde(deserialize_with = "read::option")]
     verify_prior_feedback: Option<bool>,
+    #[serde(deserialize_with = "read::option")]
+    panel: Option<PanelMode>,
+    #[serde(deserialize_with = "read::option")]
+    refer_below: Option<Positive>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -275,6 +283,8 @@ impl Written {
             reviewers: self.reviewers,
             consensus: self.consensus,
             verify_prior_feedback: self.verify_prior_feedback,
+            panel: self.panel,
+            refer_below: self.refer_below,
         })))
     }
 }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Filled, Name, words};
+use crate::mission::scalar::{Filled, Name, Positive, words};
 
-use super::{Agent, Consensus, OnExhausted, Task};
+use super::{Agent, Consensus, OnExhausted, PanelMode, Task};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -102,6 +102,12 @@ pub struct Settings {
     /// How a panel's scores become one.
     #[serde(deserialize_with = "read::option")]
     pub consensus: Option<Consensus>,
+    /// Whether all seats of a panel are asked at once.
+    #[serde(deserialize_with = "read::option")]
+    pub panel: Option<PanelMode>,
+    /// How sure a panel must be of its verdict.
+    #[serde(deserialize_with = "read::option")]
+    pub refer_below: Option<Positive>,
     /// Whether a reviewer must answer for every earlier finding.
     #[serde(deserialize_with = "read::option")]
     pub verify_prior_feedback: Option<bool>,
@@ -124,6 +130,8 @@ impl Settings {
             max_assessment_retries: self.max_assessment_retries.or(below.max_assessment_retries),
             task_timeout: self.task_timeout.or(below.task_timeout),
             consensus: self.consensus.or(below.consensus),
+            panel: self.panel.or(below.panel),
+            refer_below: self.refer_below.or(below.refer_below),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
         }
     }
