@@ -169,6 +169,16 @@ where
     Ok(list.unwrap_or_default().into_iter().map(Into::into).collect())
 }
 
+/// A list of words, if there is one.
+pub(super) fn option_list<'de, S, D>(deserializer: D) -> Result<Option<Box<[S]>>, D::Error>
+where
+    S: Scalar,
+    D: Deserializer<'de>,
+{
+    let list: Option<Vec<S>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
+    Ok(list.map(Into::into))
+}
+
 /// Any type, or its default if the value is null.
 pub(super) fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::compile::{gate_edges, turned};
-use super::plan::{AgentPlan, Edges, GatePlan, Part, Plan, Reviewers, TaskPlan};
+use super::plan::{AgentPlan, Edges, GatePlan, Part, Plan, Reviewers, Rules, TaskPlan};
 use crate::domain::{AgentId, GateId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
@@ -73,7 +73,10 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         gates_before: gate_edges(count, &all_gates, |gate| &gate.blocks),
         tasks: all_tasks,
         gates: all_gates,
-        rules: new.rules,
+        rules: Rules {
+            orchestrator: new.rules.orchestrator.map(agent),
+            ..new.rules
+        },
     }
 }
 

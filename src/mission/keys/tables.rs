@@ -6,14 +6,14 @@ use semver::VersionReq;
 
 use super::later::{
     APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHANNEL, CHECKPOINT, Clarification, DELAY,
-    DependencyFailure, FINISH_GATE, Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC,
+ FINISH_GATE, Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC,
     SLA, STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
-use crate::mission::model::{Adapter, Consensus, GateFailure, Input, OnExhausted, Review, TaskType, Url};
+use crate::mission::model::{Adapter, Consensus, GateFailure, Input, OnExhausted, Remedy, Review, TaskType, Url};
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
 const TITLE: OneShape = one_shape::<Name>();
@@ -285,9 +285,8 @@ static SETTINGS: Table = Table {
         key(
             "orchestrator",
             AGENT_NAME,
-            "The agent that answers questions of the others.",
-        )
-        .later("questions"),
+            "The agent that answers questions of the others and decides what becomes of tasks whose dependency failed.",
+        ),
         key("evaluate", FLAG, "Whether judges are called at all [true]."),
         key("evalThreshold", BAR, "The bar of evaluations [60 of 100]."),
         key(
@@ -310,14 +309,12 @@ static SETTINGS: Table = Table {
             "maxQuestionRounds",
             NUMBER,
             "Questions that an agent may ask about one task [2].",
-        )
-        .later("questions"),
+        ),
         key(
             "maxResolutionAttempts",
             NUMBER,
-            "Attempts to do without a failed dependency [2].",
-        )
-        .later("failed dependencies"),
+            "How often the orchestrator is asked about one task whose dependency failed [2].",
+        ),
         key(
             "maxAssessmentRetries",
             NUMBER,
@@ -437,10 +434,9 @@ pub(super) const JUDGE_BREAKER: Key = key(
 .later_unless("judge breaker", "0");
 const ON_DEPENDENCY_FAILED: Key = key(
     "onDependencyFailed",
-    Shape::List(&one::<DependencyFailure>()),
+    Shape::List(&one::<Remedy>()),
     "What is tried, in this order, when a dependency failed [resolve, skip].",
-)
-.later("failed dependencies");
+);
 
 static TASK: Table = Table {
     name: "a task",

@@ -8,7 +8,7 @@ use crate::domain::Millis;
 use crate::mission::read;
 use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive};
 
-use super::{Expectation, OnExhausted, Review, TaskType, Verification};
+use super::{Expectation, OnExhausted, Remedy, Review, TaskType, Verification};
 
 /// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -74,6 +74,9 @@ pub struct Task {
     /// What happens when attempts are exhausted.
     #[serde(deserialize_with = "read::option")]
     pub on_exhausted: Option<OnExhausted>,
+    /// What is tried when a dependency failed.
+    #[serde(deserialize_with = "read::option_list")]
+    pub on_dependency_failed: Option<Box<[Remedy]>>,
     /// Its workspace, relative to the mission's folder.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub workspace: Option<Box<str>>,
