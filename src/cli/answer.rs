@@ -1,8 +1,9 @@
-//! `quorum approve` and `quorum reject`: a person decides about what waits for one.
+//! `quorum approve`, `quorum reject` and `quorum answer`: a person decides about what waits for one.
 
 use anyhow::anyhow;
 use clap::Args;
 
+use crate::domain::TaskId;
 use crate::engine::Command;
 use crate::report::ids::parse_approval;
 
@@ -32,6 +33,45 @@ pub struct Reject {
     pub speaker: Speaker,
 }
 
+#[derive(Debug, Args)]
+pub struct Answer {
+    /// The question, as `quorum approvals` shows it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What the agent is told
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+    #[command(flatten)]
+    pub speaker: Speaker,
+}
+
+/// A longer answer is a file of the workspace.
+const LONGEST_ANSWER: usize = 32 << 10;
+
+pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failure> {
+    refuse_agents()?;
+    let text = arguments.text.trim();
+    if text.is_empty() {
+        return Err(Failure::usage(anyhow!("the answer is empty")));
+    }
+    if text.len() > LONGEST_ANSWER {
+        return Err(
+            Failure::usage(anyhow!("the answer has more than {LONGEST_ANSWER} bytes"))
+                .help("write it to a file of the workspace and say where it is"),
+        );
+    }
+    decide(
+        &arguments.id,
+        "answer",
+        &arguments.speaker,
+        screen,
+        |task, number| {
+            let text = text.to_owned();
+            Command::Answer { task, number, text }
+        },
+    )
+}
+
 pub fn approve(arguments: &Approve, screen: &Screen) -> Result<u8, Failure> {
     answer(&arguments.id, None, &arguments.speaker, screen)
 }
@@ -46,6 +86,25 @@ pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
 }
 
 fn answer(id: &str, rejected: Option<&str>, speaker: &Speaker, screen: &Screen) -> Result<u8, Failure> {
+    let word = if rejected.is_some() { "reject" } else { "approve" };
+    decide(id, word, speaker, screen, |task, number| match rejected {
+        None => Command::Approve { task, number },
+        Some(reason) => Command::Reject {
+            task,
+            number,
+            reason: reason.to_owned(),
+        },
+    })
+}
+
+/// Gives the run of an approval its command.
+fn decide(
+    id: &str,
+    word: &str,
+    speaker: &Speaker,
+    screen: &Screen,
+    command: impl FnOnce(TaskId, u32) -> Command,
+) -> Result<u8, Failure> {
     refuse_agents()?;
     let Some((run, task, number)) = parse_approval(id) else {
         return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
@@ -53,13 +112,6 @@ fn answer(id: &str, rejected: Option<&str>, speaker: &Speaker, screen: &Screen) 
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(&run))?;
-    let (command, word) = match rejected {
-        None => (Command::Approve { task, number }, "approve"),
-        Some(reason) => {
-            let reason = reason.to_owned();
-            (Command::Reject { task, number, reason }, "reject")
-        }
-    };
-    let given = give(&folder, &run, command, speaker)?;
+    let given = give(&folder, &run, command(task, number), speaker)?;
     Ok(say(screen, &run, given, &format!("{word} {id}")))
 }

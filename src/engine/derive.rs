@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::domain::{AgentId, GateId, Status};
+use crate::domain::{AgentId, GateId, Status, TaskId};
 use crate::mission::{Part, Plan};
 
 use super::apply::make_ready_if_unblocked;
@@ -47,13 +47,19 @@ impl State {
             let dependencies = plan.dependencies.of(id.index()).iter();
             let open = dependencies
                 .clone()
-                .filter(|on| self.task(**on).status != Status::Done)
+                .filter(|on| self.task(**on).status != Status::Done && !self.task(id).does_without(**on))
                 .count();
             let gates = plan.gates_before.of(id.index()).iter();
             let shut = gates.filter(|gate| !self.gate(**gate).is_open()).count();
             let is_selected = plan.task(id).part == Part::Selected;
             if is_selected && self.task(id).status == Status::Pending {
-                let failed = dependencies.filter(|on| self.task(**on).status == Status::Failed);
+                let task = self.task(id);
+                let is_known = |on: TaskId| {
+                    let entry = task.remedies.as_deref().and_then(|remedies| remedies.entry(on));
+                    task.does_without(on) || entry.is_some()
+                };
+                let failed =
+                    dependencies.filter(|on| self.task(**on).status == Status::Failed && !is_known(**on));
                 let due: Vec<_> = failed.map(|on| (id, *on)).collect();
                 self.cascades_due.extend(due);
             }

@@ -68,6 +68,13 @@ pub enum Effect {
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
+    /// Look at the files of a failed dependency.
+    ScanArtifacts {
+        /// The task that needs it.
+        task: TaskId,
+        /// What failed.
+        dependency: TaskId,
+    },
     /// Consult an agent.
     Consult {
         /// Which call.
@@ -101,6 +108,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             mode: Some(FailureMode::Cancelled),
             ..
         } => vec![Effect::StopTask(*task)],
+        Event::Answered { task, .. } => prepare_prompt(state, *task).into_iter().collect(),
         Event::FilesNoted { turn, .. } => prepare_prompt(state, turn.task).into_iter().collect(),
         Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
         Event::TurnStarted { turn, .. } => vec![Effect::RunTurn {
@@ -146,6 +154,10 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             strict: strict.clone(),
             not_before: *not_before,
         }],
+        Event::ArtifactsRequested { task, dependency } => vec![Effect::ScanArtifacts {
+            task: *task,
+            dependency: *dependency,
+        }],
         Event::ConsultRequested {
             id,
             purpose,
@@ -173,6 +185,11 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             Status::Review => pending.extend(pending_judging(id, task)),
             _ => {}
         }
+        let scanning = task.remedies.iter().flat_map(|remedies| &remedies.scanning);
+        pending.extend(scanning.map(|dependency| Effect::ScanArtifacts {
+            task: id,
+            dependency: *dependency,
+        }));
         pending.extend(task.consults.iter().map(|open| Effect::Consult {
             id: open.id,
             purpose: open.purpose,
@@ -191,7 +208,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         turn: task.turn + 1,
         ..state.current_turn(id)
     };
-    if !waits {
+    if !waits || task.is_clarified() {
         None
     } else if must_note(state, id) {
         Some(Effect::NoteFiles {

@@ -9,8 +9,8 @@ use crate::mission::{Plan, RunOptions};
 
 use super::command::Command;
 use super::payload::{
-    CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
-    StopCause, ToolCalls, TurnFiles, Usage,
+    Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
+    SeatResult, StopCause, ToolCalls, TurnFiles, Usage,
 };
 use super::timers::Timer;
 
@@ -55,6 +55,13 @@ pub enum Input {
         /// The process, where there is one.
         process: Option<ProcessRef>,
     },
+    /// The agent of a turn says how far it is.
+    Activity {
+        /// The turn.
+        turn: TurnId,
+        /// Its words, cut to a line.
+        text: String,
+    },
     /// The process or session never existed, or the provider refused the request.
     TurnRequestFailed {
         /// The turn.
@@ -78,6 +85,15 @@ pub enum Input {
         task: TaskId,
         /// The attempt it was asked for.
         attempt: u32,
+        /// What was seen.
+        files: Vec<FileFact>,
+    },
+    /// The files of a failed dependency were looked at.
+    ArtifactsScanned {
+        /// The task that needs it.
+        task: TaskId,
+        /// What failed.
+        dependency: TaskId,
         /// What was seen.
         files: Vec<FileFact>,
     },
@@ -168,9 +184,11 @@ impl Input {
             Self::PromptReady { .. } => "prompt",
             Self::FilesNoted { .. } => "noted",
             Self::TurnSpawned { .. } => "spawned",
+            Self::Activity { .. } => "activity",
             Self::TurnRequestFailed { .. } => "request-failed",
             Self::TurnEnded(_) => "ended",
             Self::FilesScanned { .. } => "scanned",
+            Self::ArtifactsScanned { .. } => "artifacts",
             Self::CheckFinished { .. } => "checked",
             Self::Graded { .. } => "graded",
             Self::SeatReplied { .. } => "replied",
@@ -224,6 +242,8 @@ pub struct TurnEnd {
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
     pub tool_calls: Option<ToolCalls>,
+    /// What it ended with that may be a question.
+    pub asked: Option<Asked>,
 }
 
 /// Why a reviewer gave no reply.
@@ -274,6 +294,7 @@ impl TurnEnd {
             model: None,
             files: None,
             tool_calls: None,
+            asked: None,
         }
     }
 

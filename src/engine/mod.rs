@@ -38,12 +38,12 @@ pub use input::{ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd};
 pub use mission_change::MissionChange;
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
-    CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
+    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
+    SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
 };
 pub use state::{
-    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, Judging, Known, Noted, OutputRefs,
-    RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Dialog, Evidence, Exchange, Feedback, GateState, Grading, Judging, Known, Noted,
+    OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

@@ -171,6 +171,7 @@ mod tests {
             },
             review: Review::Auto,
             on_exhausted: None,
+            on_dependency_failed: None,
             workspace: None,
             target_files: Vec::new(),
             protect: Vec::new(),
@@ -187,6 +188,10 @@ mod tests {
             gates_after: Edges::new(0, &[]),
             gates_before: Edges::new(0, &[]),
             rules: Rules {
+                orchestrator: None,
+                max_question_rounds: 2,
+                max_resolution_attempts: 2,
+                on_dependency_failed: Box::new([]),
                 protect: Vec::new(),
                 concurrency: 1,
                 evaluate: true,

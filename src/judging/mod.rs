@@ -10,4 +10,5 @@ pub mod eligibility;
 pub mod evidence_rules;
 pub mod heuristic;
 pub mod parser;
+pub mod question;
 pub mod verification;

@@ -91,6 +91,10 @@ impl Mission {
             gates_after: Edges::new(0, &[]),
             gates_before: Edges::new(0, &[]),
             rules: Rules {
+                orchestrator: None,
+                max_question_rounds: 2,
+                max_resolution_attempts: 2,
+                on_dependency_failed: Box::new([]),
                 protect: Vec::new(),
                 concurrency: 4,
                 evaluate: true,
@@ -132,6 +136,7 @@ impl Mission {
             },
             review: Review::Auto,
             on_exhausted: None,
+            on_dependency_failed: None,
             workspace: None,
             target_files: Vec::new(),
             protect: Vec::new(),
@@ -386,6 +391,7 @@ impl<'o> Scene<'o> {
             model: None,
             files: None,
             tool_calls: None,
+            asked: None,
         })));
         self.advance();
         // Prompts are written as soon as they are asked for.

@@ -15,14 +15,16 @@ use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
 
-use super::consult;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
 use super::watch::After;
 use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
+use super::{consult, voice};
 
 /// How much of a check's output is kept in its result, in bytes.
 const CHECK_SHOWN: u64 = 4_000;
+/// What has more bytes than this is no question, in bytes.
+const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
 /// How much of standard error is quoted when an agent fails, in bytes.
 const STDERR_TAIL: u64 = 1_000;
 
@@ -50,9 +52,11 @@ impl World {
                     return Ok(());
                 }
                 // What another agent left there beforehand is not what this one will say.
-                if let Err(why) = clear(&self.folder.spool_file(&SpoolName::Result(turn))) {
-                    self.post(not_reachable(turn, why));
-                    return Ok(());
+                for name in [SpoolName::Result(turn), SpoolName::Drop(turn)] {
+                    if let Err(why) = clear(&self.folder.spool_file(&name)) {
+                        self.post(not_reachable(turn, why));
+                        return Ok(());
+                    }
                 }
                 let input = plan.agent(agent_id).spec.input;
                 let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
@@ -126,6 +130,20 @@ impl World {
                     .chain(spoken_of.iter().map(String::as_str)),
             );
             vec![Input::FilesScanned { task, attempt, files }]
+        });
+    }
+
+    /// Looks at what a failed task was to make, in the workspace where it worked.
+    pub(super) fn scan_artifacts(&mut self, state: &State, task: TaskId, dependency: TaskId) {
+        let plan = state.plan.clone();
+        self.blocking(move || {
+            let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
+            let files = evidence::scan(&workspace(&plan, dependency), targets);
+            vec![Input::ArtifactsScanned {
+                task,
+                dependency,
+                files,
+            }]
         });
     }
 
@@ -326,13 +344,23 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn)
         Sealed::Refused(why) => lose_output(&mut end.exit, &why),
         sealed => end.output = sealed.file(),
     }
+    let (mut claimed, mut said) = (None, None);
     match read_claims(&files.result) {
         Ok(Some((file, claims))) => {
             end.usage = claims.usage.as_usage();
             end.result = Some(file);
+            (claimed, said) = (claims.question, claims.output);
         }
         Ok(None) => {}
         Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
+    }
+    if end.exit.failure.is_none() {
+        let can_confirm = files.plan.rules.orchestrator.is_some();
+        if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
+            said = read_head(&files.out, SHORT_OUTPUT).ok();
+        }
+        let folder = files.folder.spool_file(&SpoolName::Drop(turn));
+        end.asked = voice::asked(&folder, claimed, said, can_confirm);
     }
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Input::TurnEnded(Box::new(end)));

@@ -24,6 +24,7 @@ use crate::store::{self, RunFolder, SpoolName};
 use super::adopt::{Adopted, Left};
 use super::grading::{Gathering, Round};
 use super::session::RunError;
+use super::voice::Progress;
 use super::watch::{Before, frozen};
 use super::worker_prompt;
 
@@ -188,6 +189,7 @@ pub(super) struct World {
     pub(super) before: HashMap<TurnId, Before>,
     /// The frozen missions of the run.
     pub(super) frozen: Vec<PathBuf>,
+    pub(super) progress: Progress,
     background: Vec<AbortHandle>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
@@ -212,6 +214,7 @@ impl World {
             processes: BTreeMap::new(),
             model_turns: HashMap::new(),
             gatherings: Vec::new(),
+            progress: Progress::default(),
             background: Vec::new(),
             http: HashMap::new(),
             keeper,
@@ -301,6 +304,7 @@ impl World {
                     agent,
                 },
             ),
+            Effect::ScanArtifacts { task, dependency } => self.scan_artifacts(state, task, dependency),
             Effect::Consult {
                 id, purpose, agent, ..
             } => return self.consult(state, id, purpose, agent),
@@ -527,6 +531,10 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
+        Effect::ScanArtifacts { task, dependency } => {
+            let remedies = state.task(*task).remedies.as_deref();
+            remedies.is_some_and(|remedies| remedies.scanning.contains(dependency))
+        }
         Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
         Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
     }

@@ -39,6 +39,12 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         Accepted::Unreviewed => QualityFlag::Unreviewed,
         Accepted::BelowBar => QualityFlag::BelowThreshold,
     };
+    // Of several flags the worst: work that was built on less than it needs is not clean, whoever says so.
+    let flag = if draft.task.is_degraded() {
+        flag.max(QualityFlag::Degraded)
+    } else {
+        flag
+    };
     draft.done(flag);
 }
 

@@ -13,9 +13,9 @@ use crate::engine::state::{Consult, State};
 
 use super::draft::Draft;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+use super::{dependencies, questions};
 
 /// Asks an agent.
-#[expect(dead_code, reason = "asked by the rules that follow")]
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
     let id = ConsultId {
         task: draft.id,
@@ -75,9 +75,10 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
 
 /// What the agent's word leads to; `Err` says in words why there is none.
 fn conclude(draft: &mut Draft<'_>, consult: &Consult, advice: Result<&Advice, &str>) {
-    let _ = (draft, advice);
     match consult.purpose {
-        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } => {}
+        Purpose::Confirm => questions::confirmed(draft, advice),
+        Purpose::Answer => questions::advised(draft, consult.agent, advice),
+        Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
     }
 }
 

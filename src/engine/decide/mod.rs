@@ -11,6 +11,8 @@
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
+//! | `questions` | what an agent asks instead of working, and who answers (5) |
+//! | `dependencies` | what becomes of a task whose dependency failed (11) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -21,10 +23,12 @@ mod again;
 mod change;
 mod conclude;
 mod consult;
+mod dependencies;
 mod draft;
 mod due;
 mod evidence;
 mod operator;
+mod questions;
 mod schedule;
 mod seats;
 mod stages;
@@ -73,6 +77,7 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
         Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
+        Input::Activity { turn, text } => turns::activity(state, *turn, text),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
         Input::FilesScanned { task, attempt, files } => stages::scanned(state, *task, *attempt, files),
@@ -95,6 +100,11 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
+        Input::ArtifactsScanned {
+            task,
+            dependency,
+            files,
+        } => dependencies::scanned(state, *task, *dependency, files),
         Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice),
         Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Start(_)

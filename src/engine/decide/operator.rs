@@ -10,6 +10,7 @@ use crate::engine::state::{APPROVED, REJECTED, State};
 
 use super::conclude;
 use super::draft::Draft;
+use super::questions;
 use super::schedule::evaluate_gate;
 use super::verification;
 
@@ -38,6 +39,7 @@ fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
     match command {
         Command::Approve { task, number } => approve(state, *task, *number, by),
         Command::Reject { task, number, reason } => reject(state, *task, *number, reason, by),
+        Command::Answer { task, number, text } => questions::answered(state, *task, *number, text, by),
         Command::CancelTask { task } => cancel(state, *task, by),
         Command::CancelRun => {
             let open = state

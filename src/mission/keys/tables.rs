@@ -6,14 +6,16 @@ use semver::VersionReq;
 
 use super::later::{
     APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHANNEL, CHECKPOINT, Clarification, DELAY,
- FINISH_GATE, Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC,
-    SLA, STAGES, Stakes, VISION,
+    FINISH_GATE, Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES,
+    Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
-use crate::mission::model::{Adapter, Consensus, GateFailure, Input, OnExhausted, Remedy, Review, TaskType, Url};
+use crate::mission::model::{
+    Adapter, Consensus, GateFailure, Input, OnExhausted, Remedy, Review, TaskType, Url,
+};
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
 const TITLE: OneShape = one_shape::<Name>();

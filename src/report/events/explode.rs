@@ -19,7 +19,7 @@ use crate::report::view::{AttemptView, RunView};
 
 use super::PublicEvent;
 use super::payload::{
-    Payload, created_task, file, findings_of, run_finished, scores, stop_cause, turn_files,
+    Payload, created_task, facts, file, findings_of, run_finished, scores, stop_cause, turn_files,
 };
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
@@ -148,6 +148,7 @@ impl Exploder {
             Event::FilesNoted { .. }
             | Event::TurnStarted { .. }
             | Event::AgentSpawned { .. }
+            | Event::AgentActivity { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnFinished { .. }
             | Event::TurnLost { .. }
@@ -162,7 +163,7 @@ impl Exploder {
                 vec![self.seat_event(event)]
             }
             Event::ConsultRequested { .. } | Event::ConsultReplied { .. } | Event::ConsultFailed { .. } => {
-                vec![self.consult_event(event)]
+                self.consult_event(event)
             }
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
@@ -170,9 +171,19 @@ impl Exploder {
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
             | Event::ApprovalRequested { .. }
-            | Event::ApprovalResolved { .. }
-            | Event::DependencyFailed { .. } => vec![self.task_event(event)],
+            | Event::ApprovalResolved { .. } => vec![self.task_event(event)],
+            Event::Question { .. }
+            | Event::Answered { .. }
+            | Event::DeadlockDetected { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::DependencyResolved { .. }
+            | Event::DependencyFailed { .. } => vec![self.waiting_event(event)],
         }
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     pub(super) fn task(&self, id: TaskId) -> Payload {
@@ -286,13 +297,6 @@ impl Exploder {
                     .with("status", resolution.as_str())
                     .with("resolvedBy", by.as_str()),
             ),
-            Event::DependencyFailed { task, dependency } => (
-                "deadlock:unresolvable",
-                self.task(*task).with("failedDepId", task_key(*dependency)).with(
-                    "reason",
-                    format!("dependency '{}' failed", self.plan.task(*dependency).title),
-                ),
-            ),
             _ => unreachable!("name() sends only a task's events here"),
         }
     }
@@ -354,6 +358,12 @@ impl Exploder {
                     .with("taskTitle", &*self.plan.task(turn.task).title)
                     .maybe("pid", process.as_ref().map(|process| process.pid)),
             )],
+            Event::AgentActivity { turn, summary } => vec![(
+                "agent:activity",
+                self.turn(*turn)
+                    .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
+                    .with("summary", summary.as_str()),
+            )],
             Event::TurnRequestFailed {
                 turn,
                 class,
@@ -395,6 +405,7 @@ impl Exploder {
             model,
             files,
             tool_calls,
+            asked: _,
         } = event
         else {
             unreachable!("called for the end of a turn");
@@ -438,15 +449,7 @@ impl Exploder {
         match event {
             Event::ScanRequested { task } => ("files:requested", self.task(*task)),
             Event::FilesScanned { task, files } => {
-                let files = files.iter().map(|fact| {
-                    Payload::default()
-                        .with("path", fact.path.as_str())
-                        .maybe("size", fact.size)
-                        .maybe("digest", fact.digest.map(|digest| digest.to_string()))
-                        .0
-                });
-                let files: Vec<_> = files.collect();
-                ("files:scanned", self.task(*task).with("files", files))
+                ("files:scanned", self.task(*task).with("files", facts(files)))
             }
             Event::CheckRequested { task, check } => ("check:requested", self.check(*task, *check)),
             Event::CheckFinished { task, check, result } => {

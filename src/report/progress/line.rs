@@ -7,7 +7,7 @@ use crate::domain::{
     Advice, AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId,
     Timestamp, TurnId, Verdict,
 };
-use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State};
+use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State, Way};
 use crate::report::events::stop_cause;
 use crate::report::ids::ApprovalId;
 use crate::report::style::{Role, Screen, Symbols};
@@ -187,6 +187,37 @@ impl Lines {
             Event::ApprovalRequested { task, .. } | Event::ApprovalResolved { task, .. } => {
                 self.of_approval(state, *task, event)
             }
+            Event::AgentActivity { turn, summary } => Some(Line::new(
+                "SAYS",
+                Role::Dim,
+                title(state, turn.task),
+                summary.as_str(),
+            )),
+            Event::Question { task, question, .. } => Some(Line::new(
+                "ASKS",
+                Role::Warn,
+                title(state, *task),
+                question.as_str(),
+            )),
+            Event::Answered { task, answer, by, .. } => {
+                let detail = format!("{by}: {answer}");
+                Some(Line::new("ANSWER", Role::Active, title(state, *task), detail))
+            }
+            Event::DependencyResolved {
+                task,
+                dependency,
+                way,
+                ..
+            } => {
+                let failed = title(state, *dependency);
+                let detail = match way {
+                    Way::Retry => format!("'{failed}' is tried again"),
+                    Way::Artifacts | Way::Partial | Way::Absorb => {
+                        format!("goes on without '{failed}' ({})", way.as_str())
+                    }
+                };
+                Some(Line::new("DEPEND", Role::Warn, title(state, *task), detail))
+            }
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
@@ -201,6 +232,9 @@ impl Lines {
             | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
             | Event::CommandTaken { .. }
+            | Event::DeadlockDetected { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
             | Event::DependencyFailed { .. } => None,
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{
     AttemptKind, Cause, FailureMode, OutcomeClass, Points, QualityFlag, Status, TaskId, TurnId, Verdict,
 };
-use crate::engine::{Event, GateResult, JudgedBy, SeatId, SeatResult, State, StopCause, judged_by};
+use crate::engine::{Event, GateResult, JudgedBy, SeatId, SeatResult, State, StopCause, Way, judged_by};
 use crate::mission::{Part, Plan};
 
 /// The table of the life cycle (semantics, section 5), written down again.
@@ -61,6 +61,11 @@ pub(super) struct Seen {
     pub(super) open_approval: Option<u32>,
     pub(super) for_judges: bool,
     pub(super) asked: u32,
+    /// Dependencies that it goes on without.
+    pub(super) without: BTreeMap<TaskId, Way>,
+    pub(super) mode: Option<FailureMode>,
+    pub(super) questions: u32,
+    pub(super) question_open: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -273,7 +278,42 @@ impl Witness {
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
-            Event::ConsultRequested { .. }
+            Event::DependencyResolved {
+                task,
+                dependency,
+                way,
+                ..
+            } => {
+                assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
+                if *way != Way::Retry {
+                    self.may_do_without(state, *task, *way);
+                    self.tasks[task.index()].without.insert(*dependency, *way);
+                }
+            }
+            Event::Question { task, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
+                seen.questions += 1;
+                assert!(
+                    seen.questions <= state.plan.rules.max_question_rounds,
+                    "{event:?}"
+                );
+                seen.question_open = true;
+            }
+            // The next turn of the attempt follows.
+            Event::Answered { task, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(std::mem::take(&mut seen.question_open), "{event:?}");
+                seen.finished = false;
+            }
+            Event::DeadlockDetected { task, dependency } => {
+                assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
+                assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
+            }
+            Event::AgentActivity { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::ConsultRequested { .. }
             | Event::ConsultReplied { .. }
             | Event::ConsultFailed { .. }
             | Event::Waiting { .. }
@@ -289,8 +329,38 @@ impl Witness {
         assert!(current, "a turn that is over: {turn:?} {seen:?}");
     }
 
+    /// The share that is done against what failed, counted anew (section 11).
+    fn may_do_without(&self, state: &State, task: TaskId, way: Way) {
+        if way != Way::Partial {
+            return;
+        }
+        let needs = state.plan.dependencies.of(task.index());
+        let done = needs
+            .iter()
+            .filter(|on| self.tasks[on.index()].status == Status::Done);
+        let share = done.count() as f64 / needs.len() as f64;
+        for on in needs
+            .iter()
+            .filter(|on| self.tasks[on.index()].status == Status::Failed)
+        {
+            let least = match self.tasks[on.index()].mode {
+                Some(FailureMode::Timeout) => 0.0,
+                Some(FailureMode::RateLimit) => 0.3,
+                Some(FailureMode::Error) => 0.5,
+                Some(FailureMode::Quality | FailureMode::Hollow) => 0.7,
+                Some(FailureMode::Cascade) => 0.8,
+                mode => panic!("{task:?} goes on without {on:?}: {mode:?}"),
+            };
+            let known = self.tasks[task.index()].without.contains_key(on);
+            assert!(known || share >= least, "{task:?} goes on without {on:?}");
+        }
+    }
+
     fn dependencies_hold(&self, state: &State, task: TaskId) {
         for on in state.plan.dependencies.of(task.index()) {
+            if self.tasks[task.index()].without.contains_key(on) {
+                continue;
+            }
             let status = self.tasks[on.index()].status;
             assert_eq!(status, Status::Done, "{task:?} starts before {on:?} is done");
         }
@@ -373,6 +443,11 @@ impl Witness {
             let said = matches!(seen.verification, Some((Verdict::Pass, _)));
             assert!(said, "done without its criteria: {task:?} {seen:?}");
         }
+        let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
+        if seen.without.values().any(partly) {
+            assert_eq!(flag, Some(QualityFlag::Degraded), "{task:?} {seen:?}");
+            return;
+        }
         let fail_open = state.plan.rules.fail_open_on_unparsed_eval && seen.unparsed;
         let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
         match judged_by(state, task) {
@@ -403,8 +478,9 @@ impl Witness {
         }
     }
 
-    fn may_fail(&self, state: &State, task: TaskId, mode: Option<FailureMode>) {
+    fn may_fail(&mut self, state: &State, task: TaskId, mode: Option<FailureMode>) {
         let mode = mode.expect("a failure has a mode");
+        self.tasks[task.index()].mode = Some(mode);
         let tampered = self.tasks[task.index()].tampered;
         assert_eq!(mode == FailureMode::Protected, tampered, "{task:?}");
         if matches!(mode, FailureMode::Quality | FailureMode::Hollow) {
@@ -487,7 +563,9 @@ impl Witness {
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;
         }
+        seen.question_open &= matches!(to, Status::InProgress | Status::AwaitingApproval);
         if matches!(from, Status::Done | Status::Failed) {
+            seen.without.clear();
             for gate in state.plan.gates_after.of(task.index()) {
                 self.gates[gate.index()] = (None, false);
             }
