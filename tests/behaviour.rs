@@ -28,6 +28,8 @@ mod echo;
 mod events;
 #[path = "behaviour/expectations.rs"]
 mod expectations;
+#[path = "behaviour/failed_dependencies.rs"]
+mod failed_dependencies;
 #[path = "behaviour/false_greens.rs"]
 mod false_greens;
 #[path = "behaviour/gates.rs"]
@@ -68,6 +70,8 @@ mod people;
 mod plan;
 #[path = "behaviour/protected.rs"]
 mod protected;
+#[path = "behaviour/questions.rs"]
+mod questions;
 #[path = "behaviour/reports.rs"]
 mod reports;
 #[path = "behaviour/review.rs"]

@@ -34,10 +34,10 @@ pub struct AgentResult {
     #[arg(value_name = "TEXT")]
     pub text: Option<String>,
     /// Tokens read
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = "QUORUM_INPUT_TOKENS")]
     pub input_tokens: Option<u64>,
     /// Tokens written
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = "QUORUM_OUTPUT_TOKENS")]
     pub output_tokens: Option<u64>,
 }
 

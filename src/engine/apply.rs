@@ -84,6 +84,13 @@ pub fn apply(state: &mut State, event: &Event) {
         Event::DeadlockDetected { task, dependency } | Event::ArtifactsRequested { task, dependency } => {
             state.cascades_due.remove(&(*task, *dependency));
             change_task(state, *task, event);
+            if matches!(event, Event::DeadlockDetected { .. }) {
+                all_have_ended(state, *task);
+            }
+        }
+        Event::ArtifactsScanned { task, .. } => {
+            change_task(state, *task, event);
+            all_have_ended(state, *task);
         }
         Event::DependencyResolved {
             task,
@@ -119,7 +126,6 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::ForceAccepted { task, .. }
         | Event::ApprovalRequested { task, .. }
         | Event::ApprovalResolved { task, .. }
-        | Event::ArtifactsScanned { task, .. }
         | Event::Question { task, .. }
         | Event::Answered { task, .. } => change_task(state, *task, event),
         Event::StageVerdict(report) => change_task(state, report.task, event),
@@ -131,9 +137,11 @@ pub fn apply(state: &mut State, event: &Event) {
             state.cascades_due.remove(&(id.task, *dependency));
             change_task(state, id.task, event);
         }
-        Event::ConsultRequested { id, .. }
-        | Event::ConsultReplied { id, .. }
-        | Event::ConsultFailed { id, .. } => change_task(state, id.task, event),
+        Event::ConsultRequested { id, .. } => change_task(state, id.task, event),
+        Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
+            change_task(state, id.task, event);
+            all_have_ended(state, id.task);
+        }
         Event::FilesNoted { turn, .. } => {
             let starts = state.turns_started;
             change_task(state, turn.task, event);
@@ -257,7 +265,7 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
 }
 
 /// A task that waits until it is known how many of its dependencies are done: once all have ended, that is due.
-fn all_have_ended(state: &mut State, id: TaskId) {
+pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
     let Some(remedies) = state.task(id).remedies.as_deref() else {
         return;
     };
@@ -280,26 +288,31 @@ fn all_have_ended(state: &mut State, id: TaskId) {
     state.cascades_due.extend(due);
 }
 
-/// What was tried about a dependency that failed no longer holds: it is tried again. A task that has not begun waits for
-/// it, even if it was to do without.
-fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId) {
-    state.cascades_due.remove(&(id, dependency));
+/// A dependency that had ended is tried again: nothing of what was tried about its failure holds. A task that has not
+/// begun waits for it, even if it was to do without; so does one that did without what was done since.
+fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
     let task = &mut state.tasks[id.index()];
     let before = task.calls();
     task.consults
         .retain(|open| open.purpose != Purpose::Resolve { dependency });
     let mut waits_again = false;
+    let mut waiting = vec![dependency];
     if let Some(remedies) = task.remedies.as_deref_mut() {
         remedies.forget(dependency);
-        if task.status == Status::Pending {
+        waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
+        if task.status == Status::Pending || from == Status::Done {
             let kept = remedies.without.len();
             remedies.without.retain(|known| known.dependency != dependency);
             waits_again = remedies.without.len() < kept;
         }
     }
-    let after = state.tasks[id.index()].calls();
+    let without = task.does_without(dependency);
+    let after = task.calls();
     state.calls_open = (state.calls_open + after).saturating_sub(before);
-    if waits_again {
+    for on in waiting {
+        state.cascades_due.remove(&(id, on));
+    }
+    if waits_again || (from == Status::Done && !without) {
         block(state, id);
     }
 }
@@ -322,11 +335,7 @@ fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
     let plan = state.plan.clone();
     forget_remedies(state, id);
     for dependent in plan.dependents.of(id.index()) {
-        if from == Status::Failed {
-            is_tried_again(state, *dependent, id);
-        } else if !state.task(*dependent).does_without(id) {
-            block(state, *dependent);
-        }
+        is_tried_again(state, *dependent, id, from);
     }
     for gate in plan.gates_after.of(id.index()) {
         let gate_state = &mut state.gates[gate.index()];

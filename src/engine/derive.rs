@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::domain::{AgentId, GateId, Status, TaskId};
 use crate::mission::{Part, Plan};
 
-use super::apply::make_ready_if_unblocked;
+use super::apply::{all_have_ended, make_ready_if_unblocked};
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
 use super::state::{Counts, GateState, RunPhase, State, TaskState};
@@ -63,6 +63,7 @@ impl State {
                 let due: Vec<_> = failed.map(|on| (id, *on)).collect();
                 self.cascades_due.extend(due);
             }
+            all_have_ended(self, id);
             self.tasks[id.index()].blockers =
                 u32::try_from(open + shut).expect("edges are counted in u32 by the loader");
             if self.task(id).holds_slot() {

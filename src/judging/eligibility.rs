@@ -191,7 +191,7 @@ mod tests {
                 orchestrator: None,
                 max_question_rounds: 2,
                 max_resolution_attempts: 2,
-                on_dependency_failed: Box::new([]),
+                on_dependency_failed: [].into_iter().collect(),
                 protect: Vec::new(),
                 concurrency: 1,
                 evaluate: true,

@@ -163,8 +163,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
             .unwrap_or(defaults::MAX_RESOLUTION_ATTEMPTS),
         on_dependency_failed: settings
             .on_dependency_failed
-            .clone()
-            .unwrap_or_else(|| Box::new(defaults::ON_DEPENDENCY_FAILED)),
+            .unwrap_or_else(|| defaults::ON_DEPENDENCY_FAILED.into_iter().collect()),
         evaluate: !options.no_eval && settings.evaluate.unwrap_or(true),
         eval_bar: options
             .eval_threshold

@@ -36,7 +36,7 @@ pub fn default_settings() -> Settings {
         orchestrator: None,
         max_question_rounds: Some(MAX_QUESTION_ROUNDS),
         max_resolution_attempts: Some(MAX_RESOLUTION_ATTEMPTS),
-        on_dependency_failed: Some(Box::new(ON_DEPENDENCY_FAILED)),
+        on_dependency_failed: Some(ON_DEPENDENCY_FAILED.into_iter().collect()),
         evaluate: Some(true),
         eval_threshold: Some(Bar::default_bar()),
         fail_open_on_unparsed_eval: Some(false),

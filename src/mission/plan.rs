@@ -169,7 +169,7 @@ pub struct TaskPlan {
     /// What happens when attempts are exhausted; `None` is the default of semantics section 3.
     pub on_exhausted: Option<model::OnExhausted>,
     /// What is tried when a dependency failed, where the task says so itself.
-    pub on_dependency_failed: Option<Box<[model::Remedy]>>,
+    pub on_dependency_failed: Option<model::RemedyOrder>,
     /// Its workspace relative to the mission's, if it has its own.
     pub workspace: Option<Box<str>>,
     /// Files it must produce; preflight checks them.
@@ -274,7 +274,7 @@ pub struct Rules {
     /// How often the orchestrator is asked about one task whose dependency failed.
     pub max_resolution_attempts: u32,
     /// What is tried when a dependency failed, where the task does not say.
-    pub on_dependency_failed: Box<[model::Remedy]>,
+    pub on_dependency_failed: model::RemedyOrder,
     /// Whether judges are called at all.
     pub evaluate: bool,
     /// The bar of evaluations.

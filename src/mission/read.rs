@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::model::{Remedy, RemedyOrder};
 use super::scalar::{Filled, RubricLevel, Scalar};
 
 /// Reads one value of type `T` from its text.
@@ -169,14 +170,10 @@ where
     Ok(list.unwrap_or_default().into_iter().map(Into::into).collect())
 }
 
-/// A list of words, if there is one.
-pub(super) fn option_list<'de, S, D>(deserializer: D) -> Result<Option<Box<[S]>>, D::Error>
-where
-    S: Scalar,
-    D: Deserializer<'de>,
-{
-    let list: Option<Vec<S>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
-    Ok(list.map(Into::into))
+/// An order of remedies, if there is one.
+pub(super) fn remedies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RemedyOrder>, D::Error> {
+    let list: Option<Vec<Remedy>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
+    Ok(list.map(|list| list.into_iter().collect()))
 }
 
 /// Any type, or its default if the value is null.

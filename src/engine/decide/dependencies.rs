@@ -28,13 +28,13 @@ pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Eve
 /// Tries what has not been tried yet.
 fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     let rules = &draft.plan().rules;
-    let own = draft.task_plan().on_dependency_failed.as_deref();
-    let order = own.unwrap_or(&rules.on_dependency_failed);
+    let own = draft.task_plan().on_dependency_failed;
+    let order = own.unwrap_or(rules.on_dependency_failed);
     let remedies = draft.task.remedies.as_deref();
     let entry = remedies.and_then(|remedies| remedies.entry(dependency));
     let (looked, asked) = entry.map_or((false, false), |entry| (entry.looked, entry.unresolvable));
     let resolutions = remedies.map_or(0, |remedies| remedies.resolutions);
-    for remedy in order {
+    for remedy in order.iter() {
         match remedy {
             Remedy::Artifacts if !looked && !draft.plan().task(dependency).target_files.is_empty() => {
                 return draft.emit(Event::ArtifactsRequested {
@@ -47,6 +47,8 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
                 Share::Enough => return do_without_all(draft),
                 Share::TooFew => {}
             },
+            // Nothing more is to be started: neither the task nor what it needs.
+            Remedy::Resolve if draft.state.failed_fast => {}
             Remedy::Resolve if !asked && resolutions < rules.max_resolution_attempts => {
                 if let Some(orchestrator) = rules.orchestrator {
                     return consult::ask(draft, Purpose::Resolve { dependency }, orchestrator);
@@ -156,7 +158,7 @@ pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result
     let failed = draft.state.task(dependency);
     match advice {
         Ok(Advice::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
-        Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode) => {
+        Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode) && !draft.state.failed_fast => {
             do_without(draft, dependency, Way::Retry, reason.clone());
             let events =
                 again::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
@@ -166,9 +168,10 @@ pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result
     }
 }
 
-/// What a person or a rule ended is not begun anew by an agent's word.
+/// What a person or a rule ended is not begun anew by an agent's word. Nor is what failed only because something else did:
+/// that has not changed, and each link of a chain would multiply the tries of the one before.
 fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
-    mode.is_some_and(|mode| threshold(mode).is_some())
+    mode.is_some_and(|mode| mode != FailureMode::Cascade && threshold(mode).is_some())
 }
 
 /// Nothing stands in: the task fails too.

@@ -9,7 +9,7 @@ use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
 use crate::mission::scalar::{Filled, InnerGlob, Name, words};
 
-use super::{Agent, Consensus, OnExhausted, Remedy, Task};
+use super::{Agent, Consensus, OnExhausted, RemedyOrder, Task};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -85,8 +85,8 @@ pub struct Settings {
     #[serde(deserialize_with = "read::option")]
     pub max_resolution_attempts: Option<u32>,
     /// What is tried when a dependency failed.
-    #[serde(deserialize_with = "read::option_list")]
-    pub on_dependency_failed: Option<Box<[Remedy]>>,
+    #[serde(deserialize_with = "read::remedies")]
+    pub on_dependency_failed: Option<RemedyOrder>,
     /// Whether judges are called at all.
     #[serde(deserialize_with = "read::option")]
     pub evaluate: Option<bool>,

@@ -15,7 +15,7 @@ pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use mission::{Config, Gate, GateFailure, Mission, Settings};
 pub use task::Task;
 pub use verification::{Grader, Verification};
-pub use words::{Consensus, OnExhausted, Remedy, Review, TaskType};
+pub use words::{Consensus, OnExhausted, Remedy, RemedyOrder, Review, TaskType};
 
 pub(super) use agent::Url;
 pub(super) use expectation::{ExpectationType, Seats};

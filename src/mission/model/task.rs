@@ -8,7 +8,7 @@ use crate::domain::Millis;
 use crate::mission::read;
 use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive};
 
-use super::{Expectation, OnExhausted, Remedy, Review, TaskType, Verification};
+use super::{Expectation, OnExhausted, RemedyOrder, Review, TaskType, Verification};
 
 /// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -75,8 +75,8 @@ pub struct Task {
     #[serde(deserialize_with = "read::option")]
     pub on_exhausted: Option<OnExhausted>,
     /// What is tried when a dependency failed.
-    #[serde(deserialize_with = "read::option_list")]
-    pub on_dependency_failed: Option<Box<[Remedy]>>,
+    #[serde(deserialize_with = "read::remedies")]
+    pub on_dependency_failed: Option<RemedyOrder>,
     /// Its workspace, relative to the mission's folder.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub workspace: Option<Box<str>>,

@@ -72,6 +72,31 @@ pub enum Remedy {
     Skip,
 }
 
+/// What is tried, in this order. Trying something a second time changes nothing, so each remedy stands once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemedyOrder([Option<Remedy>; 4]);
+
+impl RemedyOrder {
+    /// The remedies, the first one first.
+    pub fn iter(&self) -> impl Iterator<Item = Remedy> + use<> {
+        self.0.into_iter().flatten()
+    }
+}
+
+impl FromIterator<Remedy> for RemedyOrder {
+    fn from_iter<I: IntoIterator<Item = Remedy>>(remedies: I) -> Self {
+        let mut order = [None; 4];
+        let mut len = 0;
+        for remedy in remedies {
+            if !order.contains(&Some(remedy)) {
+                order[len] = Some(remedy);
+                len += 1;
+            }
+        }
+        Self(order)
+    }
+}
+
 /// How the seats' scores become one (semantics, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -57,7 +57,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("deadline: 2h\n", vec!["Q0210"]),
         ("deadline: soon\n", vec!["Q0204"]),
         ("onExhausted: degrade\n", vec!["Q0210"]),
-        ("settings: {orchestrator: nobody}\n", vec!["Q0302", "Q0210"]),
+        ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
         ("settings: {defaultChannels: [ops]}\n", vec!["Q0503", "Q0210"]),
         (
             "settings: {middleware: {agent: [policy_gate, policy_gate]}}\n",

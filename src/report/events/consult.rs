@@ -88,8 +88,8 @@ impl Exploder {
     /// Whether anything but skipping can be tried for a task.
     fn is_resolvable(&self, task: TaskId) -> bool {
         let rules = &self.plan().rules;
-        let own = self.plan().task(task).on_dependency_failed.as_deref();
-        let order = own.unwrap_or(&rules.on_dependency_failed);
+        let own = self.plan().task(task).on_dependency_failed;
+        let order = own.unwrap_or(rules.on_dependency_failed);
         order.iter().any(|remedy| match remedy {
             Remedy::Skip => false,
             Remedy::Resolve => rules.orchestrator.is_some(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::domain::{Digest, GateId, RunId, TaskId, Timestamp, TurnId};
+use crate::domain::{Digest, GateId, RunId, TaskId, Timestamp, TurnId, WaitingReason};
 use crate::engine::random::{Random, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, plan_of};
 use crate::engine::{
@@ -428,6 +428,11 @@ impl History {
             },
             16 if random.chance(20) => Command::CancelRun,
             17 => Command::Pause,
+            18 => Command::Answer {
+                task,
+                number,
+                text: "the first".to_owned(),
+            },
             _ => Command::Approve { task, number: asked },
         };
         let id = match random.below(3) {
@@ -563,7 +568,18 @@ impl History {
         };
         let waiting = self.plan.task_ids().filter_map(|task| {
             let number = self.state.task(task).waiting.as_ref()?.number;
-            Some(says(Command::Approve { task, number }))
+            let is_question = self
+                .state
+                .task(task)
+                .waiting
+                .as_ref()
+                .is_some_and(|waiting| waiting.reason == WaitingReason::Question);
+            Some(says(if is_question {
+                let text = "the second".to_owned();
+                Command::Answer { task, number, text }
+            } else {
+                Command::Approve { task, number }
+            }))
         });
         let gates = self
             .plan

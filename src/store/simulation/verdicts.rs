@@ -60,9 +60,12 @@ impl Witness {
             "{id:?} is not due"
         );
         let failed = after.iter().any(|seen| seen.status == Status::Failed);
-        let below = after
-            .iter()
-            .any(|seen| seen.flag == Some(QualityFlag::BelowThreshold));
+        let below = after.iter().any(|seen| {
+            matches!(
+                seen.flag,
+                Some(QualityFlag::BelowThreshold | QualityFlag::Degraded)
+            )
+        });
         let scores: Vec<f64> = after
             .iter()
             .filter_map(|seen| Some(seen.points?.to_f64()))
@@ -107,7 +110,12 @@ impl Witness {
             ),
             (
                 OutcomeClass::BelowThreshold,
-                any(&|seen| seen.flag == Some(QualityFlag::BelowThreshold)) || self.threshold,
+                any(&|seen| {
+                    matches!(
+                        seen.flag,
+                        Some(QualityFlag::BelowThreshold | QualityFlag::Degraded)
+                    )
+                }) || self.threshold,
             ),
             (OutcomeClass::Awaiting, parked || (self.paused && open)),
         ];

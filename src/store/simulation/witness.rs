@@ -527,7 +527,7 @@ impl Witness {
             AttemptKind::Execute => {
                 seen.noted = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
-                (seen.tries, seen.fixes, seen.retries) = (0, 0, 0);
+                (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
             }
             AttemptKind::Fix => {
                 assert!(!seen.agent_failed, "a crash is not fixed: {task:?} {seen:?}");
@@ -566,6 +566,13 @@ impl Witness {
         seen.question_open &= matches!(to, Status::InProgress | Status::AwaitingApproval);
         if matches!(from, Status::Done | Status::Failed) {
             seen.without.clear();
+            // What has not begun waits for it again.
+            for on_it in state.plan.dependents.of(task.index()) {
+                let seen = &mut self.tasks[on_it.index()];
+                if from == Status::Done || seen.status == Status::Pending {
+                    seen.without.remove(&task);
+                }
+            }
             for gate in state.plan.gates_after.of(task.index()) {
                 self.gates[gate.index()] = (None, false);
             }
@@ -655,6 +662,8 @@ impl Seen {
             points: self.points,
             asked: self.asked,
             noted: self.noted,
+            without: std::mem::take(&mut self.without),
+            questions: self.questions,
             ..Self::default()
         };
         *self = Self {
