@@ -8,6 +8,8 @@ mod adoption;
 mod again;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/called_off.rs"]
+mod called_off;
 #[path = "behaviour/changed_mission.rs"]
 mod changed_mission;
 #[path = "behaviour/command_agents.rs"]
@@ -26,6 +28,8 @@ mod doctor_state;
 mod echo;
 #[path = "behaviour/events.rs"]
 mod events;
+#[path = "behaviour/evidence.rs"]
+mod evidence;
 #[path = "behaviour/expectations.rs"]
 mod expectations;
 #[path = "behaviour/failed_dependencies.rs"]

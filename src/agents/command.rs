@@ -11,6 +11,8 @@ use crate::mission::model::CommandLine;
 const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
 /// Where programs are looked for when PATH is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The variable that names a process' task.
+pub const TASK_VARIABLE: &str = "QUORUM_TASK";
 const SHELL: &str = "/bin/sh";
 
 /// A command line whose program was found.
@@ -55,7 +57,12 @@ impl Program {
                 std::iter::once(program).chain(arguments).collect()
             }
             CommandLine::Shell(script) => {
-                let mut argv = vec![program, "-c".to_owned(), positional(script), "quorum".to_owned()];
+                let mut argv = vec![
+                    program,
+                    "-c".to_owned(),
+                    positional(script, &names()),
+                    "quorum".to_owned(),
+                ];
                 argv.extend(placeholders.values().map(|(_, value)| value.to_owned()));
                 argv
             }
@@ -73,6 +80,19 @@ pub fn check_argv(command: &str) -> Vec<String> {
         &[SHELL, "-c", command]
     };
     argv.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+/// The argument list of a command that runs one test: `{test}` becomes a positional parameter, so that no name of a
+/// test is ever read as shell code.
+#[must_use]
+pub fn test_argv(command: &str, test: &str) -> Vec<String> {
+    let mut argv = check_argv(&positional(command, &["{test}"]));
+    argv.extend(["quorum".to_owned(), test.to_owned()]);
+    argv
+}
+
+fn names() -> Vec<&'static str> {
+    Placeholders::default().values().map(|(name, _)| name).collect()
 }
 
 /// What may stand in braces in a command line.
@@ -122,8 +142,7 @@ impl<'a> Placeholders<'a> {
 }
 
 /// Replaces placeholders in a shell script by quoted positional parameters, whatever quotes they stand in.
-fn positional(script: &str) -> String {
-    let names: Vec<&str> = Placeholders::default().values().map(|(name, _)| name).collect();
+fn positional(script: &str, names: &[&str]) -> String {
     let mut out = String::with_capacity(script.len() + 16);
     let mut rest = script;
     let (mut single, mut double) = (false, false);
@@ -166,21 +185,45 @@ fn positional(script: &str) -> String {
     out
 }
 
-/// The clean environment of every child: what it inherits, what `env` names, what quorum tells it.
-#[must_use]
-pub fn environment(own: &[(String, String)], quorum: Vec<(String, String)>) -> Vec<(String, String)> {
-    let inherited = INHERITED
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let mut environment: Vec<(String, String)> = inherited.collect();
-    if !environment.iter().any(|(name, _)| name == "PATH") {
-        environment.push(("PATH".to_owned(), DEFAULT_PATH.to_owned()));
+/// What is the same in the environment of every process of an agent: what it inherits, and what `env` names. Made once,
+/// for to look up variables takes longer than all else about the start of a process that is done here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings(Vec<(String, String)>);
+
+impl Surroundings {
+    /// With these variables of its own, over what is inherited.
+    #[must_use]
+    pub fn of(own: &[(String, String)]) -> Self {
+        let inherited = INHERITED
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+        let mut environment: Vec<(String, String)> = inherited.collect();
+        if !environment.iter().any(|(name, _)| name == "PATH") {
+            environment.push(("PATH".to_owned(), DEFAULT_PATH.to_owned()));
+        }
+        environment.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
+        environment.extend(own.iter().cloned());
+        Self(environment)
     }
-    environment.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
-    environment.extend(own.iter().cloned());
-    environment.retain(|(name, _)| !quorum.iter().any(|(own, _)| own == name));
-    environment.extend(quorum);
-    environment
+
+    /// The whole environment of one process: with what quorum tells it, over everything else.
+    #[must_use]
+    pub fn with(&self, mut quorum: Vec<(String, String)>) -> Vec<(String, String)> {
+        let told = quorum.len();
+        quorum.reserve_exact(self.0.len());
+        for (name, value) in &self.0 {
+            if !quorum[..told].iter().any(|(own, _)| own == name) {
+                quorum.push((name.clone(), value.clone()));
+            }
+        }
+        quorum
+    }
+}
+
+/// The clean environment of a child that is no agent's: what it inherits, and what quorum tells it.
+#[must_use]
+pub fn environment(quorum: Vec<(String, String)>) -> Vec<(String, String)> {
+    Surroundings::of(&[]).with(quorum)
 }
 
 #[cfg(test)]
@@ -190,6 +233,19 @@ mod tests {
     use super::*;
 
     const TRICKY: &str = "a 'b' \"c\" $(touch owned) `x` ; {attempt} \\";
+
+    #[test]
+    fn the_name_of_a_test_is_never_code() {
+        for command in [
+            "printf %s {test}",
+            "printf %s \"{test}\"",
+            "set -f\nprintf %s '{test}'",
+        ] {
+            let argv = test_argv(command, TRICKY);
+            let output = Command::new(&argv[0]).args(&argv[1..]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), TRICKY, "{command}");
+        }
+    }
 
     fn placeholders() -> Placeholders<'static> {
         Placeholders {
@@ -240,7 +296,8 @@ mod tests {
             ("PATH".to_owned(), "/agent".to_owned()),
             ("QUORUM_TASK".to_owned(), "forged".to_owned()),
         ];
-        let environment = environment(&own, vec![("QUORUM_TASK".to_owned(), "real".to_owned())]);
+        let told = vec![("QUORUM_TASK".to_owned(), "real".to_owned())];
+        let environment = Surroundings::of(&own).with(told);
         let get = |name: &str| {
             let all: Vec<_> = environment
                 .iter()

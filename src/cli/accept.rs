@@ -86,6 +86,7 @@ impl ChangedMission {
         let state = &recovered.state;
         let options = &state.options;
         let loaded = load(&self.source, options, screen)?;
+        super::finish::has_all(&loaded.mission, options)?;
         let plan = mission::compile(loaded.mission, options);
         if plan.selected_ids().next().is_none() {
             return Err(Failure::usage(anyhow!(
@@ -98,7 +99,7 @@ impl ChangedMission {
             number,
             from: recovered.missions.digest(),
             to: Digest::of(&self.source.bytes),
-            plan: Arc::new(mission::succeed(&state.plan, plan)),
+            mission: Arc::new(plan),
         };
         let events = engine::decide(state, &input, Timestamp::now());
         let mut after = state.clone();

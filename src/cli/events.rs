@@ -22,8 +22,8 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
     let started = open_run(&run, |_, _| {})?.started;
-    let mut missions = Missions::of(&run, &started).map_err(refuse)?;
-    let mut exploder = Exploder::new(&missions.plan());
+    let (mut missions, plan) = Missions::of(&run, &started).map_err(refuse)?;
+    let mut exploder = Exploder::new(&plan);
     let mut reader = Reader::open(&run.journal()).map_err(Failure::internal)?;
     loop {
         // Before the reading: what a writer adds until it lets go is then read.

@@ -13,6 +13,7 @@ mod doctor;
 mod events;
 mod explain;
 mod failure;
+mod finish;
 mod gate;
 mod init;
 mod logs;

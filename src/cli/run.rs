@@ -154,6 +154,7 @@ pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Lo
 
 /// The plan of what `--only` selects, with its titles in the options; of all tasks without it.
 pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) -> Result<Plan, Failure> {
+    super::finish::freeze(&loaded.mission, options)?;
     if only.is_empty() {
         return Ok(mission::compile(loaded.mission, options));
     }

@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::{RunId, TaskId};
+use crate::domain::RunId;
 use crate::engine::{KeeperRef, State};
 use crate::mission::suggestion;
 use crate::report::history::TaskHistory;
@@ -71,7 +71,7 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
     let recovered = open_run(run, |state, record| {
         view.take(state, record);
         if history.is_none() {
-            history = find(state, title).map(TaskHistory::new);
+            history = state.plan.find(title).map(TaskHistory::new);
         }
         if let Some(history) = &mut history {
             for event in &record.events {
@@ -82,7 +82,8 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
     let left = recovered.left();
     let state = recovered.state;
     let Some(history) = history else {
-        let titles = state.plan.tasks.iter().map(|task| task.title.as_ref());
+        let titles = state.plan.every_task_id();
+        let titles = titles.map(|id| state.plan.task(id).title.as_ref());
         let help = suggestion(title, titles, "the tasks of this run are");
         return Err(Failure::usage(anyhow!("there is no task '{title}' in run {}", run.id())).help(help));
     };
@@ -95,11 +96,6 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
         keeper: recovered.keeper,
         end: recovered.end,
     })
-}
-
-fn find(state: &State, title: &str) -> Option<TaskId> {
-    let found = state.plan.tasks.iter().position(|task| &*task.title == title);
-    found.map(TaskId::from_index)
 }
 
 /// An attempt that there was not is a typing error, not an empty answer.

@@ -8,12 +8,14 @@ use crate::report::{count, sanitize};
 
 use super::args::Validate;
 use super::failure::Failure;
+use super::finish::freeze;
+use super::run::mission_folder;
 use super::screen::Screen;
 use super::session::options_with_config;
 use crate::runtime::layers_of;
 
 pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
-    let options = options_with_config()?;
+    let mut options = options_with_config()?;
     let layers = layers_of(&options).map_err(Failure::mission)?;
     let mut documents = Vec::new();
     let mut failed = false;
@@ -21,6 +23,9 @@ pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
         let loaded = Source::read(path).and_then(|source| mission::load(&source, &layers));
         let (report, summary) = match loaded {
             Ok(loaded) => {
+                options.mission_folder = mission_folder(path)?;
+                options.test_lists.clear();
+                freeze(&loaded.mission, &mut options)?;
                 let tasks = loaded.mission.tasks.len();
                 (
                     loaded.notes,

@@ -30,7 +30,7 @@ pub enum OutcomeClass {
     Environment,
     /// SIGINT; state saved.
     Interrupted,
-    /// SIGTERM; state saved.
+    /// SIGTERM, or a terminal that was closed (SIGHUP); state saved.
     Terminated,
 }
 

@@ -65,6 +65,10 @@ pub enum Cause {
     Rejected,
     /// A protected file was changed.
     Protected,
+    /// A finish gate was not shown to be met, and the worker was told often enough.
+    Unmet,
+    /// Too many rejections in a row: the work of this model is not judged any more in its wave.
+    Breaker,
 }
 
 impl Cause {
@@ -85,6 +89,8 @@ impl Cause {
             Self::Person => "person",
             Self::Rejected => "rejected",
             Self::Protected => "protected",
+            Self::Unmet => "unmet",
+            Self::Breaker => "breaker",
         }
     }
 }

@@ -11,10 +11,11 @@ use crate::mission::Part;
 
 use super::derive::change_plan;
 use super::event::Event;
+use super::growth;
 use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles, Way};
 use super::state::{
     APPROVED, Answer, Calls, Consult, Evidence, Exchange, FailedDependency, Feedback, Grading, Judging,
-    Noted, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting, Without,
+    Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting, Without,
 };
 use super::timers::Timer;
 
@@ -70,6 +71,8 @@ pub fn apply(state: &mut State, event: &Event) {
             state.halted = is_halted(state);
         }
         Event::MissionChanged(change) => change_plan(state, change),
+        Event::TasksAdded(addition) => growth::add(state, addition),
+        Event::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
         Event::Paused { .. } => {
             state.paused = true;
             state.timers.cancel(Timer::WaitOver);
@@ -112,9 +115,21 @@ pub fn apply(state: &mut State, event: &Event) {
         }
         Event::Warning { .. } => {}
         Event::Transition { task, .. } => transition(state, *task, event),
+        Event::AttemptPlanned {
+            task,
+            kind: AttemptKind::Execute,
+            ..
+        } => {
+            // A person wants it done and judged anew.
+            forgive(state, *task);
+            change_task(state, *task, event);
+        }
         Event::AttemptPlanned { task, .. }
         | Event::ScanRequested { task }
         | Event::FilesScanned { task, .. }
+        | Event::FinishRequested { task, .. }
+        | Event::FinishChecked { task, .. }
+        | Event::Nudged { task, .. }
         | Event::CheckRequested { task, .. }
         | Event::CheckFinished { task, .. }
         | Event::GradingRequested { task, .. }
@@ -128,7 +143,10 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::ApprovalResolved { task, .. }
         | Event::Question { task, .. }
         | Event::Answered { task, .. } => change_task(state, *task, event),
-        Event::StageVerdict(report) => change_task(state, report.task, event),
+        Event::StageVerdict(report) => {
+            count_rejection(state, report);
+            change_task(state, report.task, event);
+        }
         Event::ConsultRequested {
             id,
             purpose: Purpose::Resolve { dependency },
@@ -159,6 +177,34 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }
         | Event::TurnAdopted { turn } => change_task(state, turn.task, event),
+    }
+}
+
+/// The judges' word about a model's work: rejections in a row are counted, a pass ends the row. A person's word is not a
+/// judge's.
+fn count_rejection(state: &mut State, report: &StageReport) {
+    if report.stage != Stage::Judge || report.by.is_some() {
+        return;
+    }
+    match (report.verdict, report.cause) {
+        (Verdict::Fail, _) => {
+            let key = (
+                Box::from(state.worker_model(report.task)),
+                state.plan.task(report.task).wave,
+            );
+            *state.rejections.entry(key).or_default() += 1;
+        }
+        // What reviewers let pass is put before a person.
+        (Verdict::Refer, Some(Cause::Person)) if report.points.is_some() => forgive(state, report.task),
+        (Verdict::Pass, _) => forgive(state, report.task),
+        _ => {}
+    }
+}
+
+fn forgive(state: &mut State, task: TaskId) {
+    if !state.rejections.is_empty() {
+        let key = (Box::from(state.worker_model(task)), state.plan.task(task).wave);
+        state.rejections.remove(&key);
     }
 }
 
@@ -360,7 +406,7 @@ fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
 }
 
 fn is_halted(state: &State) -> bool {
-    let mut gates = state.gates.iter().zip(&state.plan.gates);
+    let mut gates = state.gates.iter().zip(state.plan.gates.iter());
     gates.any(|(gate_state, gate)| gate_state.has_failed() && gate.halt_on_fail)
 }
 
@@ -371,7 +417,7 @@ fn open_gate(state: &mut State, gate: crate::domain::GateId) {
     }
 }
 
-fn block(state: &mut State, id: TaskId) {
+pub(super) fn block(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers += 1;
     if task.status == Status::Pending {
@@ -380,7 +426,7 @@ fn block(state: &mut State, id: TaskId) {
     }
 }
 
-fn unblock(state: &mut State, id: TaskId) {
+pub(super) fn unblock(state: &mut State, id: TaskId) {
     let task = &mut state.tasks[id.index()];
     task.blockers = task.blockers.saturating_sub(1);
     make_ready_if_unblocked(state, id);
@@ -450,10 +496,27 @@ impl TaskState {
                 self.evidence.calls = self.evidence.calls.and(None);
             }
             Event::ScanRequested { .. } => self.judging_mut().scanning = true,
-            Event::FilesScanned { files, .. } => {
+            Event::FilesScanned { files, hollow, .. } => {
                 let judging = self.judging_mut();
                 judging.scanning = false;
                 judging.files.clone_from(files);
+                judging.hollow.clone_from(hollow);
+            }
+            Event::FinishRequested { .. } => self.judging_mut().finish.push(None),
+            Event::FinishChecked { result, .. } => {
+                if let Some(slot) = self.judging_mut().finish.last_mut() {
+                    *slot = Some(result.clone());
+                }
+            }
+            Event::Nudged {
+                compilation,
+                others,
+                missing,
+                ..
+            } => {
+                self.nudged.compilation += u32::from(*compilation);
+                self.nudged.others += u32::from(*others);
+                self.missing.clone_from(missing);
             }
             Event::CheckRequested { check, .. } => {
                 let checks = &mut self.judging_mut().checks;
@@ -603,6 +666,8 @@ impl TaskState {
             | Event::GateOverridden { .. }
             | Event::ThresholdFailed { .. }
             | Event::MissionChanged(_)
+            | Event::TasksAdded(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
@@ -691,6 +756,9 @@ impl TaskState {
         // The score of earlier work is not the score of what is coming, however that is judged.
         self.points = None;
         self.evidence.calls = Calls::default();
+        self.nudged = Nudged::default();
+        self.missing = Vec::new();
+        self.unverified = false;
         match kind {
             // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
             AttemptKind::Execute => {
@@ -752,6 +820,12 @@ impl TaskState {
                     self.panel = report.points.map(|_| Box::new(report.clone()));
                 }
             }
+            // Nobody saw what should have been shown.
+            Verdict::Skip if matches!(report.cause, Some(Cause::Unmet | Cause::Breaker)) => {
+                self.unverified = true;
+                self.indeterminate |= report.indeterminate;
+            }
+            Verdict::Pass if report.stage == Stage::Finish => self.unverified = false,
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, GateId, Status, TaskId};
-use crate::mission::{Part, Plan};
+use crate::mission::{Part, Plan, succeed};
 
 use super::apply::{all_have_ended, make_ready_if_unblocked};
 use super::mission_change::MissionChange;
@@ -18,13 +18,13 @@ use super::state::{Counts, GateState, RunPhase, State, TaskState};
 ///
 /// A change that comes without its plan changes nothing: whoever replays a journal puts the plans into its events.
 pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
-    let Some(plan) = &change.plan else {
+    let Some(mission) = &change.mission else {
         return;
     };
     for gate in &change.gates {
         state.gates[gate.index()] = GateState::default();
     }
-    state.plan = Arc::clone(plan);
+    state.plan = Arc::new(succeed(&state.plan, Plan::clone(mission)));
     state.derive();
 }
 

@@ -37,6 +37,13 @@ pub enum Effect {
         /// The attempt that is judged.
         attempt: u32,
     },
+    /// Run a command of a finish gate.
+    RunFinish {
+        /// The turn that it looks at.
+        turn: TurnId,
+        /// Its position among the gate's commands.
+        command: u32,
+    },
     /// Run a declared check.
     RunCheck {
         /// The task.
@@ -127,6 +134,10 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
                 attempt: state.task(*task).attempt,
             }]
         }
+        Event::FinishRequested { task, command } => vec![Effect::RunFinish {
+            turn: state.current_turn(*task),
+            command: *command,
+        }],
         Event::CheckRequested { task, check } => {
             vec![Effect::RunCheck {
                 task: *task,
@@ -182,7 +193,14 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
         let task = state.task(id);
         match task.status {
             Status::Assigned | Status::InProgress => pending.extend(prepare_prompt(state, id)),
-            Status::Review => pending.extend(pending_judging(id, task)),
+            Status::Review => {
+                let finish = task.judging.as_deref().and_then(|judging| judging.finish_open());
+                pending.extend(finish.map(|command| Effect::RunFinish {
+                    turn: state.current_turn(id),
+                    command,
+                }));
+                pending.extend(pending_judging(id, task));
+            }
             _ => {}
         }
         let scanning = task.remedies.iter().flat_map(|remedies| &remedies.scanning);

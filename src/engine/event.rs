@@ -6,11 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, FailureMode, GateId, Millis,
-    OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, FailureMode, Finding, GateId,
+    Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId,
     WaitingReason,
 };
-use crate::mission::RunOptions;
+use crate::mission::{Addition, RunOptions};
 
 use super::command::CommandResult;
 use super::mission_change::MissionChange;
@@ -219,6 +219,48 @@ pub enum Event {
         /// What was seen.
         #[serde(rename = "f")]
         files: Vec<FileFact>,
+        /// Why its answer stands for no work, where that was asked.
+        #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+        hollow: Option<String>,
+    },
+    /// `finish:requested`: a command of the task's finish gate is to be run.
+    #[serde(rename = "nq")]
+    FinishRequested {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Its position among the gate's commands.
+        #[serde(rename = "n")]
+        command: u32,
+    },
+    /// `finish:checked`
+    #[serde(rename = "nf")]
+    FinishChecked {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Its position among the gate's commands.
+        #[serde(rename = "n")]
+        command: u32,
+        /// What it showed.
+        #[serde(rename = "r")]
+        result: CheckResult,
+    },
+    /// `task:nudge`: the worker is told what its finish gate misses, in another turn of the same attempt.
+    #[serde(rename = "nu")]
+    Nudged {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Whether it counts as being told that the work does not compile.
+        #[serde(rename = "c", default, skip_serializing_if = "std::ops::Not::not")]
+        compilation: bool,
+        /// Whether it counts as being told of the rest.
+        #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
+        others: bool,
+        /// What is missing.
+        #[serde(rename = "f")]
+        missing: Vec<Finding>,
     },
     /// A check is to be run.
     #[serde(rename = "cq")]
@@ -593,6 +635,16 @@ pub enum Event {
         /// The name of the file, beside the journal, that holds them now.
         #[serde(rename = "f")]
         file: String,
+    },
+    /// `tasks:added`: the run has more tasks from here on. They follow with their `task:created`.
+    #[serde(rename = "ad")]
+    TasksAdded(Box<Addition>),
+    /// `tasks:withdrawn`: added tasks that the run does not have any more, because what asked for them is done again.
+    #[serde(rename = "aw")]
+    TasksWithdrawn {
+        /// The tasks.
+        #[serde(rename = "t")]
+        tasks: Vec<TaskId>,
     },
     /// `mission:changed`: from here on the run goes by another mission.
     #[serde(rename = "mc")]

@@ -87,6 +87,8 @@ pub enum Input {
         attempt: u32,
         /// What was seen.
         files: Vec<FileFact>,
+        /// Why its answer stands for no work, where that was asked.
+        hollow: Option<String>,
     },
     /// The files of a failed dependency were looked at.
     ArtifactsScanned {
@@ -105,6 +107,15 @@ pub enum Input {
         attempt: u32,
         /// Which check.
         check: u32,
+        /// What it showed.
+        result: CheckResult,
+    },
+    /// A command of a finish gate ended.
+    FinishChecked {
+        /// The turn that it looks at.
+        turn: TurnId,
+        /// Which command.
+        command: u32,
         /// What it showed.
         result: CheckResult,
     },
@@ -166,8 +177,8 @@ pub enum Input {
         from: Digest,
         /// Its digest.
         to: Digest,
-        /// Its plan, under the ids of the one that holds.
-        plan: Arc<Plan>,
+        /// The mission as it was compiled, under ids of its own.
+        mission: Arc<Plan>,
     },
     /// Something a person should know.
     Warn(String),
@@ -190,6 +201,7 @@ impl Input {
             Self::FilesScanned { .. } => "scanned",
             Self::ArtifactsScanned { .. } => "artifacts",
             Self::CheckFinished { .. } => "checked",
+            Self::FinishChecked { .. } => "finish-checked",
             Self::Graded { .. } => "graded",
             Self::SeatReplied { .. } => "replied",
             Self::SeatFailed(_) => "seat-failed",

@@ -31,10 +31,10 @@ pub struct MissionChange {
     /// Gates whose result is withdrawn.
     #[serde(rename = "g", default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,
-    /// The plan of the new mission. The journal names it by digest alone; whoever replays one puts the plan of the
-    /// frozen mission in before the event is applied.
+    /// The new mission as it was compiled, under ids of its own. The journal names it by digest alone; whoever replays one
+    /// puts the compiled frozen mission in before the event is applied, which makes it the successor of the plan that held.
     #[serde(skip)]
-    pub plan: Option<Arc<Plan>>,
+    pub mission: Option<Arc<Plan>>,
 }
 
 /// The plan is no part of what happened: the digest says which it is.

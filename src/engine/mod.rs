@@ -17,6 +17,7 @@ mod decide;
 mod derive;
 mod effect;
 mod event;
+mod growth;
 mod input;
 mod mission_change;
 mod outcome;
@@ -43,7 +44,7 @@ pub use payload::{
 };
 pub use state::{
     Answer, Consult, Counts, Dialog, Evidence, Exchange, Feedback, GateState, Grading, Judging, Known, Noted,
-    OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

@@ -51,7 +51,7 @@ pub struct KeeperRef {
 pub enum StopCause {
     /// SIGINT.
     Interrupted,
-    /// SIGTERM.
+    /// SIGTERM, or a terminal that was closed (SIGHUP).
     Terminated,
     /// `--timeout` was reached.
     TimeLimit,
@@ -330,6 +330,9 @@ pub struct StageReport {
     /// Who said so, where it was a person.
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Whether a review that was asked for is missing with it.
+    #[serde(rename = "i", default, skip_serializing_if = "std::ops::Not::not")]
+    pub indeterminate: bool,
 }
 
 /// What came out of a gate.

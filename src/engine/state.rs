@@ -49,6 +49,8 @@ pub struct State {
     pub(super) calls_open: u32,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
+    /// Judged rejections in a row, by whose work it is and in which wave.
+    pub(super) rejections: BTreeMap<(Box<str>, u32), u32>,
     /// Exclusive tasks that hold a slot. Two at most for the length of one decision, when a parked one is answered.
     pub(super) exclusive: u32,
     pub(super) gates_due: BTreeSet<GateId>,
@@ -203,6 +205,21 @@ pub struct TaskState {
     pub signature: Option<u64>,
     /// What the runtime saw of its work.
     pub evidence: Evidence,
+    /// How often the worker was told in this attempt what its finish gate misses.
+    pub nudged: Nudged,
+    /// What it was told last in this attempt.
+    pub missing: Vec<Finding>,
+    /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
+    pub unverified: bool,
+}
+
+/// How often a worker was told in one attempt what its finish gate misses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Nudged {
+    /// That its work does not compile.
+    pub compilation: u32,
+    /// The rest.
+    pub others: u32,
 }
 
 /// What the runtime itself saw of a task's work, beside exit codes and checks (semantics, section 1).
@@ -458,6 +475,10 @@ pub struct Judging {
     pub scanning: bool,
     /// What was seen of the files, once it was looked.
     pub files: Vec<FileFact>,
+    /// Why its answer stands for no work, where that was asked.
+    pub hollow: Option<String>,
+    /// One for each command of the finish gate that was asked for.
+    pub finish: Vec<Option<CheckResult>>,
     /// One for each of the task's checks, once they were asked for.
     pub checks: Vec<Option<CheckResult>>,
     /// The round of the panel that is out; 0 before judges were asked.
@@ -513,6 +534,15 @@ pub enum SeatState {
     Failed(FailureClass),
 }
 
+impl Judging {
+    /// The command of the finish gate that is out.
+    #[must_use]
+    pub fn finish_open(&self) -> Option<u32> {
+        let open = self.finish.last()?.is_none();
+        open.then(|| u32::try_from(self.finish.len() - 1).ok()).flatten()
+    }
+}
+
 impl State {
     /// The state before the first event.
     #[must_use]
@@ -531,6 +561,7 @@ impl State {
             turns_running: 0,
             calls_open: 0,
             turns_started: 0,
+            rejections: BTreeMap::new(),
             exclusive: 0,
             timers: Timers::default(),
             commands: BTreeMap::new(),
@@ -582,6 +613,20 @@ impl State {
             attempt: state.attempt,
             turn: state.turn,
         }
+    }
+
+    /// What a task's work is the work of, as far as the judge breaker goes: the model of its agent; the agent itself, where
+    /// it names none.
+    #[must_use]
+    pub fn worker_model(&self, task: TaskId) -> &str {
+        let agent = self.plan.agent(self.plan.task(task).agent);
+        agent.spec.model.as_deref().unwrap_or(&agent.name)
+    }
+
+    /// Judged rejections in a row of such work in the task's wave.
+    pub(super) fn rejections(&self, task: TaskId) -> u32 {
+        let key = (Box::from(self.worker_model(task)), self.plan.task(task).wave);
+        self.rejections.get(&key).copied().unwrap_or(0)
     }
 
     /// Whether work may still be started.
@@ -669,7 +714,11 @@ impl TaskState {
     /// The call to a seat that is out.
     #[must_use]
     pub fn seat_id(&self, seat: usize) -> Option<SeatId> {
-        let judging = self.judging.as_ref()?;
+        // Once the criteria are asked about, whoever was asked before is not waited for any more.
+        let judging = self
+            .judging
+            .as_ref()
+            .filter(|judging| judging.grading.is_none())?;
         let seat_state = judging.seats.get(seat)?;
         Some(SeatId {
             attempt: self.attempt,

@@ -226,6 +226,8 @@ mod tests {
             (&["2", "4", "5"], "4", "4.5", "3.6667", "3.8333", &[0]),
             (&["1", "2", "2"], "2", "2", "1.6667", "1.6667", &[]),
             (&["1", "4", "2"], "2", "1.5", "2.3333", "2.1667", &[1]),
+            // Exactly 1.5 from the median is still within the tolerance.
+            (&["1", "2.5", "4"], "2.5", "2.5", "2.5", "2.5", &[]),
         ];
         for (seats, median, exclude, mean, clipped, outliers) in rows {
             for (consensus, want) in ALL.into_iter().zip([median, exclude, mean, clipped]) {
@@ -344,6 +346,11 @@ mod tests {
         assert_eq!(
             single(&["3", "4"], Consensus::Median).dimensions[0].reasoning,
             "seat 0"
+        );
+        // The nearest is not the lowest.
+        assert_eq!(
+            single(&["3", "4", "4"], Consensus::Median).dimensions[0].reasoning,
+            "seat 1"
         );
         // An outlier never speaks, though the mean (2.33) lies nearer to it.
         assert_eq!(

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::domain::{Bar, Millis};
     use crate::mission::model::{Agent, Review, TaskType};
-    use crate::mission::{AttemptLimits, Edges, Rules, TaskPlan};
+    use crate::mission::{AttemptLimits, Rules, TaskPlan};
 
     /// `name`, adapter, role, manager.
     type Row = (&'static str, Adapter, Option<&'static str>, Option<u32>);
@@ -154,6 +154,9 @@ mod tests {
             },
         };
         let task = TaskPlan {
+            requires_tool_calls: None,
+            finish: None,
+            wave: 0,
             title: "work".into(),
             part: crate::mission::Part::Selected,
             description: None,
@@ -177,33 +180,27 @@ mod tests {
             protect: Vec::new(),
             expectations: None,
             verification: None,
+            provenance: None,
         };
-        Plan {
-            name: "m".to_owned(),
-            agents: agents.iter().map(agent).collect(),
-            tasks: vec![task],
-            gates: Vec::new(),
-            dependencies: Edges::new(0, &[]),
-            dependents: Edges::new(0, &[]),
-            gates_after: Edges::new(0, &[]),
-            gates_before: Edges::new(0, &[]),
-            rules: Rules {
-                orchestrator: None,
-                max_question_rounds: 2,
-                max_resolution_attempts: 2,
-                on_dependency_failed: [].into_iter().collect(),
-                protect: Vec::new(),
-                concurrency: 1,
-                evaluate: true,
-                eval_bar: Bar::default_bar(),
-                fail_open_on_unparsed_eval: false,
-                max_assessment_retries: 1,
-                quality_threshold: None,
-                on_exhausted: None,
-                verify_prior_feedback: true,
-                workspace: "/".into(),
-            },
-        }
+        let rules = Rules {
+            orchestrator: None,
+            max_question_rounds: 2,
+            max_resolution_attempts: 2,
+            on_dependency_failed: [].into_iter().collect(),
+            judge_breaker: 5,
+            protect: Vec::new(),
+            concurrency: 1,
+            evaluate: true,
+            eval_bar: Bar::default_bar(),
+            fail_open_on_unparsed_eval: false,
+            max_assessment_retries: 1,
+            quality_threshold: None,
+            on_exhausted: None,
+            verify_prior_feedback: true,
+            workspace: "/".into(),
+        };
+        let agents = agents.iter().map(agent).collect();
+        Plan::new("m".to_owned(), agents, vec![task], Vec::new(), &[], rules)
     }
 
     fn asked<'a>(plan: &'a Plan, named: Option<&[u32]>) -> Vec<(&'a str, Why)> {
@@ -239,6 +236,26 @@ mod tests {
                 ("lead", Why::Role),
                 ("boss", Why::Manager),
                 ("other", Why::Able),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_first_agent_of_the_file_judges_like_any_other_and_is_told_why() {
+        let team: &[Row] = &[
+            ("first", Adapter::Openai, None, None),
+            ("worker", Adapter::Claude, None, None),
+        ];
+        assert_eq!(asked(&plan(team, 1, None), None), [("first", Why::Able)]);
+        let reasons = [Why::Named, Why::Delegator, Why::Role, Why::Manager, Why::Able];
+        assert_eq!(
+            reasons.map(|why| why.to_string()),
+            [
+                "named as reviewer",
+                "delegated the task",
+                "role reviewer or qa",
+                "manager of the worker",
+                "able to judge",
             ]
         );
     }

@@ -1,24 +1,45 @@
 //! What plain facts say about an attempt before any judge is asked (semantics, section 6, preflight).
 
 use crate::domain::{Finding, Points, Severity, TaskId};
-use crate::mission::model::Adapter;
+use crate::mission::model::{Check, TaskType};
 use crate::mission::{Plan, TaskPlan};
 
 /// Which files are looked at before and after a turn, beside the protected ones, to see what it did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Watched<'p> {
     /// None: no rule asks.
     Nothing,
-    /// These.
-    Files(&'p [Box<str>]),
+    /// These paths and globs.
+    Files(Vec<&'p str>),
+    /// All of the workspace.
+    Workspace,
 }
 
 /// Which files a task's rules ask about.
 #[must_use]
-pub fn watched(task: &TaskPlan) -> Watched<'_> {
-    let asked = task.description.as_deref().is_some_and(asks_for_file);
-    if !task.target_files.is_empty() && asked {
-        Watched::Files(&task.target_files)
+pub fn watched(plan: &Plan, id: TaskId) -> Watched<'_> {
+    let task = plan.task(id);
+    let targets = task.target_files.iter().map(|path| &**path);
+    if task
+        .finish
+        .as_deref()
+        .is_some_and(|gate| gate.require_file_changes)
+    {
+        let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+        let declared = checks.iter().flat_map(|check| match check {
+            Check::FileExists { paths, .. } => paths.as_slice(),
+            _ => &[],
+        });
+        let named: Vec<&str> = targets.chain(declared.map(String::as_str)).collect();
+        return match named.is_empty() {
+            true => Watched::Workspace,
+            false => Watched::Files(named),
+        };
+    }
+    let asked = || task.description.as_deref().is_some_and(asks_for_file);
+    let has_ledger = plan.agent(task.agent).spec.adapter.has_ledger();
+    if !task.target_files.is_empty() && (has_ledger || asked()) {
+        Watched::Files(targets.collect())
     } else {
         Watched::Nothing
     }
@@ -30,21 +51,8 @@ pub fn watched(task: &TaskPlan) -> Watched<'_> {
 pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
     let task = plan.task(id);
     let has_rules =
-        !plan.rules.protect.is_empty() || !task.protect.is_empty() || watched(task) != Watched::Nothing;
-    has_rules && has_hands(plan.agent(task.agent).spec.adapter)
-}
-
-/// Whether an agent could change a file.
-fn has_hands(adapter: Adapter) -> bool {
-    !matches!(
-        adapter,
-        Adapter::Openai
-            | Adapter::Anthropic
-            | Adapter::GeminiApi
-            | Adapter::Ollama
-            | Adapter::Echo
-            | Adapter::Human
-    )
+        !plan.rules.protect.is_empty() || !task.protect.is_empty() || watched(plan, id) != Watched::Nothing;
+    has_rules && plan.agent(task.agent).spec.adapter.has_hands()
 }
 
 /// Verbs that make something.
@@ -120,6 +128,53 @@ pub fn artifacts(files: &[TargetFile]) -> Option<PreflightReject> {
         points: Points::whole(20),
         findings,
     })
+}
+
+/// Whether work without any tool call counts as not done: as the task says, else by the kind of work.
+#[must_use]
+pub fn requires_tool_calls(task: &TaskPlan) -> bool {
+    let acts = matches!(
+        task.kind,
+        TaskType::Implement | TaskType::Test | TaskType::Refactor | TaskType::Deploy
+    );
+    task.requires_tool_calls.unwrap_or(acts)
+}
+
+/// The agent's own ledger shows that it called no tool, and the work needs some.
+#[must_use]
+pub fn zero_tool_calls() -> PreflightReject {
+    PreflightReject {
+        points: Points::ZERO,
+        findings: vec![Finding::new(
+            Severity::High,
+            "not one tool was called, and this work cannot be done without",
+        )],
+    }
+}
+
+/// The description asks for a file to be written, and none was: nobody wrote to these.
+#[must_use]
+pub fn nothing_written(targets: &[Box<str>]) -> PreflightReject {
+    let files = match targets {
+        [] => "no file was written".to_owned(),
+        targets => format!("none of these was written: {}", targets.join(", ")),
+    };
+    PreflightReject {
+        points: Points::whole(20),
+        findings: vec![Finding::new(
+            Severity::High,
+            format!("the task asks for a file to be written, and {files}"),
+        )],
+    }
+}
+
+/// The agent called no tool, wrote no file, and its answer stands for no work.
+#[must_use]
+pub fn hollow_work(why: &str) -> PreflightReject {
+    PreflightReject {
+        points: Points::whole(20),
+        findings: vec![Finding::new(Severity::High, format!("no work was done: {why}"))],
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod consensus;
 pub mod eligibility;
 pub mod evidence_rules;
 pub mod heuristic;
+pub mod hollow;
 pub mod parser;
 pub mod question;
 pub mod verification;

@@ -17,7 +17,7 @@ use super::protocol::{Frames, Outgoing};
 use super::socket::{SocketAddress, may_speak};
 
 /// The version of everything that is said behind the greeting. Commands, events and what they mean change together.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// How often a keeper that has not opened its door yet is asked.
 const KNOCK_AGAIN: Duration = Duration::from_millis(5);
@@ -82,7 +82,7 @@ impl Drop for Door {
 
 /// What the one who comes in is told.
 pub(super) fn greet(outgoing: &mut Outgoing, holding: &Holding) -> io::Result<()> {
-    outgoing.push(&Greeting { protocol: PROTOCOL })?;
+    outgoing.push_for_ever(&Greeting { protocol: PROTOCOL })?;
     outgoing.push(holding)
 }
 
@@ -141,7 +141,8 @@ fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(
     }
     socket.set_nonblocking(false).map_err(unreachable)?;
     let mut frames = Frames::default();
-    let greeting: Greeting = hear(&mut socket, &mut frames, deadline).map_err(unreachable)?;
+    let heard = hear_by(&mut socket, &mut frames, deadline, Frames::next_for_ever);
+    let greeting: Greeting = heard.map_err(unreachable)?;
     if greeting.protocol != PROTOCOL {
         return Err(NotFound::OtherVersion(greeting.protocol));
     }
@@ -156,9 +157,18 @@ pub(super) fn hear<T: serde::de::DeserializeOwned>(
     frames: &mut Frames,
     deadline: Instant,
 ) -> io::Result<T> {
+    hear_by(socket, frames, deadline, Frames::next)
+}
+
+fn hear_by<T>(
+    socket: &mut UnixStream,
+    frames: &mut Frames,
+    deadline: Instant,
+    next: impl Fn(&mut Frames) -> io::Result<Option<T>>,
+) -> io::Result<T> {
     let mut buffer = [0; 4096];
     loop {
-        if let Some(message) = frames.next()? {
+        if let Some(message) = next(frames)? {
             return Ok(message);
         }
         let left = deadline.saturating_duration_since(Instant::now());

@@ -1,24 +1,21 @@
 //! One child's life: starting it, its deadlines, ending it as a tree, and what it left.
-//!
-//! Children are started by the standard library without a hook between fork and exec and by absolute path, because
-//! only then does it use `posix_spawn`, whose cost does not grow with the process that calls it.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use super::identity::number;
-use super::orphans::TURN_KEY_VARIABLE;
 use super::outputs::{Checked, Output, Outputs, open_regular};
 use super::platform;
 use super::posix::Usage;
 use super::protocol::{Event, Exit, Spawn};
+use super::starter::Starter;
 
 /// A child that was started and not yet reaped. Its process id is therefore its own, and may be signalled.
 pub(super) struct Child {
@@ -51,6 +48,21 @@ pub(super) struct Ended {
     pub(super) outlives_runner: bool,
     exit: Exit,
     streams: Streams,
+}
+
+/// What a [`Starter`] needs to know.
+pub(super) struct Start<'a> {
+    /// The program, by absolute path, and its arguments.
+    pub(super) arguments: &'a [String],
+    /// The environment, each name once.
+    pub(super) environment: &'a [(String, String)],
+    /// The value of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE), which comes on top.
+    pub(super) marker: &'a str,
+    /// The working directory.
+    pub(super) folder: &'a Path,
+    /// What becomes its standard input, output and error. The keeper's own all lead to `/dev/null`, so a child that
+    /// inherits them needs none opened.
+    pub(super) standard: [Option<File>; 3],
 }
 
 /// Where a child's two outputs go.
@@ -94,11 +106,16 @@ impl SpawnError {
 }
 
 impl Child {
-    /// Starts a child; `marker` is the value of [`TURN_KEY_VARIABLE`] for it. On error nothing is left behind.
-    pub(super) fn spawn(spawn: Spawn, marker: &str, outputs: &mut Outputs) -> Result<Child, SpawnError> {
+    /// Starts a child; `marker` tells it and its descendants from others. On error nothing is left behind.
+    pub(super) fn spawn(
+        spawn: Spawn,
+        marker: &str,
+        outputs: &mut Outputs,
+        starter: &mut Starter,
+    ) -> Result<Child, SpawnError> {
         let (started_ms, started) = (wall_clock_ms(), Instant::now());
         let mut streams = Streams::default();
-        let pid = match start(&spawn, marker, &mut streams, outputs) {
+        let pid = match start(&spawn, marker, &mut streams, outputs, starter) {
             Ok(pid) => pid,
             Err(error) => {
                 streams.settle(outputs);
@@ -246,32 +263,31 @@ impl Ended {
 
 impl Streams {
     /// Opens the files that `spawn` asks for. What was opened before an error is in `self` all the same.
-    fn open(&mut self, spawn: &Spawn, outputs: &mut Outputs) -> Result<[Stdio; 2], SpawnError> {
+    fn open(&mut self, spawn: &Spawn, outputs: &mut Outputs) -> Result<[Option<File>; 2], SpawnError> {
         let mut checked = Checked::default();
         let mut open = |path: &Path| {
             let opened = outputs.open(path, &mut checked);
             opened.map_err(|error| SpawnError::system("cannot write the output", path, &error))
         };
-        let mut stdio = [nowhere(), nowhere()];
-        let [stdout, stderr] = &mut stdio;
+        let (mut stdout, mut stderr) = (None, None);
         if let Some(path) = &spawn.stdout {
             let (output, file) = open(path)?;
             self.stdout = Some(output);
             if spawn.stderr.as_ref() == Some(path) {
                 let same = file.try_clone();
-                *stderr = same
-                    .map_err(|error| SpawnError::system("cannot share the output", path, &error))?
-                    .into();
+                let same =
+                    same.map_err(|error| SpawnError::system("cannot share the output", path, &error))?;
+                stderr = Some(same);
                 self.shared = true;
             }
-            *stdout = file.into();
+            stdout = Some(file);
         }
         if let Some(path) = spawn.stderr.as_ref().filter(|_| !self.shared) {
             let (output, file) = open(path)?;
             self.stderr = Some(output);
-            *stderr = file.into();
+            stderr = Some(file);
         }
-        Ok(stdio)
+        Ok([stdout, stderr])
     }
 
     /// The two lengths, and what was lost, if something was.
@@ -305,8 +321,9 @@ fn start(
     marker: &str,
     streams: &mut Streams,
     outputs: &mut Outputs,
+    starter: &mut Starter,
 ) -> Result<Pid, SpawnError> {
-    let Some((program, arguments)) = spawn.argv.split_first() else {
+    let Some(program) = spawn.argv.first() else {
         return Err(SpawnError::refused("no program is given"));
     };
     if !program.starts_with('/') {
@@ -315,22 +332,15 @@ fn start(
         )));
     }
     let [stdout, stderr] = streams.open(spawn, outputs)?;
-    let child = Command::new(program)
-        .args(arguments)
-        .env_clear()
-        .envs(spawn.env.iter().map(|(name, value)| (name, value)))
-        .env(TURN_KEY_VARIABLE, marker)
-        .current_dir(&spawn.cwd)
-        .process_group(0)
-        .stdin(open_input(spawn.stdin.as_deref())?)
-        .stdout(stdout)
-        .stderr(stderr)
-        .spawn()
-        .map_err(|error| refusal(program, &spawn.cwd, &error))?;
-    i32::try_from(child.id())
-        .ok()
-        .and_then(Pid::from_raw)
-        .ok_or_else(|| SpawnError::refused("the system gave a process id out of range"))
+    let start = Start {
+        arguments: &spawn.argv,
+        environment: &spawn.env,
+        marker,
+        folder: &spawn.cwd,
+        standard: [open_input(spawn.stdin.as_deref())?, stdout, stderr],
+    };
+    let started = starter.start(&start);
+    started.map_err(|error| refusal(program, &spawn.cwd, &error))
 }
 
 /// The system does not say whether it was the program or the directory that it could not find.
@@ -341,16 +351,10 @@ fn refusal(program: &str, cwd: &Path, error: &io::Error) -> SpawnError {
     }
 }
 
-/// The keeper's own standard streams all lead to `/dev/null`, so a child that inherits them needs none opened.
-fn nowhere() -> Stdio {
-    Stdio::inherit()
-}
-
-fn open_input(path: Option<&Path>) -> Result<Stdio, SpawnError> {
-    match path {
-        None => Ok(nowhere()),
-        Some(path) => open_regular(OpenOptions::new().read(true), path, OFlags::empty())
-            .map(Stdio::from)
-            .map_err(|error| SpawnError::system("cannot read the input", path, &error)),
-    }
+fn open_input(path: Option<&Path>) -> Result<Option<File>, SpawnError> {
+    let open = |path| {
+        open_regular(OpenOptions::new().read(true), path, OFlags::empty())
+            .map_err(|error| SpawnError::system("cannot read the input", path, &error))
+    };
+    path.map(open).transpose()
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::identity::ProcessIdentity;
 use super::outputs::open_regular;
 use super::protocol::Exit;
 use crate::store::checked_line;
@@ -32,6 +33,22 @@ pub struct ExitRecord {
     pub exit: Exit,
     /// Wall clock when the record was written, milliseconds since 1970.
     pub at_ms: u64,
+    /// This is no exit, but what the keeper, which the process is then, wants known and had nobody to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl ExitRecord {
+    pub(super) fn note(keeper: &ProcessIdentity, text: String, at_ms: u64) -> Self {
+        Self {
+            pid: keeper.pid,
+            start_time: keeper.start_time,
+            boot_id: keeper.boot_id.clone(),
+            at_ms,
+            note: Some(text),
+            ..Self::default()
+        }
+    }
 }
 
 /// How much of the log is read: the exits of a hundred thousand children, while only those are looked for whose end the
@@ -45,6 +62,8 @@ const LONGEST_LINE: u64 = 64 << 10;
 pub struct ExitsLog {
     /// The records in the order of the exits.
     pub records: Vec<ExitRecord>,
+    /// What keepers had nobody to tell.
+    pub notes: Vec<ExitRecord>,
     /// How many lines were torn or damaged. An exit recorded there is unknown, never guessed.
     pub damaged: usize,
 }
@@ -84,12 +103,31 @@ fn read_within(path: &Path, most: u64) -> io::Result<ExitsLog> {
         let record = whole.map(serde_json::from_slice);
         match record {
             _ if cut => {}
-            Some(Ok(record)) => log.records.push(record),
+            Some(Ok(record)) => of_kind(&mut log, &record).push(record),
             Some(Err(_)) if line == b"\n" => {}
             // What is left of a line that is too long counts as damage once more, which harms nobody.
             _ => log.damaged += 1,
         }
         cut &= !line.ends_with(b"\n");
+    }
+}
+
+fn of_kind<'a>(log: &'a mut ExitsLog, record: &ExitRecord) -> &'a mut Vec<ExitRecord> {
+    match record.note {
+        None => &mut log.records,
+        Some(_) => &mut log.notes,
+    }
+}
+
+impl ExitsLog {
+    /// What one keeper said last and had nobody to tell, unless it took that back.
+    #[must_use]
+    pub fn last_note_of(&self, keeper: &ProcessIdentity) -> Option<&str> {
+        let of_keeper = |note: &&ExitRecord| {
+            (note.pid, note.start_time) == (keeper.pid, keeper.start_time) && note.boot_id == keeper.boot_id
+        };
+        let last = self.notes.iter().rfind(of_keeper)?.note.as_deref();
+        last.filter(|note| !note.is_empty())
     }
 }
 
@@ -169,9 +207,34 @@ mod tests {
             log,
             ExitsLog {
                 records: vec![record(1), record(2)],
-                damaged: 0
+                ..ExitsLog::default()
             }
         );
+    }
+
+    #[test]
+    fn a_note_is_no_exit_and_is_its_keepers() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("exits.log");
+        let keeper = |pid| ProcessIdentity {
+            pid,
+            start_time: 5,
+            boot_id: "boot".into(),
+        };
+        for (pid, text) in [
+            (7, "first"),
+            (7, "second"),
+            (8, "another's"),
+            (9, "in vain"),
+            (9, ""),
+        ] {
+            let note = ExitRecord::note(&keeper(pid), text.to_owned(), 0);
+            Writer::open(&path).unwrap().append(&note).unwrap();
+        }
+        let log = read(&path).unwrap();
+        assert_eq!((log.records.len(), log.damaged), (0, 0));
+        assert_eq!(log.last_note_of(&keeper(7)), Some("second"));
+        assert_eq!(log.last_note_of(&keeper(9)), None);
     }
 
     #[test]

@@ -92,6 +92,24 @@ pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     platform::end(identity, wait)
 }
 
+/// Kills some children of a keeper with everything below them, and leaves the keeper and its other children alone: the
+/// processes of `leaders`, with their groups, and whatever carries the keeper's marker and the environment variable
+/// `named`, with all that was started for the same children. Blocks. For a keeper that cannot be spoken to; one that can
+/// is better asked.
+///
+/// On systems other than Linux this does nothing, as [`end`].
+///
+/// # Errors
+///
+/// As [`end`].
+pub fn end_some(
+    identity: &ProcessIdentity,
+    leaders: &[ProcessIdentity],
+    named: (&str, &str),
+) -> io::Result<()> {
+    platform::end_some(identity, leaders, named)
+}
+
 /// Kills the process group of a child whose keeper is gone, if its leader is still the very process of `identity`: such a
 /// one need not carry the marker any more that [`end`] goes by, for a program may overwrite its own environment. Blocks
 /// until the leader is gone.

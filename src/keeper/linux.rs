@@ -1,8 +1,9 @@
 //! What only Linux has: adopting the orphans of one's descendants, and `/proc` to find and recognise processes.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use rustix::io::Errno;
+use rustix::path::DecInt;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use super::identity::{ProcessIdentity, number};
@@ -100,6 +102,48 @@ impl Stat {
             parent: fields.next()?.parse().ok()?,
             start_time: fields.nth(17)?.parse().ok()?,
         })
+    }
+}
+
+/// SIGCHLD and SIGTERM as something that can be polled.
+pub(super) struct Signals {
+    waiting: OwnedFd,
+    asked_to_end: bool,
+}
+
+/// How the system tells of one signal: this many bytes, of which the first four are its number.
+const SIGNAL_SIZE: usize = size_of::<libc::signalfd_siginfo>();
+
+impl Signals {
+    /// Takes over all signals of the process.
+    pub(super) fn install() -> io::Result<Signals> {
+        let held_back = posix::hold_back(&[libc::SIGCHLD, libc::SIGTERM])?;
+        posix::take_over_signals()?;
+        Ok(Signals {
+            waiting: posix::signal_descriptor(&held_back)?,
+            asked_to_end: false,
+        })
+    }
+
+    /// Takes what woke the keeper. There are never more than two, since a signal that waits already comes once.
+    pub(super) fn take(&mut self) {
+        let mut bytes = [0; 2 * SIGNAL_SIZE];
+        let read = rustix::io::read(&self.waiting, &mut bytes).unwrap_or(0);
+        for signal in bytes[..read].chunks_exact(SIGNAL_SIZE) {
+            let number = signal.first_chunk().map(|number| u32::from_ne_bytes(*number));
+            self.asked_to_end |= number == Some(libc::SIGTERM.cast_unsigned());
+        }
+    }
+
+    /// Whether a SIGTERM ever came.
+    pub(super) fn asked_to_end(&self) -> bool {
+        self.asked_to_end
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.waiting.as_fd()
     }
 }
 
@@ -272,11 +316,8 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
         return Ok(());
     }
     let marker = Marker::of(identity);
-    let marked = |pid| matches!(marker_of(pid), Marked::With(value) if marker.key_in(&value).is_some());
-    if marked(rustix::process::getpid()) {
-        let message = "this process was started by the run that it is to end";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
-    }
+    let marked = |pid| key_of(pid, &marker).is_some();
+    refuse_suicide(marked)?;
     if let Some(keeper) = Held::of(pid_of(identity), |_| alive(identity)) {
         keeper.signal(Signal::TERM)?;
         if !keeper.gone_within(wait)? {
@@ -285,11 +326,70 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
         }
     }
     // The keeper leaves nothing if it ended itself. If it was killed, its children carry on, and only the marker tells
-    // which they are. A child may start another before it dies, so look until a look finds nothing.
+    // which they are.
+    kill_all(marked)
+}
+
+/// See [`end_some`](super::end_some).
+pub(super) fn end_some(
+    identity: &ProcessIdentity,
+    leaders: &[ProcessIdentity],
+    (variable, value): (&str, &str),
+) -> io::Result<()> {
+    if boot_id()? != identity.boot_id {
+        return Ok(());
+    }
+    let marker = Marker::of(identity);
+    let wanted = format!("{variable}={value}");
+    let is_named = |pid: &Pid| has_variable(*pid, &wanted);
+    // The variable may be another one's further down, but the key stays.
+    let mut roots = pids()?;
+    roots.retain(is_named);
+    roots.extend(leaders.iter().filter(|leader| alive(leader)).filter_map(pid_of));
+    let keys: HashSet<u64> = roots.into_iter().filter_map(|pid| key_of(pid, &marker)).collect();
+    let marked = |pid| key_of(pid, &marker).is_some_and(|key| keys.contains(&key));
+    refuse_suicide(marked)?;
+    leaders.iter().try_for_each(end_group)?;
+    kill_all(marked)
+}
+
+/// The key of the keeper's child that a process belongs to, as its environment tells.
+fn key_of(pid: Pid, marker: &Marker) -> Option<u64> {
+    match marker_of(pid) {
+        Marked::With(value) => marker.key_in(&value),
+        Marked::Without | Marked::NoEnvironment => None,
+    }
+}
+
+/// Whether a process was started with a variable, given as `NAME=value`.
+fn has_variable(pid: Pid, wanted: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment
+        .split(|&byte| byte == 0)
+        .any(|variable| variable == wanted.as_bytes())
+}
+
+fn pids() -> io::Result<Vec<Pid>> {
+    Ok(numbers_in("/proc")?
+        .into_iter()
+        .filter_map(Pid::from_raw)
+        .collect())
+}
+
+fn refuse_suicide(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
+    if !marked(rustix::process::getpid()) {
+        return Ok(());
+    }
+    let message = "this process was started by the run that it is to end";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+/// Kills all processes that a mark is found on. One may start another before it dies, so look until a look finds nothing.
+fn kill_all(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
     let deadline = Instant::now() + KILL_WAIT;
     loop {
-        let all = numbers_in("/proc")?.into_iter().map(Pid::from_raw);
-        let left: Vec<Held> = all.filter_map(|pid| Held::of(pid, marked)).collect();
+        let all = pids()?.into_iter();
+        let left: Vec<Held> = all.filter_map(|pid| Held::of(Some(pid), &marked)).collect();
         if left.is_empty() {
             return Ok(());
         }
@@ -360,7 +460,7 @@ impl Held {
     }
 }
 
-/// A file that has no name, only this descriptor. Nobody writes through it; children get [`writer`](Self::writer)s.
+/// A file that has no name, only this descriptor. Nobody writes through it; children get a [`Reopen::writer`] each.
 #[derive(Debug)]
 pub(super) struct Unnamed {
     file: File,
@@ -388,12 +488,6 @@ impl Unnamed {
         };
         let new = condition(&file)?;
         Ok(Unnamed { file, new })
-    }
-
-    /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
-    /// flags, and [`is_as_new`](Self::is_as_new) could not tell them from the keeper.
-    pub(super) fn writer(&self) -> io::Result<File> {
-        File::options().append(true).open(self.path())
     }
 
     pub(super) fn length(&self) -> io::Result<u64> {
@@ -429,6 +523,31 @@ impl Unnamed {
 
     fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
+    }
+}
+
+/// The way to open a file without a name once more: through its descriptor.
+#[derive(Debug)]
+pub(super) struct Reopen {
+    /// Kept open: the way from the root to it costs most of opening a file.
+    descriptors: Option<OwnedFd>,
+}
+
+impl Reopen {
+    pub(super) fn new() -> Reopen {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Reopen {
+            descriptors: rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok(),
+        }
+    }
+
+    /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
+    /// flags, and [`is_as_new`](Unnamed::is_as_new) could not tell them from the keeper.
+    pub(super) fn writer(&self, file: &Unnamed) -> io::Result<File> {
+        let descriptors = self.descriptors.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC;
+        let name = DecInt::from_fd(&file.file);
+        Ok(rustix::fs::openat(descriptors, name.as_c_str(), flags, Mode::empty())?.into())
     }
 }
 

@@ -19,8 +19,8 @@
 //! loop, `adoption` how the next runner finds it, `child` one child's life, `outputs` the files its output goes to,
 //! `orphans` the hunt for processes that left their group, `exits` the record, `identity` how a process is recognised
 //! again after a crash, `socket` sockets in folders of the state and who may speak there, `resolve` the search for
-//! programs. `posix` holds the few raw system calls; everything that only Linux has is in `linux`, with a plain
-//! process-group fallback in `other`.
+//! programs. `posix` holds the few raw system calls; everything that only Linux has is in `linux` and `start_linux`, with a
+//! plain process-group fallback in `other` and `start_other`.
 //!
 //! What a child costs beyond the bare spawn is measured by `cargo test --release --test keeper -- --ignored`.
 
@@ -44,14 +44,21 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
+#[cfg(target_os = "linux")]
+#[path = "start_linux.rs"]
+mod starter;
+#[cfg(not(target_os = "linux"))]
+#[path = "start_other.rs"]
+mod starter;
+
 pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
 pub use client::{Client, Handle, fork};
 pub use exits::{ExitRecord, ExitsLog, read as read_exits};
 pub use identity::{
-    ProcessIdentity, alive, end, end_group, is_an_agents, is_of_an_agent, is_this_boot, open_output,
+    ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_this_boot, open_output,
 };
 pub use orphans::TURN_KEY_VARIABLE;
-pub use posix::survive_file_size_limit;
+pub use posix::{is_ignored, survive_file_size_limit};
 pub use protocol::{Command, Event, Exit, Spawn};
 pub use resolve::resolve;
 pub use socket::{Refusal, SocketAddress, may_speak};

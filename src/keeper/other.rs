@@ -3,15 +3,17 @@
 
 use std::convert::Infallible;
 use std::fs::{self, File};
-use std::io;
-use std::os::fd::RawFd;
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use rustix::process::Pid;
 
 use super::identity::ProcessIdentity;
+use super::posix;
 
 /// Nobody would find the keeper again, so it ends with its runner.
 pub(super) const IS_FOUND_AGAIN: bool = false;
@@ -64,6 +66,69 @@ impl Children {
     }
 }
 
+// A signal handler can only reach statics. There is one keeper in a process, which lives as long as it.
+static WAKE_PIPE: AtomicI32 = AtomicI32::new(-1);
+static WOKEN: AtomicBool = AtomicBool::new(false);
+static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    if signal == libc::SIGTERM {
+        ASKED_TO_END.store(true, Ordering::SeqCst);
+    }
+    // At most one byte is ever under way, so the write never blocks and never fails, and `errno` stays as it was.
+    if !WOKEN.swap(true, Ordering::SeqCst) {
+        let byte = 0u8;
+        // SAFETY: write(2) may be called in a handler; the byte lives through the call.
+        unsafe { libc::write(WAKE_PIPE.load(Ordering::SeqCst), (&raw const byte).cast(), 1) };
+    }
+}
+
+/// Turns SIGCHLD and SIGTERM into something that can be polled.
+pub(super) struct Signals {
+    pipe: PipeReader,
+    _write_end: PipeWriter,
+}
+
+impl Signals {
+    /// Takes over all signals of the process.
+    pub(super) fn install() -> io::Result<Signals> {
+        let (pipe, write_end) = io::pipe()?;
+        WAKE_PIPE.store(write_end.as_raw_fd(), Ordering::SeqCst);
+        posix::take_over_signals()?;
+        for signal in [libc::SIGCHLD, libc::SIGTERM] {
+            posix::handle(
+                signal,
+                on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t,
+            )?;
+        }
+        posix::hold_back(&[])?;
+        Ok(Signals {
+            pipe,
+            _write_end: write_end,
+        })
+    }
+
+    /// Takes what woke the keeper.
+    pub(super) fn take(&mut self) {
+        if WOKEN.load(Ordering::SeqCst) {
+            // The handler has run to its end in this very thread, so the byte is there. A failed read would only leave it.
+            let _ = self.pipe.read(&mut [0]);
+            WOKEN.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether a SIGTERM ever came.
+    pub(super) fn asked_to_end(&self) -> bool {
+        ASKED_TO_END.load(Ordering::SeqCst)
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
 /// What can be read of the marker in another process's environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(dead_code, reason = "the orphans' rules handle what only Linux can find")]
@@ -86,10 +151,6 @@ impl Unnamed {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn writer(&self) -> io::Result<File> {
-        match self.0 {}
-    }
-
     pub(super) fn length(&self) -> io::Result<u64> {
         match self.0 {}
     }
@@ -100,6 +161,20 @@ impl Unnamed {
 
     pub(super) fn give_name(&self, _path: &Path) -> io::Result<()> {
         match self.0 {}
+    }
+}
+
+/// The way to open one once more.
+#[derive(Debug)]
+pub(super) struct Reopen;
+
+impl Reopen {
+    pub(super) fn new() -> Reopen {
+        Reopen
+    }
+
+    pub(super) fn writer(&self, file: &Unnamed) -> io::Result<File> {
+        match file.0 {}
     }
 }
 
@@ -127,6 +202,14 @@ pub(super) fn open_output(_identity: &ProcessIdentity, _descriptor: RawFd) -> Op
 }
 
 pub(super) fn end(_identity: &ProcessIdentity, _wait: Duration) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn end_some(
+    _identity: &ProcessIdentity,
+    _leaders: &[ProcessIdentity],
+    _named: (&str, &str),
+) -> io::Result<()> {
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, OFlags, access, fcntl_setfl};
 use rustix::process::{Resource, getrlimit};
 
-use super::platform::Unnamed;
+use super::platform::{Reopen, Unnamed};
 
 /// One output of a running child. To be given to [`Outputs::settle`] when the child has ended.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ pub(super) struct Outputs {
     most: usize,
     /// Devices whose file systems cannot make files without a name.
     unable: HashSet<u64>,
+    reopen: Reopen,
 }
 
 impl Outputs {
@@ -80,6 +81,7 @@ impl Outputs {
             open: 0,
             most: usize::try_from(descriptors / 2).unwrap_or(usize::MAX),
             unable: HashSet::new(),
+            reopen: Reopen::new(),
         }
     }
 
@@ -89,7 +91,7 @@ impl Outputs {
     /// All writing appends, so that several processes of one child do not overwrite each other.
     pub(super) fn open(&mut self, path: &Path, checked: &mut Checked) -> io::Result<(Output, File)> {
         if let Some((folder, file)) = self.unnamed(path, checked) {
-            if let Ok(writer) = file.writer() {
+            if let Ok(writer) = self.reopen.writer(&file) {
                 let path = path.to_owned();
                 return Ok((Output::Unnamed { file, folder, path }, writer));
             }

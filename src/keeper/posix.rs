@@ -1,14 +1,16 @@
 //! The raw system calls that neither the standard library nor `rustix` offers: `fork` with the C library's own
 //! book-keeping, signal handlers, and waiting for children without reaping them or with their resource usage.
-//! That is why `libc` is a dependency, and why the room's `unsafe` is all here but for the one call of [`fork`].
+//! That is why `libc` is a dependency, and why the room's `unsafe` is all here but for the one call of [`fork`] and the start
+//! of children.
 
 use std::fs::File;
-use std::io::{self, PipeReader, PipeWriter, Read};
+use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+#[cfg(target_os = "linux")]
+use std::os::fd::FromRawFd;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use rustix::process::Pid;
 
@@ -68,23 +70,6 @@ pub(super) fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(&descriptor, 3).map_err(io::Error::from)
 }
 
-// A signal handler can only reach statics. There is one keeper in a process, which lives as long as it.
-static WAKE_PIPE: AtomicI32 = AtomicI32::new(-1);
-static WOKEN: AtomicBool = AtomicBool::new(false);
-static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn on_signal(signal: libc::c_int) {
-    if signal == libc::SIGTERM {
-        ASKED_TO_END.store(true, Ordering::SeqCst);
-    }
-    // At most one byte is ever under way, so the write never blocks and never fails, and `errno` stays as it was.
-    if !WOKEN.swap(true, Ordering::SeqCst) {
-        let byte = 0u8;
-        // SAFETY: write(2) may be called in a handler; the byte lives through the call.
-        unsafe { libc::write(WAKE_PIPE.load(Ordering::SeqCst), (&raw const byte).cast(), 1) };
-    }
-}
-
 extern "C" fn do_nothing(_signal: libc::c_int) {}
 
 /// Makes a write beyond the limit of a file's size an error of that write, where it would end the process without a
@@ -99,75 +84,48 @@ pub fn survive_file_size_limit() -> io::Result<()> {
     )
 }
 
-/// Turns SIGCHLD and SIGTERM into something that can be polled.
-pub(super) struct Signals {
-    pipe: PipeReader,
-    _write_end: PipeWriter,
+/// Makes the signals of the process the keeper's own.
+///
+/// Signals are caught or held back, never ignored: children inherit what is ignored, but handlers are reset when they
+/// start their program. No handler does anything, since a child that has not started its program yet shares the keeper's
+/// memory.
+pub(super) fn take_over_signals() -> io::Result<()> {
+    for signal in 1..=64 {
+        // SIGKILL, SIGSTOP and numbers that do not exist are refused, rightly.
+        let _ = handle(signal, libc::SIG_DFL);
+    }
+    // SIGIO comes when somebody opens a file in the moment in which `sole_owner` asks for it.
+    for signal in [
+        libc::SIGINT,
+        libc::SIGHUP,
+        libc::SIGPIPE,
+        libc::SIGIO,
+        libc::SIGXFSZ,
+    ] {
+        handle(
+            signal,
+            do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,
+        )?;
+    }
+    Ok(())
 }
 
-impl Signals {
-    /// Takes over all signals of the process.
-    ///
-    /// Signals are caught, never blocked or ignored: children inherit a mask and what is ignored, but handlers are
-    /// reset when they start their program.
-    pub(super) fn install() -> io::Result<Signals> {
-        let (pipe, write_end) = io::pipe()?;
-        WAKE_PIPE.store(write_end.as_raw_fd(), Ordering::SeqCst);
-        for signal in 1..=64 {
-            // SIGKILL, SIGSTOP and numbers that do not exist are refused, rightly.
-            let _ = handle(signal, libc::SIG_DFL);
-        }
-        // SIGIO comes when somebody opens a file in the moment in which `sole_owner` asks for it.
-        for signal in [
-            libc::SIGINT,
-            libc::SIGHUP,
-            libc::SIGPIPE,
-            libc::SIGIO,
-            libc::SIGXFSZ,
-        ] {
-            handle(
-                signal,
-                do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,
-            )?;
-        }
-        for signal in [libc::SIGCHLD, libc::SIGTERM] {
-            handle(
-                signal,
-                on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t,
-            )?;
-        }
-        unblock_all()?;
-        Ok(Signals {
-            pipe,
-            _write_end: write_end,
-        })
-    }
-
-    /// Whether a signal came since the last call.
-    pub(super) fn take(&mut self) -> bool {
-        if !WOKEN.load(Ordering::SeqCst) {
-            return false;
-        }
-        // The handler has run to its end in this very thread, so the byte is there. A failed read would only leave it.
-        let _ = self.pipe.read(&mut [0]);
-        WOKEN.store(false, Ordering::SeqCst);
-        true
-    }
-
-    /// Whether a SIGTERM ever came.
-    pub(super) fn asked_to_end(&self) -> bool {
-        ASKED_TO_END.load(Ordering::SeqCst)
-    }
+/// Whether this process was started with a signal that is ignored.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
+    // SAFETY: all zeros is a valid `sigaction` for the system to overwrite, and nothing is changed.
+    let action = unsafe {
+        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        checked(libc::sigaction(signal, std::ptr::null(), &raw mut action))?;
+        action
+    };
+    Ok(action.sa_sigaction == libc::SIG_IGN)
 }
 
-impl AsFd for Signals {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.pipe.as_fd()
-    }
-}
-
-fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
-    // SAFETY: all zeros is a valid `sigaction` with an empty mask, and both handlers do only what a handler may.
+pub(super) fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
+    // SAFETY: all zeros is a valid `sigaction` with an empty mask, and every handler does only what a handler may.
     let result = unsafe {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
         action.sa_sigaction = handler;
@@ -177,14 +135,33 @@ fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
     checked(result)
 }
 
-fn unblock_all() -> io::Result<()> {
-    let mut none = MaybeUninit::uninit();
-    // SAFETY: `sigemptyset` initialises the set.
-    let result = unsafe {
-        libc::sigemptyset(none.as_mut_ptr());
-        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
-    };
-    checked(result)
+/// Holds back exactly these signals; with none, everything comes through.
+pub(super) fn hold_back(signals: &[libc::c_int]) -> io::Result<libc::sigset_t> {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: `sigemptyset` initialises the set, and the signals exist.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for &signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        checked(libc::sigprocmask(
+            libc::SIG_SETMASK,
+            set.as_ptr(),
+            std::ptr::null_mut(),
+        ))?;
+        Ok(set.assume_init())
+    }
+}
+
+/// A descriptor that can be read while one of these signals, which are held back, waits.
+#[cfg(target_os = "linux")]
+pub(super) fn signal_descriptor(signals: &libc::sigset_t) -> io::Result<OwnedFd> {
+    // SAFETY: the set is initialised, and the descriptor is new and nobody else's.
+    unsafe {
+        let descriptor = libc::signalfd(-1, signals, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        checked(descriptor)?;
+        Ok(OwnedFd::from_raw_fd(descriptor))
+    }
 }
 
 fn checked(result: libc::c_int) -> io::Result<()> {

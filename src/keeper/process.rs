@@ -23,13 +23,17 @@ use super::identity::{KEEPER_NAME, ProcessIdentity, number};
 use super::orphans::{Found, Marker, Orphans, TURN_KEY_VARIABLE, Turns};
 use super::outputs::Outputs;
 use super::platform;
-use super::posix::{self, Signals, Waited};
+use super::platform::Signals;
+use super::posix::{self, Waited};
 use super::protocol::{Command, Event, Frames, Outgoing, Spawn, encode};
+use super::starter::Starter;
 
 /// How long an exit waits for the rest of its tree to die after SIGKILL.
 const TREE_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the keeper's own end waits for children to die and for the runner to take the last events.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
+/// How often a keeper whose door does not open tries again.
+const OPEN_AGAIN: Duration = Duration::from_millis(500);
 const READ_SIZE: usize = 64 << 10;
 /// How long a start is not yet news. A child that ends sooner is told of once, with its start and its end, and its start
 /// time is never asked for: it costs more than anything else but the start itself.
@@ -83,7 +87,9 @@ struct Keeper {
     incoming: Frames,
     outgoing: Outgoing,
     read_buffer: Vec<u8>,
-    boot_id: String,
+    /// When to try again to open it.
+    open_again: Option<Instant>,
+    identity: ProcessIdentity,
     exits: ExitsFile,
     /// Running children, by key.
     children: HashMap<u64, Child>,
@@ -98,6 +104,7 @@ struct Keeper {
     ended: Vec<Ended>,
     orphans: Orphans,
     outputs: Outputs,
+    starter: Starter,
     /// There are no processes below the keeper at all.
     alone: bool,
     /// When to look for orphans.
@@ -114,9 +121,10 @@ enum ExitsFile {
     Failed,
 }
 
-/// What the runner's end of the socket, or the door, allows.
+/// What has happened, and what the runner's end of the socket, or the door, allows.
 #[derive(Default)]
 struct Ready {
+    signalled: bool,
     readable: bool,
     closed: bool,
     /// Somebody is at the door.
@@ -135,7 +143,8 @@ impl Keeper {
             incoming: Frames::default(),
             outgoing: Outgoing::default(),
             read_buffer: vec![0; READ_SIZE],
-            boot_id: identity.boot_id,
+            open_again: None,
+            identity,
             exits: ExitsFile::Awaited,
             children: HashMap::new(),
             by_pid: HashMap::new(),
@@ -145,6 +154,7 @@ impl Keeper {
             ended: Vec::new(),
             orphans: Orphans::new(marker),
             outputs: Outputs::new(),
+            starter: Starter::new(),
             alone: true,
             hunt: None,
             stop: None,
@@ -162,7 +172,8 @@ impl Keeper {
             } else if ready.readable {
                 self.read();
             }
-            if self.signals.take() {
+            if ready.signalled {
+                self.signals.take();
                 self.reap();
             }
             if self.signals.asked_to_end() {
@@ -178,6 +189,9 @@ impl Keeper {
             self.report_ended(now);
             if self.runner.is_none() && !self.holds_turns() {
                 self.stop();
+            }
+            if self.open_again.is_some_and(|due| due <= now) {
+                self.open_door(now);
             }
             self.tell_starts(now);
             self.write();
@@ -219,13 +233,15 @@ impl Keeper {
         // A time-out out of the system's range is as good as none.
         let timeout = timeout.and_then(|left| Timespec::try_from(left).ok());
         if poll(watched, timeout.as_ref()).is_err() {
-            // Interrupted by a signal, which the caller looks for in any case.
+            // Interrupted by a signal that does nothing.
             return Ready::default();
         }
+        let signalled = descriptors[0].revents().contains(PollFlags::IN);
         let events = descriptors[1].revents();
         let connected = self.runner.is_some();
         let readable = events.contains(PollFlags::IN);
         Ready {
+            signalled,
             readable: readable && connected,
             closed: events.intersects(PollFlags::HUP | PollFlags::ERR) && connected,
             knocked: readable && self.door.is_some(),
@@ -236,6 +252,7 @@ impl Keeper {
         let children = self.children.values().filter_map(Child::deadline);
         let ended = self.ended.iter().map(|ended| ended.give_up);
         let own = self.hunt.into_iter().chain(self.stop).chain(self.tell_starts);
+        let own = own.chain(self.open_again);
         let next = children.chain(ended).chain(own).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
@@ -325,7 +342,8 @@ impl Keeper {
                 "the keeper was not told where to record exits",
             ))
         } else {
-            Child::spawn(spawn, &self.orphans.marker_for(key), &mut self.outputs)
+            let marker = self.orphans.marker_for(key);
+            Child::spawn(spawn, &marker, &mut self.outputs, &mut self.starter)
         };
         match spawned {
             Ok(child) => {
@@ -442,16 +460,21 @@ impl Keeper {
             pid: number(ended.pid),
             start_time: ended.start_time,
             label: ended.label,
-            boot_id: self.boot_id.clone(),
+            boot_id: self.identity.boot_id.clone(),
             exit: exit.clone(),
             at_ms: wall_clock_ms(),
+            note: None,
         };
+        self.record(&record);
+        self.say(&Event::Exited(exit));
+    }
+
+    fn record(&mut self, record: &ExitRecord) {
         if let ExitsFile::Open(writer) = &mut self.exits
-            && let Err(error) = writer.append(&record)
+            && let Err(error) = writer.append(record)
         {
             self.exits_failed(&error.to_string());
         }
-        self.say(&Event::Exited(exit));
     }
 
     /// The runner still hears of every exit, so a lost record only matters if the runner dies too.
@@ -486,8 +509,36 @@ impl Keeper {
         if self.stop.is_some() || !self.holds_turns() {
             return self.stop();
         }
-        // Without a door they go on, and their exits are on record when they end; a runner that comes sooner ends them.
-        self.door = self.door_path.as_deref().and_then(|path| Door::open(path).ok());
+        self.open_door(Instant::now());
+    }
+
+    /// Opens the door for the next runner. Where that fails, the children go on, and their exits are on record when they
+    /// end; a runner that comes sooner and finds no door, ever, ends them, and is told the reason by the record of exits.
+    fn open_door(&mut self, now: Instant) {
+        let first = self.open_again.take().is_none();
+        let Some(path) = self.door_path.as_deref() else {
+            return;
+        };
+        match Door::open(path) {
+            Ok(door) => {
+                self.door = Some(door);
+                if !first {
+                    self.note(String::new());
+                }
+            }
+            Err(error) => {
+                let why = format!("the keeper cannot open its door {}: {error}", path.display());
+                self.open_again = Some(now + OPEN_AGAIN);
+                if first {
+                    self.note(why);
+                }
+            }
+        }
+    }
+
+    /// Puts on record what there is nobody to tell; an empty text takes the last one back.
+    fn note(&mut self, text: String) {
+        self.record(&ExitRecord::note(&self.identity, text, wall_clock_ms()));
     }
 
     /// Whether there is anything that the next runner would want.
@@ -532,6 +583,7 @@ impl Keeper {
         }
         // Nobody is let in any more: what is here is about to be gone.
         self.door = None;
+        self.open_again = None;
         let now = Instant::now();
         self.stop = Some(now + STOP_PATIENCE);
         self.hunt = Some(now);

@@ -1,7 +1,8 @@
 //! What the runner and the keeper say to each other, and how it is framed.
 //!
-//! A frame is a length (four bytes, little endian) and that many bytes of JSON. Prompts and outputs never travel here,
-//! only their paths, so frames are small and JSON costs a few microseconds per child.
+//! A frame is a length (four bytes, little endian) and that many bytes: of the `postcard` form, which holds the values
+//! without their names, or of JSON for the one message that every version understands. Prompts and outputs never travel
+//! here, only their paths, so frames are small.
 
 use std::io;
 use std::path::PathBuf;
@@ -122,7 +123,7 @@ pub struct Exit {
     /// The same for standard error.
     pub stderr_len: u64,
     /// Why an output is not where it should be. Nobody knows what was in it, so it must not count as empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub output_lost: Option<String>,
     /// Wall clock at the start, milliseconds since 1970.
     pub started_ms: u64,
@@ -138,9 +139,45 @@ pub struct Exit {
 
 /// Appends `message` to `out` as one frame. `out` is unchanged on error.
 pub(super) fn encode<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
+    frame(out, |out| {
+        let written = postcard::serialize_with_flavor(message, AtTheEnd(out));
+        // All else that a message holds has a form.
+        written.map_err(|_| "a path in it is not UTF-8".to_owned())
+    })
+}
+
+/// The same as JSON.
+fn encode_for_ever<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
+    frame(out, |out| {
+        serde_json::to_writer(out, message).map_err(|error| error.to_string())
+    })
+}
+
+/// Where `postcard` writes: behind what is there already.
+struct AtTheEnd<'a>(&'a mut Vec<u8>);
+
+impl postcard::ser_flavors::Flavor for AtTheEnd<'_> {
+    type Output = ();
+
+    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(data);
+        Ok(())
+    }
+
+    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
+        self.0.push(data);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}
+
+fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), String>) -> io::Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER]);
-    let written = serde_json::to_writer(&mut *out, message).map_err(|error| error.to_string());
+    let written = write(out);
     let length = out.len() - start - HEADER;
     let checked = written.and_then(|()| match u32::try_from(length) {
         Ok(header) if length <= MAX_FRAME => Ok(header),
@@ -184,19 +221,34 @@ impl Frames {
 
     /// The next whole message, if one has arrived. After an error the stream is of no use any more.
     pub(super) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        self.next_by(|payload| {
+            let (message, rest) = postcard::take_from_bytes(payload).map_err(|error| error.to_string())?;
+            match rest {
+                [] => Ok(message),
+                _ => Err(format!("{} bytes too many", rest.len())),
+            }
+        })
+    }
+
+    /// The same for the message that every version understands.
+    pub(super) fn next_for_ever<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        self.next_by(|payload| serde_json::from_slice(payload).map_err(|error| error.to_string()))
+    }
+
+    fn next_by<T>(&mut self, decode: impl FnOnce(&[u8]) -> Result<T, String>) -> io::Result<Option<T>> {
+        let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
         let bytes = &self.bytes[self.start..];
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
             return Ok(None);
         };
         let length = u32::from_le_bytes(*header) as usize;
         if length > MAX_FRAME {
-            let message = format!("a frame of {length} bytes is too long");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            return Err(invalid(format!("a frame of {length} bytes is too long")));
         }
         let Some(payload) = rest.get(..length) else {
             return Ok(None);
         };
-        let message = serde_json::from_slice(payload)?;
+        let message = decode(payload).map_err(invalid)?;
         self.start += HEADER + length;
         Ok(Some(message))
     }
@@ -213,6 +265,11 @@ impl Outgoing {
     /// Adds a message at the end; nothing is added on error.
     pub(super) fn push<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
         encode(message, &mut self.bytes)
+    }
+
+    /// The same for the message that every version understands.
+    pub(super) fn push_for_ever<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
+        encode_for_ever(message, &mut self.bytes)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -292,9 +349,12 @@ mod tests {
         oversized.extend(&u32::MAX.to_le_bytes());
         assert!(oversized.next::<Command>().is_err());
 
-        let mut nonsense = Frames::default();
-        nonsense.extend(&[2, 0, 0, 0, b'{', b'}']);
-        assert!(nonsense.next::<Command>().is_err());
+        for payload in [&b"{}"[..], b"", b"\0", b"\x04more", b"\x01\x01\xff"] {
+            let mut nonsense = Frames::default();
+            nonsense.extend(&u32::try_from(payload.len()).unwrap().to_le_bytes());
+            nonsense.extend(payload);
+            assert!(nonsense.next::<Command>().is_err(), "{payload:?}");
+        }
     }
 
     #[test]

@@ -125,6 +125,8 @@ codes! {
     OwnReviewer = "Q0410": "An agent never judges its own work. Name another reviewer, or leave `reviewers` out and quorum finds one.",
     /// A deployment that might be repeated.
     DeployRepeats = "Q0411": "A task of `type: deploy` is run again when its assessment fails. Say whether that is harmless: `sideEffects: true` makes quorum ask a person first, `sideEffects: false` says that repeating it is fine.",
+    /// Tool calls that nobody can see.
+    NoLedger = "Q0420": "`requiresToolCalls: true` needs an agent whose adapter sees its tool calls. A plain command or a plain HTTP model shows none, and what it claims in its result file is no evidence, so the rule could never be met nor broken. Ask for what quorum can see for itself: `targetFiles`, or `verify` with `requireFileChanges` or a command.",
     /// Two gates with one name.
     DuplicateGate = "Q0501": "Two gates have the same name. Names are how gates are shown and overridden and must be unique.",
     /// A gate over nothing.

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use super::defaults;
-use super::model::{self, Expectation, GateFailure, Grader, LlmReview, Mission, Settings};
+use super::growth::AddedTask;
+use super::model::{self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan, Verification,
+    AgentPlan, AttemptLimits, Expectations, FinishCommand, FinishGate, GatePlan, Panel, Part, Plan, Recipe,
+    Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
 };
 use super::scalar::Fraction;
-use crate::domain::{AgentId, Bar, BarOrigin, GateId, Millis, Points, TaskId};
+use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 /// The plan of a loaded mission.
 ///
@@ -58,19 +59,38 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
             spec,
         })
         .collect();
-    let mut plan = Plan {
-        name: mission.name.into(),
-        agents,
-        dependents: Edges::new(tasks.len(), &turned(&dependencies)),
-        dependencies: Edges::new(tasks.len(), &dependencies),
-        gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
-        gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
-        tasks,
-        gates,
-        rules,
-    };
+    let mut plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
+    plan.recipe = Arc::new(Recipe {
+        settings: mission.settings,
+        options: options.clone(),
+    });
+    for (index, wave) in waves(&plan).into_iter().enumerate() {
+        plan.tasks[index].wave = wave;
+    }
     super::selection::select(&mut plan, &options.only);
     plan
+}
+
+/// A task that came while the run worked, as if it stood in the mission.
+pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
+    let Recipe { settings, options } = &*plan.recipe;
+    let compiler = Compiler {
+        settings,
+        options,
+        agents: HashMap::new(),
+    };
+    let task = model::Task {
+        title: added.title.clone(),
+        description: added.description.clone(),
+        kind: added.kind,
+        target_files: added.target_files.clone().into(),
+        ..model::Task::default()
+    };
+    let timeout = plan.agent(added.agent).spec.timeout;
+    TaskPlan {
+        priority: added.priority.unwrap_or(Decimal::ONE),
+        ..compiler.task(task, added.agent, timeout)
+    }
 }
 
 /// Ids of agents by name.
@@ -113,10 +133,6 @@ fn dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
     mission.tasks.iter().enumerate().flat_map(pairs_of).collect()
 }
 
-pub(super) fn turned(pairs: &[(u32, TaskId)]) -> Vec<(u32, TaskId)> {
-    pairs.iter().map(|(from, to)| (to.0, TaskId(*from))).collect()
-}
-
 fn gates(mission: &Mission) -> Vec<GatePlan> {
     let ids = task_ids(mission);
     let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
@@ -134,18 +150,6 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
             halt_on_fail: gate.on_fail == GateFailure::Halt,
         })
         .collect()
-}
-
-pub(super) fn gate_edges(
-    tasks: usize,
-    gates: &[GatePlan],
-    side: impl Fn(&GatePlan) -> &[TaskId],
-) -> Edges<GateId> {
-    let mut pairs = Vec::new();
-    for (index, gate) in gates.iter().enumerate() {
-        pairs.extend(side(gate).iter().map(|task| (task.0, GateId::from_index(index))));
-    }
-    Edges::new(tasks, &pairs)
 }
 
 fn rules(mission: &Mission, options: &RunOptions) -> Rules {
@@ -176,6 +180,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         quality_threshold: mission.quality_threshold,
         on_exhausted: mission.on_exhausted,
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
+        judge_breaker: settings.judge_breaker.unwrap_or(defaults::JUDGE_BREAKER),
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
@@ -214,6 +219,7 @@ impl Compiler<'_> {
             priority: task.priority.map_or(Decimal::ONE, super::Positive::get),
             kind: task.kind,
             exclusive: task.exclusive,
+            requires_tool_calls: task.requires_tool_calls,
             turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
             review: task.review,
             on_exhausted: task.on_exhausted,
@@ -223,6 +229,9 @@ impl Compiler<'_> {
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
             verification: verification(task.verification, task.acceptance),
+            finish: finish_gate(task.verify, self.options),
+            wave: 0,
+            provenance: None,
         }
     }
 
@@ -282,8 +291,53 @@ impl Compiler<'_> {
             },
             consensus: review.consensus.or(self.settings.consensus).unwrap_or_default(),
             verify_prior_feedback: prior_feedback.unwrap_or(true),
+            judge_breaker: review.judge_breaker,
         }
     }
+}
+
+/// The finish gate of a task, where it requires anything: what compiles comes first, then tests, then other commands.
+fn finish_gate(declared: Option<Box<model::FinishGate>>, options: &RunOptions) -> Option<Box<FinishGate>> {
+    let declared = *declared.filter(|declared| !declared.is_empty())?;
+    let command = |shows, command: &str| FinishCommand {
+        shows,
+        command: command.to_owned(),
+    };
+    let mut commands = Vec::new();
+    if declared.require_compilation {
+        let compile = declared.compile_command.as_deref();
+        let compile = compile.unwrap_or(defaults::COMPILE_COMMAND);
+        commands.push(command(Requirement::Compilation, compile));
+    }
+    let mut tests = declared.required_tests.into_vec();
+    match declared.fail_to_pass {
+        None => {}
+        Some(FailToPass::Tests(more)) => tests.extend(more),
+        Some(FailToPass::File(file)) => match options.test_lists.get(&*file) {
+            Some(more) => tests.extend(more.iter().map(|test| Box::from(&**test))),
+            // Whoever starts a run freezes its lists. Without this one nothing could be shown, and nothing passes.
+            None => commands.push(command(Requirement::Test(file), "exit 1")),
+        },
+    }
+    for test in tests {
+        let shows = Requirement::Test(test);
+        if !commands.iter().any(|known| known.shows == shows) {
+            commands.push(command(
+                shows,
+                declared.test_command.as_deref().unwrap_or("exit 1"),
+            ));
+        }
+    }
+    let others = declared.commands.iter();
+    commands.extend(others.map(|other| command(Requirement::Command, other)));
+    Some(Box::new(FinishGate {
+        commands,
+        require_file_changes: declared.require_file_changes,
+        max_nudges: declared.max_attempts.unwrap_or(defaults::MAX_NUDGES),
+        max_compile_nudges: declared
+            .compilation_max_attempts
+            .unwrap_or(defaults::MAX_COMPILE_NUDGES),
+    }))
 }
 
 /// The criteria of a task and how they are graded, where plain facts grade them.

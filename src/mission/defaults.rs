@@ -25,6 +25,14 @@ pub(super) const MAX_RESOLUTION_ATTEMPTS: u32 = 2;
 pub(super) const ON_DEPENDENCY_FAILED: [Remedy; 2] = [Remedy::Resolve, Remedy::Skip];
 /// How sure a verification must be of its verdict, a share as points (section 10).
 pub(super) const MIN_CONFIDENCE: u8 = 70;
+/// Judged rejections in a row after which a model's work is not judged any more in its wave (section 7).
+pub(super) const JUDGE_BREAKER: u32 = 5;
+/// How often a worker is told what its finish gate misses (section 6).
+pub(super) const MAX_NUDGES: u32 = 2;
+/// How often it is told that its work does not compile (section 6).
+pub(super) const MAX_COMPILE_NUDGES: u32 = 8;
+/// What compiles where a mission does not say (section 6).
+pub(super) const COMPILE_COMMAND: &str = "npx tsc --noEmit";
 /// Seats of a panel (section 7).
 pub(super) const SEATS: u32 = 3;
 
@@ -47,6 +55,7 @@ pub fn default_settings() -> Settings {
         task_timeout: Some(TASK_TIMEOUT),
         consensus: Some(Consensus::default()),
         verify_prior_feedback: Some(true),
+        judge_breaker: Some(JUDGE_BREAKER),
         protect: Box::default(),
     }
 }

@@ -20,7 +20,9 @@ mod config;
 mod defaults;
 mod diagnostics;
 mod document;
+mod edges;
 mod environment;
+mod growth;
 mod keys;
 mod load;
 pub mod model;
@@ -31,6 +33,7 @@ mod scalar;
 mod schema;
 mod selection;
 mod succession;
+mod task_list;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -42,15 +45,18 @@ pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config};
 pub use defaults::{default_dimensions, default_settings};
 pub use diagnostics::{Diagnostic, Severity, Spot, Style};
+pub use edges::Edges;
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
+pub use growth::{AddedTask, Addition, Origin, Provenance};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan, Verification,
+    AgentPlan, AttemptLimits, Expectations, FinishCommand, FinishGate, GatePlan, Panel, Part, Plan,
+    Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::Positive;
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::{UnknownTask, named_tasks};
 pub use succession::succeed;
+pub use task_list::TaskList;
 pub use text::suggestion;

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{AgentId, Bar, Dimension, GateId, Millis, Points, TaskId};
 
+use super::edges::Edges;
+use super::growth::{Provenance, Titles};
 use super::model;
+use super::task_list::TaskList;
 
 /// A mission, resolved.
 #[derive(Debug, Clone)]
@@ -18,11 +21,11 @@ pub struct Plan {
     /// The mission's name.
     pub name: String,
     /// Agents in file order.
-    pub agents: Vec<AgentPlan>,
-    /// Tasks in file order.
-    pub tasks: Vec<TaskPlan>,
+    pub agents: Arc<Vec<AgentPlan>>,
+    /// Tasks in file order; behind them those that came while the run worked.
+    pub tasks: TaskList,
     /// Gates in file order.
-    pub gates: Vec<GatePlan>,
+    pub gates: Arc<Vec<GatePlan>>,
     /// `dependsOn`, from a task to what it needs.
     pub dependencies: Edges<TaskId>,
     /// `dependsOn` turned round: from a task to the tasks that need it.
@@ -33,9 +36,48 @@ pub struct Plan {
     pub gates_before: Edges<GateId>,
     /// What holds for the whole run.
     pub rules: Rules,
+    /// What tasks that come later are compiled with.
+    pub(super) recipe: Arc<Recipe>,
+    pub(super) titles: Titles,
+}
+
+/// What a task is compiled with, beside the agents.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Recipe {
+    pub settings: model::Settings,
+    pub options: RunOptions,
 }
 
 impl Plan {
+    /// A plan of these agents, tasks and gates; `dependencies` are pairs of a task and one that it needs.
+    #[must_use]
+    pub fn new(
+        name: String,
+        agents: Vec<AgentPlan>,
+        tasks: Vec<TaskPlan>,
+        gates: Vec<GatePlan>,
+        dependencies: &[(u32, TaskId)],
+        rules: Rules,
+    ) -> Self {
+        let turned: Vec<_> = dependencies
+            .iter()
+            .map(|(from, to)| (to.0, TaskId(*from)))
+            .collect();
+        Self {
+            name,
+            dependents: Edges::new(tasks.len(), &turned),
+            dependencies: Edges::new(tasks.len(), dependencies),
+            gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
+            gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
+            agents: Arc::new(agents),
+            tasks: tasks.into(),
+            gates: Arc::new(gates),
+            rules,
+            recipe: Arc::default(),
+            titles: Titles::default(),
+        }
+    }
+
     /// The task with this id.
     #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskPlan {
@@ -78,6 +120,14 @@ impl Plan {
     }
 }
 
+fn gate_edges(tasks: usize, gates: &[GatePlan], side: impl Fn(&GatePlan) -> &[TaskId]) -> Edges<GateId> {
+    let mut pairs = Vec::new();
+    for (index, gate) in gates.iter().enumerate() {
+        pairs.extend(side(gate).iter().map(|task| (task.0, GateId::from_index(index))));
+    }
+    Edges::new(tasks, &pairs)
+}
+
 /// What part a task or a gate has in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {
@@ -88,44 +138,6 @@ pub enum Part {
     NotSelected,
     /// Only a mission that the run had before has it. It keeps its id, because the journal speaks of it.
     Removed,
-}
-
-/// Adjacency in two flat vectors: the targets of node `i` are `targets[starts[i]..starts[i + 1]]`.
-#[derive(Debug, Clone)]
-pub struct Edges<T> {
-    starts: Vec<u32>,
-    targets: Vec<T>,
-}
-
-impl<T: Copy> Edges<T> {
-    /// Builds the adjacency of `nodes` nodes from pairs, keeping the pairs' order within a node.
-    #[must_use]
-    pub fn new(nodes: usize, pairs: &[(u32, T)]) -> Self {
-        let mut starts = vec![0u32; nodes + 1];
-        for (from, _) in pairs {
-            starts[*from as usize + 1] += 1;
-        }
-        for i in 0..nodes {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut targets: Vec<Option<T>> = vec![None; pairs.len()];
-        for (from, to) in pairs {
-            let slot = &mut next[*from as usize];
-            targets[*slot as usize] = Some(*to);
-            *slot += 1;
-        }
-        Self {
-            starts,
-            targets: targets.into_iter().flatten().collect(),
-        }
-    }
-
-    /// The targets of a node.
-    #[must_use]
-    pub fn of(&self, node: usize) -> &[T] {
-        &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
-    }
 }
 
 /// An agent with its name and manager resolved; the rest as written in the file.
@@ -160,6 +172,8 @@ pub struct TaskPlan {
     pub kind: model::TaskType,
     /// Whether nothing else may run while it runs and is judged.
     pub exclusive: bool,
+    /// Whether work without any tool call counts as not done; `None` goes by the kind of work.
+    pub requires_tool_calls: Option<bool>,
     /// How long one turn may take.
     pub turn_timeout: Millis,
     /// How often it may be tried.
@@ -180,6 +194,45 @@ pub struct TaskPlan {
     pub expectations: Option<Box<Expectations>>,
     /// The criteria that it is accepted by, and how they are graded.
     pub verification: Option<Box<Verification>>,
+    /// What must hold before its agent may call itself finished.
+    pub finish: Option<Box<FinishGate>>,
+    /// Its layer of the mission's graph, from 0.
+    pub wave: u32,
+    /// Where it comes from, if it is not the mission's own.
+    pub provenance: Option<Box<Provenance>>,
+}
+
+/// `verify`, resolved: each command in a run of its own, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishGate {
+    /// What must exit 0.
+    pub commands: Vec<FinishCommand>,
+    /// Whether a file must have changed.
+    pub require_file_changes: bool,
+    /// How often the worker is told what is missing, in one attempt.
+    pub max_nudges: u32,
+    /// How often it is told that its work does not compile.
+    pub max_compile_nudges: u32,
+}
+
+/// A command of a finish gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishCommand {
+    /// What it shows.
+    pub shows: Requirement,
+    /// The command, in which `{test}` stands for the test's name.
+    pub command: String,
+}
+
+/// What a command of a finish gate shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Requirement {
+    /// The work compiles.
+    Compilation,
+    /// This test is green.
+    Test(Box<str>),
+    /// What the command itself is about.
+    Command,
 }
 
 /// `acceptance` and `verification`, resolved. The grader is the heuristic one: the other is not built.
@@ -230,6 +283,8 @@ pub struct Panel {
     pub consensus: model::Consensus,
     /// Whether a reviewer must answer for every earlier finding.
     pub verify_prior_feedback: bool,
+    /// `judgeBreaker`, where the review has its own.
+    pub judge_breaker: Option<u32>,
 }
 
 /// Who fills the seats of a panel.
@@ -289,6 +344,8 @@ pub struct Rules {
     pub on_exhausted: Option<model::OnExhausted>,
     /// Whether an evaluating reviewer must answer for every earlier finding.
     pub verify_prior_feedback: bool,
+    /// So many judged rejections in a row stop the judging of a model's work for its wave; 0 is never.
+    pub judge_breaker: u32,
     /// Paths or globs in the workspace that no agent may change.
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
@@ -322,6 +379,9 @@ pub struct RunOptions {
     pub timeout: Option<Millis>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
     pub wait_approvals: Option<Millis>,
+    /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub test_lists: std::collections::BTreeMap<String, Vec<String>>,
     /// The text of the project's `quorum.yaml`, where there is one.
     pub project_config: Option<String>,
     /// The text of the user's `quorum.yaml`, where there is one.

@@ -1,6 +1,7 @@
 //! `--only`: the part of a mission that a run takes (semantics, sections 5 and 20).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::plan::{Part, Plan};
 use super::text::{quoted, suggestion};
@@ -67,12 +68,12 @@ pub(super) fn select(plan: &mut Plan, only: &[String]) {
             open.extend(&plan.gate(*gate).after);
         }
     }
-    for (task, taken) in plan.tasks.iter_mut().zip(&taken) {
+    for (index, taken) in taken.iter().enumerate() {
         if !taken {
-            task.part = Part::NotSelected;
+            plan.tasks[index].part = Part::NotSelected;
         }
     }
-    for gate in &mut plan.gates {
+    for gate in Arc::make_mut(&mut plan.gates) {
         if gate.after.iter().any(|id| !taken[id.index()]) {
             gate.part = Part::NotSelected;
         }

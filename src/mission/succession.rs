@@ -5,8 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::compile::{gate_edges, turned};
-use super::plan::{AgentPlan, Edges, GatePlan, Part, Plan, Reviewers, Rules, TaskPlan};
+use super::plan::{AgentPlan, GatePlan, Part, Plan, Reviewers, Rules, TaskPlan};
 use crate::domain::{AgentId, GateId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
@@ -31,11 +30,22 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         let needed = new.dependencies.of(id.index()).iter();
         pairs.extend(needed.map(|needed| (task(id).0, task(*needed))));
     }
-    let new_agents = new.agents.into_iter().map(|plan| AgentPlan {
+    let alive = alive(old, &new, &agents, &tasks);
+    let added: Vec<TaskId> = old.every_task_id().filter(|id| alive.added(*id)).collect();
+    for id in &added {
+        let needed = old.dependencies.of(id.index()).iter();
+        let needed = needed.filter(|on| alive.any(**on));
+        pairs.extend(needed.map(|on| (id.0, *on)));
+        // Added tasks say themselves what they wait for.
+        let waiting = old.dependents.of(id.index()).iter();
+        let waiting = waiting.filter(|task| alive.any(**task) && !alive.added(**task));
+        pairs.extend(waiting.map(|task| (task.0, *id)));
+    }
+    let new_agents = new.agents.iter().cloned().map(|plan| AgentPlan {
         reports_to: plan.reports_to.map(agent),
         ..plan
     });
-    let new_tasks = new.tasks.into_iter().map(|mut plan| {
+    let new_tasks = new.tasks.iter().cloned().map(|mut plan| {
         plan.agent = agent(plan.agent);
         plan.delegated_by = plan.delegated_by.map(agent);
         let panel = plan.expectations.as_deref_mut().and_then(|e| e.panel.as_mut());
@@ -44,7 +54,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         }
         plan
     });
-    let new_gates = new.gates.into_iter().map(|plan| GatePlan {
+    let new_gates = new.gates.iter().cloned().map(|plan| GatePlan {
         after: plan.after.into_iter().map(task).collect(),
         blocks: plan.blocks.into_iter().map(task).collect(),
         ..plan
@@ -54,7 +64,11 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         ..old.agents[index].clone()
     });
     let all_tasks = tasks.fill(new_tasks, |index| TaskPlan {
-        part: Part::Removed,
+        part: if alive.added(TaskId::from_index(index)) {
+            Part::Selected
+        } else {
+            Part::Removed
+        },
         ..old.tasks[index].clone()
     });
     let all_gates = gates.fill(new_gates, |index| GatePlan {
@@ -63,21 +77,68 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         blocks: Vec::new(),
         ..old.gate(GateId::from_index(index)).clone()
     });
-    let count = all_tasks.len();
-    Plan {
-        name: new.name,
-        agents: all_agents,
-        dependents: Edges::new(count, &turned(&pairs)),
-        dependencies: Edges::new(count, &pairs),
-        gates_after: gate_edges(count, &all_gates, |gate| &gate.after),
-        gates_before: gate_edges(count, &all_gates, |gate| &gate.blocks),
-        tasks: all_tasks,
-        gates: all_gates,
-        rules: Rules {
-            orchestrator: new.rules.orchestrator.map(agent),
-            ..new.rules
-        },
+    let rules = Rules {
+        orchestrator: new.rules.orchestrator.map(agent),
+        ..new.rules
+    };
+    let mut plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
+    plan.recipe = new.recipe;
+    for id in added {
+        plan.refresh(id);
     }
+    plan
+}
+
+/// What of an old plan a new one still has.
+struct Alive {
+    /// One for each task of the old plan: whether the run takes it still.
+    tasks: Vec<bool>,
+    /// Whether it is one that was added and that the new mission does not have itself.
+    added: Vec<bool>,
+}
+
+impl Alive {
+    fn any(&self, id: TaskId) -> bool {
+        self.tasks[id.index()]
+    }
+
+    fn added(&self, id: TaskId) -> bool {
+        self.added.get(id.index()).is_some_and(|added| *added)
+    }
+}
+
+/// Added tasks stay as long as their agent and what they come from do.
+fn alive(old: &Plan, new: &Plan, agents: &Places, tasks: &Places) -> Alive {
+    let mut alive = Alive {
+        tasks: vec![false; old.tasks.len()],
+        added: vec![false; old.tasks.len()],
+    };
+    let mut known = vec![false; old.tasks.len()];
+    for (place, task) in tasks.places.iter().zip(new.tasks.iter()) {
+        if let Some(known) = known.get_mut(*place) {
+            *known = true;
+            alive.tasks[*place] = task.part == Part::Selected;
+        }
+    }
+    let mut agent_known = vec![false; agents.all];
+    for place in &agents.places {
+        agent_known[*place] = true;
+    }
+    for (id, task) in old.every_task_id().zip(old.tasks.iter()) {
+        let Some(from) = task.provenance.as_deref() else {
+            continue;
+        };
+        // What asked for a task is older than the task.
+        let stays = !known[id.index()]
+            && task.part == Part::Selected
+            && agent_known[task.agent.index()]
+            && from.source.is_none_or(|source| alive.any(source));
+        if stays {
+            alive.tasks[id.index()] = true;
+            alive.added[id.index()] = true;
+        }
+    }
+    alive
 }
 
 /// Where the items of a new list stand among those of an old one: by name, else behind them.

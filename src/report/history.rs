@@ -284,6 +284,9 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::AttemptPlanned { task, .. }
         | Event::ScanRequested { task }
         | Event::FilesScanned { task, .. }
+        | Event::FinishRequested { task, .. }
+        | Event::FinishChecked { task, .. }
+        | Event::Nudged { task, .. }
         | Event::CheckRequested { task, .. }
         | Event::CheckFinished { task, .. }
         | Event::GradingRequested { task, .. }
@@ -322,6 +325,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::GateOverridden { .. }
         | Event::ThresholdFailed { .. }
         | Event::MissionChanged(_)
+        | Event::TasksAdded(_)
+        | Event::TasksWithdrawn { .. }
         | Event::Paused { .. }
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }

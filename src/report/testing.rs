@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    AgentId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, GateId, Millis, Points, RunId,
-    TaskId, Timestamp,
+    AgentId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, Millis, Points, RunId, TaskId,
+    Timestamp,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunStarted, SeatFailure, SeatId,
@@ -14,7 +14,7 @@ use crate::engine::{
 };
 use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, Review, TaskType};
 use crate::mission::{
-    AgentPlan, AttemptLimits, Edges, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
+    AgentPlan, AttemptLimits, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
     TaskPlan, Verification,
 };
 
@@ -77,36 +77,29 @@ impl Mission {
                 ..model::Agent::default()
             },
         };
-        let plan = Plan {
-            name: name.to_owned(),
-            agents: vec![
-                agent("worker", Adapter::Command),
-                agent("critic", Adapter::Openai),
-                agent("lead", Adapter::Anthropic),
-            ],
-            tasks: Vec::new(),
-            gates: Vec::new(),
-            dependencies: Edges::new(0, &[]),
-            dependents: Edges::new(0, &[]),
-            gates_after: Edges::new(0, &[]),
-            gates_before: Edges::new(0, &[]),
-            rules: Rules {
-                orchestrator: None,
-                max_question_rounds: 2,
-                max_resolution_attempts: 2,
-                on_dependency_failed: [].into_iter().collect(),
-                protect: Vec::new(),
-                concurrency: 4,
-                evaluate: true,
-                eval_bar: Bar::default_bar(),
-                fail_open_on_unparsed_eval: false,
-                max_assessment_retries: 1,
-                quality_threshold: None,
-                on_exhausted: None,
-                verify_prior_feedback: true,
-                workspace: "/site".into(),
-            },
+        let agents = vec![
+            agent("worker", Adapter::Command),
+            agent("critic", Adapter::Openai),
+            agent("lead", Adapter::Anthropic),
+        ];
+        let rules = Rules {
+            orchestrator: None,
+            max_question_rounds: 2,
+            max_resolution_attempts: 2,
+            on_dependency_failed: [].into_iter().collect(),
+            judge_breaker: 0,
+            protect: Vec::new(),
+            concurrency: 4,
+            evaluate: true,
+            eval_bar: Bar::default_bar(),
+            fail_open_on_unparsed_eval: false,
+            max_assessment_retries: 1,
+            quality_threshold: None,
+            on_exhausted: None,
+            verify_prior_feedback: true,
+            workspace: "/site".into(),
         };
+        let plan = Plan::new(name.to_owned(), agents, Vec::new(), Vec::new(), &[], rules);
         Self {
             plan,
             dependencies: Vec::new(),
@@ -119,6 +112,9 @@ impl Mission {
         self.dependencies
             .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
         self.plan.tasks.push(TaskPlan {
+            requires_tool_calls: None,
+            finish: None,
+            wave: 0,
             title: title.into(),
             part: Part::Selected,
             description: None,
@@ -142,6 +138,7 @@ impl Mission {
             protect: Vec::new(),
             expectations: None,
             verification: None,
+            provenance: None,
         });
         self
     }
@@ -182,6 +179,7 @@ impl Mission {
             rubric: Vec::new(),
         };
         self.expectations().panel = Some(Panel {
+            judge_breaker: None,
             criteria: None,
             dimensions: vec![dimension("correctness", 75), dimension("style", 25)],
             bar: Bar {
@@ -209,7 +207,7 @@ impl Mission {
 
     /// Adds a gate.
     pub fn gate(mut self, name: &str, after: &[u32], blocks: &[u32], min_score: Option<u8>) -> Self {
-        self.plan.gates.push(GatePlan {
+        Arc::make_mut(&mut self.plan.gates).push(GatePlan {
             name: name.into(),
             part: Part::Selected,
             after: after.iter().copied().map(TaskId).collect(),
@@ -223,7 +221,8 @@ impl Mission {
     }
 
     fn last(&mut self) -> &mut TaskPlan {
-        self.plan.tasks.last_mut().expect("a task comes first")
+        let last = self.plan.tasks.len() - 1;
+        &mut self.plan.tasks[last]
     }
 
     fn expectations(&mut self) -> &mut Expectations {
@@ -231,29 +230,23 @@ impl Mission {
     }
 
     /// The plan with its edges.
-    pub fn build(mut self) -> Arc<Plan> {
-        let tasks = self.plan.tasks.len();
-        let turned: Vec<_> = self
-            .dependencies
-            .iter()
-            .map(|(from, to)| (to.0, TaskId(*from)))
-            .collect();
-        let gates = |of: fn(&GatePlan) -> &Vec<TaskId>| -> Vec<(u32, GateId)> {
-            let gates = self.plan.gates.iter().enumerate();
-            gates
-                .flat_map(|(gate, plan)| {
-                    of(plan)
-                        .iter()
-                        .map(move |task| (task.0, GateId::from_index(gate)))
-                })
-                .collect()
-        };
-        let (after, before) = (gates(|gate| &gate.after), gates(|gate| &gate.blocks));
-        self.plan.dependencies = Edges::new(tasks, &self.dependencies);
-        self.plan.dependents = Edges::new(tasks, &turned);
-        self.plan.gates_after = Edges::new(tasks, &after);
-        self.plan.gates_before = Edges::new(tasks, &before);
-        Arc::new(self.plan)
+    pub fn build(self) -> Arc<Plan> {
+        let Plan {
+            name,
+            agents,
+            tasks,
+            gates,
+            rules,
+            ..
+        } = self.plan;
+        Arc::new(Plan::new(
+            name,
+            agents.to_vec(),
+            tasks.iter().cloned().collect(),
+            gates.to_vec(),
+            &self.dependencies,
+            rules,
+        ))
     }
 }
 
@@ -434,6 +427,7 @@ impl<'o> Scene<'o> {
                 size,
                 digest: None,
             }],
+            hollow: None,
         });
         self.settled(task)
     }

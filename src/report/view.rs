@@ -227,7 +227,7 @@ impl RunView {
     /// Takes in one event, decided at `at`. Costs O(1), but for the words in it.
     pub fn apply(&mut self, plan: &Plan, seq: u64, at: Timestamp, event: &Event) {
         self.seq = Some(seq);
-        // A changed mission may have added tasks.
+        // A changed mission, an agent or a failed task may have added tasks.
         if self.tasks.len() < plan.tasks.len() {
             self.tasks.resize_with(plan.tasks.len(), TaskView::default);
         }
@@ -283,6 +283,9 @@ impl RunView {
             | Event::TurnAdopted { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FinishRequested { .. }
+            | Event::FinishChecked { .. }
+            | Event::Nudged { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
@@ -301,6 +304,8 @@ impl RunView {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)
+            | Event::TasksAdded(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
@@ -340,6 +345,14 @@ impl RunView {
                 self.tasks[task.index()].plan_attempt(*attempt, *kind);
             }
             Event::StageVerdict(report) => {
+                if report.cause == Some(Cause::Breaker) {
+                    let said = report.findings.iter().map(|finding| &finding.description);
+                    let new: Vec<_> = said
+                        .filter(|text| !self.warnings.contains(text))
+                        .cloned()
+                        .collect();
+                    self.warnings.extend(new);
+                }
                 self.tasks[report.task.index()].take_verdict(report);
                 if report.stage == Stage::Verification && !report.grades.is_empty() {
                     self.verifications.insert(report.task, (**report).clone());

@@ -83,6 +83,7 @@ fn marks_of_outliers_come_from_the_verdict() {
     let mut scene = one(Mission::new("m").task("a", &[]).panel());
     scene.works(0).scored(0, 0, 4, 4);
     let report = StageReport {
+        indeterminate: false,
         task: FIRST,
         attempt: 1,
         stage: Stage::Judge,

@@ -92,7 +92,7 @@ fn walk(root: &Path, below: &Path, matcher: &GlobMatcher, depth: usize, found: &
 }
 
 fn look(workspace: &Path, path: String) -> FileFact {
-    match open_beneath(workspace, &path).and_then(hash) {
+    match open_beneath(workspace, &path).and_then(|file| hash(file, MOST_HASHED)) {
         Ok((size, digest)) => FileFact {
             path,
             size: Some(size),
@@ -106,22 +106,40 @@ fn look(workspace: &Path, path: String) -> FileFact {
     }
 }
 
-fn hash(file: File) -> io::Result<(u64, Option<Digest>)> {
+/// Size and digest of what a file holds; no digest beyond `most` bytes.
+fn hash(file: File, most: u64) -> io::Result<(u64, Option<Digest>)> {
     let stated = file.metadata()?.len();
-    if stated > MOST_HASHED {
+    if stated > most {
         return Ok((stated, None));
     }
-    // It may grow while it is read.
-    let mut file = file.take(MOST_HASHED);
+    let (read, digest) = digest(&file, most)?;
+    // What was not read to its end states its size itself.
+    let size = if digest.is_some() {
+        read
+    } else {
+        file.metadata()?.len().max(read)
+    };
+    Ok((size, digest))
+}
+
+/// Length and digest of all that a reader gives. Where that is more than `most` bytes there is no digest, for that of
+/// the beginning would pass for the whole's, and the length is only what was read.
+///
+/// # Errors
+/// Whatever the reader says.
+pub fn digest(mut reader: impl Read, most: u64) -> io::Result<(u64, Option<Digest>)> {
     let mut hasher = Hasher::default();
     let mut buffer = vec![0; 64 * 1024];
-    let mut size = 0;
+    let mut len = 0;
     loop {
-        let read = file.read(&mut buffer)?;
+        let read = reader.read(&mut buffer)?;
         if read == 0 {
-            return Ok((size, Some(hasher.finish())));
+            return Ok((len, Some(hasher.finish())));
         }
-        size += read as u64;
+        len += read as u64;
+        if len > most {
+            return Ok((len, None));
+        }
         hasher.update(&buffer[..read]);
     }
 }
@@ -151,16 +169,41 @@ pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// The beginning of a file as text, at most `most` bytes.
-///
-/// # Errors
-/// As [`open_beneath`].
-pub fn preview(workspace: &Path, path: &str, most: u64) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    open_beneath(workspace, path)?
-        .take(most)
-        .read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// What there is to show of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Preview {
+    /// Its beginning, as text.
+    Text(String),
+    /// There is no such file.
+    Nothing,
+    /// It is not the file any more that the fact is about.
+    Changed,
+}
+
+/// The beginning of the very file that a fact is about, at most `most` bytes: what is shown of a file and what was
+/// recorded of it are about the same bytes. What is too large to be hashed is the same as long as it stays so.
+#[must_use]
+pub fn preview(workspace: &Path, fact: &FileFact, most: u64) -> Preview {
+    match (open_beneath(workspace, &fact.path), fact.size) {
+        (Err(_), None) => Preview::Nothing,
+        (Err(_), Some(_)) | (Ok(_), None) => Preview::Changed,
+        (Ok(file), Some(size)) => begin(file, size, fact.digest, most).unwrap_or(Preview::Changed),
+    }
+}
+
+fn begin(file: File, size: u64, expected: Option<Digest>, most: u64) -> io::Result<Preview> {
+    let stated = file.metadata()?.len();
+    let mut head = Vec::new();
+    (&file).take(most).read_to_end(&mut head)?;
+    let same = match expected {
+        Some(_) if stated != size => false,
+        Some(_) => digest(head.as_slice().chain(&file), MOST_HASHED)? == (size, expected),
+        None => stated > MOST_HASHED,
+    };
+    if !same {
+        return Ok(Preview::Changed);
+    }
+    Ok(Preview::Text(String::from_utf8_lossy(&head).into_owned()))
 }
 
 #[cfg(test)]
@@ -211,6 +254,47 @@ mod tests {
             seen(folder.path(), &["*.nothing"]),
             [("*.nothing".to_owned(), None)]
         );
+    }
+
+    #[test]
+    fn a_file_that_outgrows_what_is_hashed_has_no_digest() {
+        let folder = workspace();
+        let path = folder.path().join("grows");
+        fs::write(&path, "1234").unwrap();
+        let open = || File::open(&path).unwrap();
+        assert_eq!(hash(open(), 4).unwrap(), (4, Some(Digest::of(b"1234"))));
+        assert_eq!(
+            hash(open(), 3).unwrap(),
+            (4, None),
+            "it is too large from the start"
+        );
+        // A system's file states no size and has one all the same, as one that grows between the look and the read.
+        let grown = File::open("/proc/self/status").unwrap();
+        assert_eq!(grown.metadata().unwrap().len(), 0);
+        let (size, digest) = hash(grown, 16).unwrap();
+        assert!(size > 16 && digest.is_none(), "{size} {digest:?}");
+    }
+
+    #[test]
+    fn what_is_shown_is_what_was_hashed() {
+        let folder = workspace();
+        let root = folder.path();
+        let facts = scan(root, ["src/a.rs", "later", "src/deep/b.rs", "empty"]);
+        let shown = |n: usize| preview(root, &facts[n], 1);
+        assert_eq!(shown(0), Preview::Text("a".to_owned()));
+        assert_eq!(shown(1), Preview::Nothing);
+        assert_eq!(shown(2), Preview::Text("b".to_owned()), "only its beginning");
+        assert_eq!(shown(3), Preview::Text(String::new()));
+        // As long as before, and another beginning; the same beginning and another end; new; gone; longer.
+        fs::write(root.join("src/a.rs"), "z").unwrap();
+        fs::write(root.join("src/deep/b.rs"), "bz").unwrap();
+        fs::write(root.join("later"), "new").unwrap();
+        fs::write(root.join("empty"), "x").unwrap();
+        for fact in &facts {
+            assert_eq!(preview(root, fact, 1), Preview::Changed, "{}", fact.path);
+        }
+        fs::remove_file(root.join("src/a.rs")).unwrap();
+        assert_eq!(shown(0), Preview::Changed);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Dimension, Finding, Timestamp};
 
+use super::evidence::Preview;
 use super::fence::{Excerpt, fence, fence_excerpt};
 
 /// Characters of the worker's output that are shown.
@@ -51,8 +52,8 @@ pub struct Artifact {
     pub path: String,
     /// Its size in bytes; `None` when there is no such file.
     pub size: Option<u64>,
-    /// The beginning of its text; `None` for a file that is not text.
-    pub preview: Option<String>,
+    /// What there is to show of it.
+    pub preview: Preview,
 }
 
 /// What one declared check said.
@@ -269,11 +270,15 @@ fn show_artifacts(text: &mut String, artifacts: &[Artifact]) {
             Some(0) => "exists, empty".to_owned(),
             Some(size) => format!("exists, {size} bytes"),
         };
-        let _ = writeln!(text, "File {}: {state}", index + 1);
-        let preview = file.preview.as_deref().unwrap_or(match file.size {
-            Some(size) if size > 0 => "(not text)",
-            _ => "",
-        });
+        let (changed, preview) = match &file.preview {
+            Preview::Text(text) => ("", text.as_str()),
+            Preview::Nothing => ("", ""),
+            Preview::Changed => (
+                " when it was checked; it was changed since, so its content is not shown",
+                "",
+            ),
+        };
+        let _ = writeln!(text, "File {}: {state}{changed}", index + 1);
         text.push_str(&fence(&file.path, preview, MAX_PREVIEW));
     }
     if let Some(hidden) = artifacts
@@ -353,7 +358,7 @@ fn insist(text: &mut String, reason: &str, form: &str) {
 mod tests {
     use super::*;
     use crate::domain::Severity;
-    use crate::judging::parser::{parse_evaluation, parse_scores};
+    use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
 
     fn dimensions() -> Vec<Dimension> {
         let dimension = |name: &str, rubric: Vec<(u8, String)>| Dimension {
@@ -375,7 +380,11 @@ mod tests {
         Artifact {
             path: path.to_owned(),
             size,
-            preview: preview.map(str::to_owned),
+            preview: match (preview, size) {
+                (Some(text), _) => Preview::Text(text.to_owned()),
+                (None, Some(_)) => Preview::Changed,
+                (None, None) => Preview::Nothing,
+            },
         }
     }
 
@@ -494,8 +503,15 @@ mod tests {
     fn a_prompt_sent_back_as_the_reply_is_no_verdict() {
         let material = material();
         let work = work(&material);
-        assert!(parse_evaluation(&evaluation(&work, None).joined()).is_err());
-        assert!(parse_scores(&panel(&work, &dimensions(), None).joined(), &dimensions()).is_err());
+        assert!(parse_evaluation(&evaluation(&work, None).joined(), &Quoted::default()).is_err());
+        assert!(
+            parse_scores(
+                &panel(&work, &dimensions(), None).joined(),
+                &dimensions(),
+                &Quoted::default()
+            )
+            .is_err()
+        );
     }
 
     #[test]
@@ -527,7 +543,7 @@ mod tests {
         );
         let reply = r#"{"scores": {"correctness": {"reasoning": "r", "score": 4}, "edge \"cases\"": {"reasoning": "s", "score": 2}},
             "findings": [], "summary": "s"}"#;
-        let read = parse_scores(reply, &dimensions()).unwrap();
+        let read = parse_scores(reply, &dimensions(), &Quoted::default()).unwrap();
         assert_eq!(read.scores.len(), 2);
         // Every object is closed and requires all it has, as strict providers demand.
         let mut open = vec![&schema];

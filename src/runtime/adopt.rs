@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::Duration;
 
-use crate::domain::TurnId;
+use crate::agents::command::TASK_VARIABLE;
+use crate::domain::{TaskId, TurnId};
 use crate::engine::{KeeperRef, ProcessRef, State};
 use crate::keeper::{self, ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
 use crate::mission::model::Adapter;
@@ -18,6 +19,8 @@ use super::recover::Recovered;
 
 /// How long a keeper may take to see that its runner is gone.
 const REUNION_WITHIN: Duration = Duration::from_secs(5);
+/// How long one may take that could not open its door at first.
+const DOOR_WITHIN: Duration = Duration::from_millis(1_500);
 /// How long a keeper, or a child, may take to end.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
@@ -85,24 +88,48 @@ impl Left {
         left.try_for_each(|process| keeper::end_group(&self.process(process)))
     }
 
-    /// Ends the turns of some tasks and leaves the others alone, if their keeper lives; else whatever is left. Blocks.
+    /// Ends the turns of one task and leaves those of all others alone: through the keeper, if it lives and can be spoken
+    /// to, else whatever is recognised as the task's. Blocks.
     ///
     /// # Errors
     /// What cannot be ended.
-    pub fn end_turns(&self, run: &RunFolder, called_off: impl Fn(&str) -> bool) -> io::Result<()> {
+    pub fn end_task(&self, run: &RunFolder, task: TaskId, title: &str) -> io::Result<()> {
         if self.keeper.pid == 0 {
             return Ok(());
         }
-        let Ok((mut keeper, holding)) = self.reconnect(run) else {
-            return self.end();
-        };
-        let called_off = holding.children.iter().filter(|child| called_off(&child.label));
-        let keys: Vec<u64> = called_off.map(|child| child.key).collect();
-        keeper.end_children(&keys, super::world::GRACE, END_WITHIN)
+        match self.reconnect(run) {
+            Ok((mut keeper, holding)) => {
+                let of_task = format!("{}.", task.0);
+                let called_off = holding.children.iter();
+                let called_off = called_off.filter(|child| child.label.starts_with(&of_task));
+                let keys: Vec<u64> = called_off.map(|child| child.key).collect();
+                keeper.end_children(&keys, super::world::GRACE, END_WITHIN)
+            }
+            Err(_) => {
+                let of_task = self.processes.iter().filter(|(turn, _)| turn.task == task);
+                let leaders: Vec<_> = of_task.map(|(_, process)| self.process(process)).collect();
+                keeper::end_some(&self.identity(), &leaders, (TASK_VARIABLE, title))
+            }
+        }
+    }
+
+    /// Why the keeper cannot be found, as it had nobody to tell.
+    #[must_use]
+    pub fn note(&self, run: &RunFolder) -> Option<String> {
+        let identity = self.identity();
+        let log = keeper::read_exits(&run.exits())
+            .ok()
+            .filter(|_| keeper::alive(&identity))?;
+        log.last_note_of(&identity).map(str::to_owned)
     }
 
     fn reconnect(&self, run: &RunFolder) -> Result<(Handle, Holding), NotFound> {
-        keeper::reconnect(&run.keeper_socket(), &self.identity(), REUNION_WITHIN)
+        let within = match self.note(run) {
+            None => REUNION_WITHIN,
+            // It has seen that its runner is gone, and tries again to open its door.
+            Some(_) => DOOR_WITHIN,
+        };
+        keeper::reconnect(&run.keeper_socket(), &self.identity(), within)
     }
 }
 
@@ -181,10 +208,14 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
             old
         }
         Err(why) => {
+            let note = left
+                .note(run)
+                .map(|note| format!(" ({note})"))
+                .unwrap_or_default();
             left.end()?;
             if !matches!(why, NotFound::Ended) {
                 adopted.warnings.push(format!(
-                    "the keeper of the last session was ended, with the agents it held: {why}"
+                    "the keeper of the last session was ended, with the agents it held: {why}{note}"
                 ));
             }
             fresh

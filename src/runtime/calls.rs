@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agents::command::{Placeholders, environment};
+use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
 };
-use crate::judging::parser::{parse_evaluation, parse_scores};
+use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
-use crate::review::evidence;
+use crate::review::evidence::{self, Preview};
 use crate::review::prompt::{
     self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
 };
@@ -28,6 +28,8 @@ use super::world::{Child, Message, Reach, World, jitter, not_reachable, workspac
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
 /// How much of a reply is read, in bytes.
 pub(super) const LARGEST_REPLY: u64 = 1024 * 1024;
+/// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
+const LARGEST_QUOTED: u64 = 1024 * 1024;
 /// How much of a reply that could not be read is carried into feedback, in characters.
 const EXCERPT_CHARS: usize = 2_000;
 
@@ -39,50 +41,31 @@ pub(super) struct SeatCall {
     pub strict: Option<String>,
 }
 
-impl World {
-    /// Asks a reviewer.
-    pub(super) fn call_seat(
-        &mut self,
-        state: &State,
-        task: TaskId,
-        seat: SeatId,
-        agent: AgentId,
-        strict: Option<String>,
-    ) -> Result<(), RunError> {
-        let call = SeatCall { task, seat, strict };
-        let name = state.plan.agent(agent).name.clone();
-        match self.programs.get(agent).cloned() {
-            None => {
-                let message = format!("reviewer '{name}' cannot be reached");
-                self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
-            }
-            Some(Reach::Command(program, own_env)) => {
-                match self.reviewer(state, &call, agent, &program, &own_env) {
-                    // If there is nobody left to start it, that is no failure of the judge.
-                    Ok(spawn) => return self.spawn(&state.plan, Child::Seat { task, seat }, spawn),
-                    Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
-                }
-            }
-            Some(Reach::Echo) => self.echo_reviewer(state, call),
-            Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
-                Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
-                Ok(client) => self.ask_model(state, call, agent, client, endpoint),
-            },
-        }
-        Ok(())
-    }
+/// A command judge that is to be asked.
+struct Reviewer {
+    plan: Arc<Plan>,
+    folder: RunFolder,
+    task_state: TaskState,
+    variables: Vec<(String, String)>,
+    agent: AgentId,
+    program: Arc<Program>,
+    surroundings: Arc<Surroundings>,
+    call: SeatCall,
+}
 
-    /// What a command judge is to be started with; its request is written.
-    fn reviewer(
-        &self,
-        state: &State,
-        call: &SeatCall,
-        agent: AgentId,
-        program: &crate::agents::command::Program,
-        own_env: &[(String, String)],
-    ) -> Result<Spawn, String> {
-        let plan = &state.plan;
-        let asked = judge_prompt(&self.folder, plan, state.task(call.task), call)?;
+/// A command judge that can be started, or why not.
+pub(super) struct Prepared {
+    plan: Arc<Plan>,
+    task: TaskId,
+    seat: SeatId,
+    asked: Result<(Box<Spawn>, Quoted), String>,
+}
+
+impl Reviewer {
+    /// What it is to be started with; its request is written. Blocks.
+    fn prepare(&self) -> Result<(Box<Spawn>, Quoted), String> {
+        let (plan, call) = (&self.plan, &self.call);
+        let (asked, work) = judge_prompt(&self.folder, plan, &self.task_state, call)?;
         let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
         let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
         let as_json = review_json(plan, call, &asked);
@@ -91,7 +74,7 @@ impl World {
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         let cwd = workspace(plan, call.task);
-        let mut variables = self.task_variables(plan, call.task, call.seat.attempt);
+        let mut variables = self.variables.clone();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
         variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
@@ -101,27 +84,109 @@ impl World {
             prompt_file: &text(&request),
             workspace: &text(&cwd),
         };
-        Ok(Spawn {
+        let file = |name| self.folder.spool_file(&name);
+        let spawn = Spawn {
             label: format!("{}.{}.judge.{}", call.task.0, call.seat.attempt, call.seat.seat),
-            argv: program.argv(&placeholders),
-            env: environment(own_env, variables),
+            argv: self.program.argv(&placeholders),
+            env: self.surroundings.with(variables),
             cwd,
             stdin: Some(request.clone()),
-            stdout: Some(self.folder.spool_file(&SpoolName::Reply(call.task, call.seat))),
-            stderr: Some(self.folder.spool_file(&SpoolName::ReplyErr(call.task, call.seat))),
-            timeout_ms: Some(review_timeout(plan.agent(agent)).0),
+            stdout: Some(file(SpoolName::Reply(call.task, call.seat))),
+            stderr: Some(file(SpoolName::ReplyErr(call.task, call.seat))),
+            timeout_ms: Some(review_timeout(plan.agent(self.agent)).0),
             ..Spawn::default()
-        })
+        };
+        Ok((Box::new(spawn), work))
+    }
+}
+
+impl World {
+    /// Asks a reviewer.
+    pub(super) fn call_seat(
+        &mut self,
+        state: &State,
+        task: TaskId,
+        seat: SeatId,
+        agent: AgentId,
+        strict: Option<String>,
+    ) {
+        let call = SeatCall { task, seat, strict };
+        let name = state.plan.agent(agent).name.clone();
+        match self.programs.get(agent).cloned() {
+            None => {
+                let message = format!("reviewer '{name}' cannot be reached");
+                self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
+            }
+            Some(Reach::Command(program, surroundings)) => {
+                let reviewer = Reviewer {
+                    plan: state.plan.clone(),
+                    folder: self.folder.clone(),
+                    task_state: state.task(task).clone(),
+                    variables: self.task_variables(&state.plan, task, seat.attempt),
+                    agent,
+                    program,
+                    surroundings,
+                    call,
+                };
+                self.prepare_reviewer(reviewer);
+            }
+            Some(Reach::Echo) => self.echo_reviewer(state, call),
+            Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
+                Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
+                Ok(client) => self.ask_model(state, call, agent, client, *endpoint),
+            },
+        }
+    }
+
+    /// Reads the work and writes the request, beside the loop.
+    fn prepare_reviewer(&self, reviewer: Reviewer) {
+        let sender = self.sender.clone();
+        tokio::task::spawn_blocking(move || {
+            let prepared = Prepared {
+                asked: reviewer.prepare(),
+                plan: reviewer.plan,
+                task: reviewer.call.task,
+                seat: reviewer.call.seat,
+            };
+            // After the loop has ended nobody wants to know.
+            let _ = sender.send(Message::Prepared(Box::new(prepared)));
+        });
+    }
+
+    /// Starts a command judge whose request is written, if it is still wanted.
+    pub(super) fn start_reviewer(&mut self, state: &State, prepared: Prepared) -> Result<(), RunError> {
+        let Prepared {
+            plan,
+            task,
+            seat,
+            asked,
+        } = prepared;
+        let wanted = state.task(task).seat_id(seat.seat as usize) == Some(seat);
+        if self.is_stopping() || !wanted {
+            return Ok(());
+        }
+        match asked {
+            Ok((spawn, work)) => {
+                self.works.insert((task, seat), work);
+                // If there is nobody left to start it, that is no failure of the judge.
+                self.spawn(&plan, Child::Seat { task, seat }, *spawn)
+            }
+            Err(message) => {
+                self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
+                Ok(())
+            }
+        }
     }
 
     /// A command judge ended.
     pub(super) fn seat_exited(&mut self, task: TaskId, seat: SeatId, plan: Arc<Plan>, exit: keeper::Exit) {
         let reply = self.folder.spool_file(&SpoolName::Reply(task, seat));
         let stderr = self.folder.spool_file(&SpoolName::ReplyErr(task, seat));
+        let work = self.works.remove(&(task, seat)).unwrap_or_default();
         self.blocking(move || {
             vec![match reviewer_failure("the reviewer", &exit, &stderr) {
                 Some((class, message)) => seat_failed(task, seat, class, message, None),
-                None => read_reply(&plan, task, seat, &reply, None, Usage::default()),
+                None => read_reply(&plan, (task, seat), &reply, &work, None, Usage::default()),
             }]
         });
     }
@@ -300,15 +365,15 @@ async fn ask_model(
         let (plan, folder, task_state, call) =
             (plan.clone(), folder.clone(), task_state.clone(), call.clone());
         tokio::task::spawn_blocking(move || {
-            let asked = judge_prompt(&folder, &plan, &task_state, &call)?;
+            let (asked, work) = judge_prompt(&folder, &plan, &task_state, &call)?;
             let path = folder.spool_file(&SpoolName::Request(call.task, call.seat));
             store::write_new(&path, asked.joined().as_bytes())
-                .map(|()| asked)
+                .map(|()| (asked, work))
                 .map_err(|error| error.to_string())
         })
         .await
     };
-    let asked = match asked {
+    let (asked, work) = match asked {
         Ok(Ok(asked)) => asked,
         Ok(Err(message)) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
         Err(error) => return seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None),
@@ -337,10 +402,13 @@ async fn ask_model(
             match store_reply(&path, &reply.text).await {
                 Ok(_) => {
                     let plan = plan.clone();
-                    let read = move || match read_reply(&plan, task, seat, &path, reply.model.clone(), usage)
-                    {
-                        read if cut => unread(read, "the reply ran into its token limit and is cut short"),
-                        read => read,
+                    let read = move || {
+                        let read = read_reply(&plan, (task, seat), &path, &work, reply.model.clone(), usage);
+                        if cut {
+                            unread(read, "the reply ran into its token limit and is cut short")
+                        } else {
+                            read
+                        }
                     };
                     tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
                         seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None)
@@ -378,9 +446,9 @@ pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, St
 /// Reads a verdict out of a stored reply.
 fn read_reply(
     plan: &Plan,
-    task: TaskId,
-    seat: SeatId,
+    (task, seat): (TaskId, SeatId),
     path: &Path,
+    work: &Quoted,
     model: Option<String>,
     usage: Usage,
 ) -> Input {
@@ -407,13 +475,13 @@ fn read_reply(
     let result = match panel_of(plan, task) {
         // What comes behind the part that would be read might take it back.
         _ if file.len > LARGEST_REPLY => Err(format!("the reply has {} bytes, more than 1 MiB", file.len)),
-        Some(panel) => parse_scores(&text, &panel.dimensions)
+        Some(panel) => parse_scores(&text, &panel.dimensions, work)
             .map(|read| SeatResult::Scores {
                 dimensions: read.scores,
                 findings: read.findings,
             })
             .map_err(|why| why.to_string()),
-        None => parse_evaluation(&text)
+        None => parse_evaluation(&text, work)
             .map(|read| SeatResult::Evaluation {
                 points: read.points,
                 reasoning: excerpt(&read.reasoning),
@@ -445,7 +513,8 @@ fn unread(mut input: Input, why: &str) -> Input {
     input
 }
 
-/// What a reviewer is asked. Reads the work's output and files. Blocks.
+/// What a reviewer is asked, and what the work says that is no word of a reviewer's. Reads the work's output and files.
+/// Blocks.
 ///
 /// # Errors
 /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
@@ -454,7 +523,7 @@ pub(super) fn judge_prompt(
     plan: &Plan,
     task_state: &TaskState,
     call: &SeatCall,
-) -> Result<JudgePrompt, String> {
+) -> Result<(JudgePrompt, Quoted), String> {
     let task_plan = plan.task(call.task);
     let panel = panel_of(plan, call.task);
     let turn = TurnId {
@@ -467,13 +536,13 @@ pub(super) fn judge_prompt(
     let workspace = workspace(plan, call.task);
     let judging = task_state.judging.as_deref();
     let files = judging.map_or(&[][..], |judging| &judging.files);
-    let artifacts: Vec<Artifact> = files
+    let mut artifacts: Vec<Artifact> = files
         .iter()
         .take(MAX_FILES)
         .map(|file| Artifact {
             path: file.path.clone(),
             size: file.size,
-            preview: evidence::preview(&workspace, &file.path, 4 * MAX_PREVIEW as u64).ok(),
+            preview: evidence::preview(&workspace, file, LARGEST_QUOTED),
         })
         .collect();
     let results = judging
@@ -487,6 +556,18 @@ pub(super) fn judge_prompt(
             output: result.message.clone(),
         })
         .collect();
+    let mut said = Quoted::default();
+    said.add(&output.head);
+    said.add(&output.tail);
+    checks.iter().for_each(|check| said.add(&check.output));
+    for artifact in &mut artifacts {
+        if let Preview::Text(text) = &mut artifact.preview {
+            said.add(text);
+            // The prompt shows less, and what it does not need must not be held.
+            let most = (0..=4 * MAX_PREVIEW).rfind(|at| text.is_char_boundary(*at));
+            text.truncate(most.unwrap_or_default());
+        }
+    }
     let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
         panel.verify_prior_feedback
     });
@@ -505,10 +586,11 @@ pub(super) fn judge_prompt(
         prior_feedback: prior,
         now: Timestamp::now(),
     };
-    Ok(match panel {
+    let asked = match panel {
         Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),
         None => prompt::evaluation(&work, call.strict.as_deref()),
-    })
+    };
+    Ok((asked, said))
 }
 
 /// The review request for a command judge that would rather not read prose.

@@ -43,8 +43,12 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     let programs = Programs::resolve(&state, folder.path()).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
     let mut world = World::new(run, keeper::Client::left_alone(), programs, sender);
-    let performed = world.perform(&state, call);
-    assert!(matches!(performed, Err(RunError::Keeper(_))), "{performed:?}");
+    world.perform(&state, call).unwrap();
+    let Some(Message::Prepared(prepared)) = inbox.recv().await else {
+        panic!("the judge's request is prepared");
+    };
+    let started = world.start_reviewer(&state, *prepared);
+    assert!(matches!(started, Err(RunError::Keeper(_))), "{started:?}");
     assert!(inbox.try_recv().is_err(), "nobody said anything about the judge");
 }
 

@@ -1,10 +1,11 @@
 //! Children of the keeper: worker turns, checks and command judges. How they are started, and what their end means.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agents::command::{Placeholders, check_argv, environment};
+use crate::agents::command::{Placeholders, TASK_VARIABLE, check_argv, environment};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
 use crate::judging::heuristic::named_files;
@@ -17,12 +18,12 @@ use crate::store::{RunFolder, SpoolName};
 
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
-use super::watch::After;
+use super::watch::{After, Answer};
 use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
 use super::{consult, voice};
 
 /// How much of a check's output is kept in its result, in bytes.
-const CHECK_SHOWN: u64 = 4_000;
+pub(super) const CHECK_SHOWN: u64 = 4_000;
 /// What has more bytes than this is no question, in bytes.
 const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
 /// How much of standard error is quoted when an agent fails, in bytes.
@@ -37,9 +38,9 @@ impl World {
                 turn,
                 format!("agent '{}' cannot be reached", plan.agent(agent_id).name),
             )),
-            Some(Reach::Model(endpoint)) => self.call_worker(state, turn, endpoint),
+            Some(Reach::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
             Some(Reach::Echo) => self.echo_worker(turn),
-            Some(Reach::Command(program, own_env)) => {
+            Some(Reach::Command(program, surroundings)) => {
                 self.remember(state, turn);
                 let cwd = workspace(plan, turn.task);
                 // The mission's own was made when the session started.
@@ -52,31 +53,32 @@ impl World {
                     return Ok(());
                 }
                 // What another agent left there beforehand is not what this one will say.
-                for name in [SpoolName::Result(turn), SpoolName::Drop(turn)] {
-                    if let Err(why) = clear(&self.folder.spool_file(&name)) {
+                let result = self.folder.spool_file(&SpoolName::Result(turn));
+                let dropped = self.folder.spool_file(&SpoolName::Drop(turn));
+                for path in [&result, &dropped] {
+                    if let Err(why) = clear(path) {
                         self.post(not_reachable(turn, why));
                         return Ok(());
                     }
                 }
                 let input = plan.agent(agent_id).spec.input;
-                let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
-                let prompt_text = prompt.to_string_lossy();
+                let told = input != PromptInput::None;
+                let prompt = told.then(|| self.folder.spool_file(&SpoolName::Prompt(turn)));
+                let prompt_text = prompt.as_deref().map_or_else(Cow::default, Path::to_string_lossy);
                 let placeholders = Placeholders {
                     task: &plan.task(turn.task).title,
                     attempt: &turn.attempt.to_string(),
-                    prompt_file: if input == PromptInput::None {
-                        ""
-                    } else {
-                        &prompt_text
-                    },
+                    prompt_file: &prompt_text,
                     workspace: &cwd.to_string_lossy(),
                 };
+                let argv = program.argv(&placeholders);
+                let variables = self.turn_variables(plan, turn, &result, prompt.as_deref());
                 let spawn = Spawn {
                     label: turn.to_string(),
-                    argv: program.argv(&placeholders),
-                    env: environment(&own_env, self.turn_variables(plan, turn, input)),
+                    argv,
+                    env: surroundings.with(variables),
                     cwd,
-                    stdin: (input == PromptInput::Stdin).then(|| prompt.clone()),
+                    stdin: prompt.filter(|_| input == PromptInput::Stdin),
                     stdout: Some(self.folder.spool_file(&SpoolName::Out(turn))),
                     stderr: Some(self.folder.spool_file(&SpoolName::Err(turn))),
                     timeout_ms: Some(plan.task(turn.task).turn_timeout.0),
@@ -91,14 +93,21 @@ impl World {
     }
 
     /// The variables of the contract with command agents (mission format).
-    fn turn_variables(&self, plan: &Plan, turn: TurnId, input: PromptInput) -> Vec<(String, String)> {
-        let path = |name: SpoolName| self.folder.spool_file(&name).to_string_lossy().into_owned();
+    fn turn_variables(
+        &self,
+        plan: &Plan,
+        turn: TurnId,
+        result: &Path,
+        prompt: Option<&Path>,
+    ) -> Vec<(String, String)> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let drops = self.folder.spool_file(&SpoolName::Drop(turn));
         let mut variables = self.task_variables(plan, turn.task, turn.attempt);
         variables.push(("QUORUM_TURN".to_owned(), turn.turn.to_string()));
-        variables.push(("QUORUM_TASK_DIR".to_owned(), path(SpoolName::Drop(turn))));
-        variables.push(("QUORUM_RESULT_FILE".to_owned(), path(SpoolName::Result(turn))));
-        if input != PromptInput::None {
-            variables.push(("QUORUM_PROMPT_FILE".to_owned(), path(SpoolName::Prompt(turn))));
+        variables.push(("QUORUM_TASK_DIR".to_owned(), text(&drops)));
+        variables.push(("QUORUM_RESULT_FILE".to_owned(), text(result)));
+        if let Some(prompt) = prompt {
+            variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(prompt)));
         }
         variables
     }
@@ -106,13 +115,15 @@ impl World {
     pub(super) fn task_variables(&self, plan: &Plan, task: TaskId, attempt: u32) -> Vec<(String, String)> {
         vec![
             ("QUORUM_RUN_ID".to_owned(), self.folder.id().to_string()),
-            ("QUORUM_TASK".to_owned(), plan.task(task).title.to_string()),
+            (TASK_VARIABLE.to_owned(), plan.task(task).title.to_string()),
             ("QUORUM_ATTEMPT".to_owned(), attempt.to_string()),
         ]
     }
 
     pub(super) fn scan_files(&mut self, state: &State, task: TaskId, attempt: u32) {
         let plan = state.plan.clone();
+        let folder = self.folder.clone();
+        let asked = Answer::asked(state, task);
         self.blocking(move || {
             let task_plan = plan.task(task);
             let checks = task_plan.expectations.as_deref().map_or(&[][..], |e| &e.checks);
@@ -129,7 +140,13 @@ impl World {
                     .chain(declared.map(String::as_str))
                     .chain(spoken_of.iter().map(String::as_str)),
             );
-            vec![Input::FilesScanned { task, attempt, files }]
+            let hollow = asked.and_then(|asked| asked.hollow(&folder));
+            vec![Input::FilesScanned {
+                task,
+                attempt,
+                files,
+                hollow,
+            }]
         });
     }
 
@@ -198,7 +215,7 @@ impl World {
         let spawn = Spawn {
             label: format!("{}.{attempt}.check.{check}", task.0),
             argv: check_argv(command),
-            env: environment(&[], self.task_variables(plan, task, attempt)),
+            env: environment(self.task_variables(plan, task, attempt)),
             cwd,
             // One file for both, so that errors stand where they happened. A metric's number must stand alone.
             stderr: (!matches!(declared, Check::Metric { .. })).then(|| output.clone()),
@@ -222,7 +239,12 @@ impl World {
             }
             keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
-                Some((child, plan)) => inputs.extend(never_started(child, &plan, message)),
+                Some((child, plan)) => {
+                    if let Child::Seat { task, seat } = child {
+                        self.works.remove(&(task, seat));
+                    }
+                    inputs.extend(never_started(child, &plan, message));
+                }
                 None => {}
             },
             keeper::Event::Exited(exit) => {
@@ -241,8 +263,13 @@ impl World {
                 self.turn_exited(turn, plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
-            Child::Check { .. } | Child::Seat { .. } | Child::Probe { .. } | Child::Consult { .. }
+            Child::Check { .. }
+            | Child::Seat { .. }
+            | Child::Probe { .. }
+            | Child::Finish { .. }
+            | Child::Consult { .. }
                 if self.is_stopping() => {}
+            Child::Finish { turn, command } => self.finish_exited(turn, command, plan, exit),
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
                 self.blocking(move || {
@@ -428,11 +455,16 @@ fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, outp
         Some(Check::Metric { .. }) => read_head(output, CHECK_SHOWN),
         _ => read_tail(output, CHECK_SHOWN),
     };
+    judged(plan, task, check, &command_outcome(exit, read))
+}
+
+/// How a command ended, with what was read of its output.
+pub(super) fn command_outcome(exit: &keeper::Exit, read: std::io::Result<String>) -> CommandOutcome {
     let (output, unreadable) = match read {
         Ok(output) => (output, None),
         Err(error) => (String::new(), Some(error.to_string())),
     };
-    let outcome = CommandOutcome {
+    CommandOutcome {
         code: exit.code,
         signal: exit.signal,
         timed_out: exit.timed_out,
@@ -440,8 +472,7 @@ fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, outp
         output_lost: exit.output_lost.clone().or(unreadable),
         output,
         duration: Millis(exit.duration_ms),
-    };
-    judged(plan, task, check, &outcome)
+    }
 }
 
 fn judged(plan: &Plan, task: TaskId, check: u32, outcome: &CommandOutcome) -> CheckResult {
@@ -477,6 +508,13 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
                 check,
                 result: judged(plan, task, check, &outcome),
             }
+        }
+        Child::Finish { turn, command } => {
+            let outcome = CommandOutcome {
+                not_started: Some(message),
+                ..CommandOutcome::default()
+            };
+            super::finish::finished(plan, turn, command, &outcome)
         }
         Child::Seat { task, seat } => Input::SeatFailed(Box::new(SeatFailure {
             task,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agents::command::{Placeholders, environment};
+use crate::agents::command::{Placeholders, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{self, ModelRequest};
 use crate::domain::{Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Timestamp, TurnId};
@@ -60,9 +60,9 @@ impl World {
                 let message = format!("agent '{}' cannot be reached", call.plan.agent(agent).name);
                 self.post(failure(id, FailureClass::Unknown, message, None));
             }
-            Some(Reach::Command(program, own_env)) => {
+            Some(Reach::Command(program, surroundings)) => {
                 let variables = self.task_variables(&call.plan, id.task, call.task.attempt);
-                match call.spawn(&program, &own_env, variables) {
+                match call.spawn(&program, &surroundings, variables) {
                     Ok(spawn) => return self.spawn(&call.plan, Child::Consult { id, purpose }, spawn),
                     Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
                 }
@@ -169,7 +169,7 @@ impl Call {
     fn spawn(
         &self,
         program: &crate::agents::command::Program,
-        own_env: &[(String, String)],
+        surroundings: &Surroundings,
         mut variables: Vec<(String, String)>,
     ) -> Result<Spawn, String> {
         self.write_request()?;
@@ -187,7 +187,7 @@ impl Call {
         Ok(Spawn {
             label: self.id.to_string(),
             argv: program.argv(&placeholders),
-            env: environment(own_env, variables),
+            env: surroundings.with(variables),
             cwd,
             stdin: Some(request.clone()),
             stdout: Some(self.path(SpoolName::ConsultReply(self.id))),

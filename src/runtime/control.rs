@@ -39,6 +39,14 @@ pub enum Answer {
     Error(String),
 }
 
+impl Answer {
+    /// What a command met, if it was taken.
+    pub(super) fn of(met: Option<CommandResult>) -> Self {
+        let refused = || Self::Error("the run does not take commands now".to_owned());
+        met.map_or_else(refused, Self::Result)
+    }
+}
+
 /// What comes through the door.
 pub(super) enum Knock {
     /// A command of a peer that may give it.

@@ -56,7 +56,7 @@ impl World {
         self.blocking(move || {
             let request = folder.spool_file(&SpoolName::Request(task, seat));
             let reply = folder.spool_file(&SpoolName::Reply(task, seat));
-            let written = judge_prompt(&folder, &plan, &task_state, &call).and_then(|asked| {
+            let written = judge_prompt(&folder, &plan, &task_state, &call).and_then(|(asked, _)| {
                 let asked = asked.joined();
                 write_reply(&request, &asked).and_then(|_| write_reply(&reply, &asked))
             });

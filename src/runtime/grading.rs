@@ -75,7 +75,7 @@ impl World {
         Spawn {
             label: format!("{}.{}.verification.{n}", round.task.0, round.attempt),
             argv: check_argv(command),
-            env: environment(&[], self.task_variables(plan, round.task, round.attempt)),
+            env: environment(self.task_variables(plan, round.task, round.attempt)),
             cwd: workspace(plan, round.task),
             stderr: Some(output.clone()),
             stdout: Some(output),

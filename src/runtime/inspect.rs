@@ -30,6 +30,8 @@ pub struct Inspection {
     pub snapshot: Result<(), String>,
     /// The keeper's record of exits.
     pub exits: io::Result<ExitsLog>,
+    /// Why the keeper of a session that died, which still lives, cannot be reached.
+    pub unreachable_keeper: Option<String>,
 }
 
 /// Looks at everything of a run. Takes no lock and changes nothing.
@@ -37,8 +39,13 @@ pub struct Inspection {
 pub fn inspect(run: &RunFolder) -> Inspection {
     let mut named = Vec::new();
     let journal = read_all(run, |event| name_files(event, &mut named));
+    let recovered = journal.is_ok().then(|| recover(run, |_, _| {}));
     let mut inspection = Inspection {
-        fold: journal.is_ok().then(|| recover(run, |_, _| {}).map(|_| ())),
+        unreachable_keeper: match &recovered {
+            Some(Ok(recovered)) => recovered.left().note(run),
+            _ => None,
+        },
+        fold: recovered.map(|recovered| recovered.map(|_| ())),
         journal,
         files: 0,
         lost: Vec::new(),

@@ -3,90 +3,107 @@
 
 use std::sync::Arc;
 
-use crate::domain::Digest;
-use crate::engine::{Event, MissionChange, RunStarted};
-use crate::mission::{self, Plan, Report, RunOptions, Source, compile, succeed};
+use crate::domain::{Digest, TaskId};
+use crate::engine::{Event, RunStarted};
+use crate::mission::{self, Addition, Plan, Report, RunOptions, Source, compile, succeed};
 use crate::store::{Record, RunFolder, read_regular};
 
 use super::recover::{RecoverError, layers_of};
 
-/// The frozen missions of a run, as far as its journal was read.
+/// The frozen missions of a run, as far as its journal was read, and the tasks that came and went between them.
 #[derive(Debug, Clone)]
 pub struct Missions {
     run: RunFolder,
     options: RunOptions,
-    /// The first one is number 1.
-    digests: Vec<Digest>,
-    plan: Arc<Plan>,
+    steps: Vec<Step>,
+    number: u32,
+    digest: Digest,
+}
+
+/// What made the plan what it is, in the order in which it happened.
+#[derive(Debug, Clone)]
+enum Step {
+    /// A mission; the first one is number 1.
+    Mission(u32, Digest),
+    /// Tasks that came while the run worked.
+    Added(Box<Addition>),
+    /// Some of them went.
+    Withdrawn(Vec<TaskId>),
 }
 
 impl Missions {
-    /// The mission that a run started with.
+    /// The mission that a run started with, and its plan.
     ///
     /// # Errors
     /// [`RecoverError`]
-    pub fn of(run: &RunFolder, started: &RunStarted) -> Result<Self, RecoverError> {
-        let plan = frozen_plan(run, 1, started.mission_digest, &started.options)?;
-        Ok(Self {
+    pub fn of(run: &RunFolder, started: &RunStarted) -> Result<(Self, Arc<Plan>), RecoverError> {
+        let digest = started.mission_digest;
+        let plan = frozen_plan(run, 1, digest, &started.options)?;
+        let missions = Self {
             run: run.clone(),
             options: started.options.clone(),
-            digests: vec![started.mission_digest],
-            plan: Arc::new(plan),
-        })
+            steps: vec![Step::Mission(1, digest)],
+            number: 1,
+            digest,
+        };
+        Ok((missions, Arc::new(plan)))
     }
 
     /// The number of the mission that holds.
     #[must_use]
     pub fn number(&self) -> u32 {
-        u32::try_from(self.digests.len()).expect("each one is a record of the journal")
+        self.number
     }
 
     /// The digest of the mission that holds.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        *self.digests.last().expect("a run starts with one")
+        self.digest
     }
 
-    /// The plan of the mission that holds, with the options that the run started with.
-    #[must_use]
-    pub fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan)
-    }
-
-    /// Puts the plans into a record's changes of the mission, and goes on to the last of them.
+    /// Follows a record: puts the missions into its changes, and notes what changes the plan.
     ///
     /// # Errors
     /// [`RecoverError`]
     pub fn complete(&mut self, record: &mut Record) -> Result<(), RecoverError> {
         for event in &mut record.events {
-            if let Event::MissionChanged(change) = event {
-                change.plan = Some(self.follow(change)?);
+            match event {
+                Event::MissionChanged(change) => {
+                    let next = frozen_plan(&self.run, change.number, change.to, &self.options)?;
+                    change.mission = Some(Arc::new(next));
+                    (self.number, self.digest) = (change.number, change.to);
+                    self.steps.push(Step::Mission(change.number, change.to));
+                }
+                Event::TasksAdded(addition) => self.steps.push(Step::Added(addition.clone())),
+                Event::TasksWithdrawn { tasks } => self.steps.push(Step::Withdrawn(tasks.clone())),
+                _ => {}
             }
         }
         Ok(())
     }
 
-    fn follow(&mut self, change: &MissionChange) -> Result<Arc<Plan>, RecoverError> {
-        let next = frozen_plan(&self.run, change.number, change.to, &self.options)?;
-        self.digests.push(change.to);
-        self.plan = Arc::new(succeed(&self.plan, next));
-        Ok(self.plan())
-    }
-
-    /// The plan of the mission that holds, with other options.
+    /// The plan that holds, with other options.
     ///
     /// # Errors
     /// [`RecoverError`]
     pub fn plan_with(&self, options: &RunOptions) -> Result<Arc<Plan>, RecoverError> {
         let mut plan: Option<Plan> = None;
-        for (number, digest) in (1..).zip(&self.digests) {
-            let next = frozen_plan(&self.run, number, *digest, options)?;
-            plan = Some(match &plan {
-                Some(before) => succeed(before, next),
-                None => next,
-            });
+        for step in &self.steps {
+            match (step, &mut plan) {
+                (Step::Mission(number, digest), before) => {
+                    let next = frozen_plan(&self.run, *number, *digest, options)?;
+                    *before = Some(match before.as_ref() {
+                        Some(before) => succeed(before, next),
+                        None => next,
+                    });
+                }
+                (Step::Added(addition), Some(plan)) => plan.extend(addition),
+                (Step::Withdrawn(tasks), Some(plan)) => plan.withdraw(tasks),
+                // A run starts with a mission.
+                (_, None) => {}
+            }
         }
-        Ok(plan.map_or_else(|| self.plan(), Arc::new))
+        Ok(Arc::new(plan.expect("a run starts with a mission")))
     }
 }
 

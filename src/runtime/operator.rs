@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::domain::Timestamp;
-use crate::engine::{self, Command, Event, Input, OperatorInput, RunPhase, State};
+use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, RunPhase, State};
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
 use super::recover::{RecoverError, Recovered, recover};
@@ -121,19 +121,24 @@ pub(super) fn input_of(queued: &Queued) -> Input {
     }))
 }
 
-/// What is called off must not go on working below a keeper that outlived its session. Other tasks' turns may.
+/// What is called off must not go on working below a keeper that outlived its session. Other tasks' turns may. A command
+/// that changes nothing, or was taken before, ends nothing.
 fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Input]) -> Result<(), TellError> {
+    let state = &recovered.state;
+    let taken = |id: &Option<String>| id.as_ref().is_some_and(|id| state.commands.contains_key(id));
     let commands = inputs.iter().filter_map(|input| match input {
-        Input::Operator(input) => Some(&input.command),
+        Input::Operator(input) if !taken(&input.id) => Some(&input.command),
         _ => None,
     });
     for command in commands {
+        if engine::meets(state, command) != CommandResult::Applied {
+            continue;
+        }
         let ended = match command {
             Command::CancelRun => recovered.left().end(),
             Command::CancelTask { task } => {
-                let of_task = format!("{}.", task.0);
-                let left = recovered.left();
-                left.end_turns(run, |label| label.starts_with(&of_task))
+                let title = &state.plan.task(*task).title;
+                recovered.left().end_task(run, *task, title)
             }
             _ => Ok(()),
         };

@@ -137,9 +137,9 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         });
     }
     let started = (**started).clone();
-    let missions = Missions::of(run, &started)?;
+    let (missions, plan) = Missions::of(run, &started)?;
     let mut recovered = Recovered {
-        state: State::new(missions.plan()),
+        state: State::new(plan),
         missions,
         keeper: started.keeper.clone(),
         processes: BTreeMap::new(),

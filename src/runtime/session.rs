@@ -18,6 +18,7 @@ use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::observer::Observer;
 use super::operator;
+use super::others::Others;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
 use super::world::{Message, Programs, World};
@@ -94,6 +95,7 @@ pub struct Session {
     snapshots: Snapshots,
     world: World,
     folder: RunFolder,
+    others: Others,
     inbox_trouble: bool,
     door: Option<Door>,
     /// Peers whose commands the next commit makes durable.
@@ -116,6 +118,7 @@ impl Session {
             journal: setup.journal,
             snapshots,
             world,
+            others: Others::of(folder.state_folder()),
             folder,
             inbox_trouble: false,
             door: None,
@@ -131,7 +134,10 @@ impl Session {
     /// # Errors
     /// [`RunError`]; the children are gone then.
     pub async fn run(mut self, first: Input) -> Result<Ending, RunError> {
-        match self.work(first).await {
+        let worked = self.work(first).await;
+        self.door = None;
+        self.others.finish().await;
+        match worked {
             Ok(()) => self.end().await,
             Err(error) => {
                 match &error {
@@ -180,7 +186,6 @@ impl Session {
             .options
             .timeout
             .map(|timeout| begin + timeout.as_duration());
-        let mut stops = 0;
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
             let mut due = Vec::new();
@@ -188,19 +193,19 @@ impl Session {
             clock.follow(&self.state);
             tokio::select! {
                 biased;
-                cause = signals.next() => {
-                    stops += 1;
-                    if stops > 1 {
+                heard = signals.next() => {
+                    if heard.again {
                         self.world.kill_all();
                     }
-                    inputs.push(Input::Stop(cause));
+                    inputs.push(Input::Stop(heard.cause));
                 }
                 event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, &mut inputs),
-                Some(message) = self.inbox.recv() => message.sort_into(&mut inputs, &mut due),
+                Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
                 () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
                 }
                 knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
+                said = self.others.next() => inputs.extend(said.map(Input::Warn)),
                 moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
                 _ = looks.tick() => {
                     self.look_into_inbox(&mut inputs, &mut taken);
@@ -231,8 +236,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes what came through the door. A command for another run of the folder, which nobody works on while we hold
-    /// the lock, goes into its journal, and is answered from there.
+    /// Takes what came through the door.
     fn hear(&mut self, knock: Knock, inputs: &mut Vec<Input>) {
         let folder = self.folder.state_folder();
         match knock {
@@ -240,21 +244,14 @@ impl Session {
                 inputs.push(operator::input_of(&asked.queued));
                 self.asked.push(asked);
             }
-            Knock::Asked(asked) => {
-                let answer = match operator::take(&folder, &asked.queued) {
-                    Ok(state) => answer_from(&state, &asked),
-                    Err(error) => Answer::Error(error.to_string()),
-                };
-                asked.answer(&answer);
-            }
+            Knock::Asked(asked) => self.others.ask(asked),
             Knock::Refused(why) => {
                 inputs.push(Input::Warn(format!("{}: {why}", folder.control().display())));
             }
         }
     }
 
-    /// Takes operators' commands: for this run as inputs, for others of the folder, which nobody works on while we hold
-    /// the lock, into their journals.
+    /// Takes operators' commands: for this run as inputs, the others into the journals of theirs.
     fn look_into_inbox(&mut self, inputs: &mut Vec<Input>, taken: &mut Vec<PathBuf>) {
         let folder = self.folder.state_folder();
         let found = match store::waiting(&folder.inbox(), OperatorKey::existing) {
@@ -275,13 +272,10 @@ impl Session {
                     taken.push(path);
                     continue;
                 }
-                Found::Command(path, queued) => match operator::take(&folder, &queued) {
-                    Ok(_) => {
-                        taken.push(path);
-                        continue;
-                    }
-                    Err(error) => (path, error.to_string()),
-                },
+                Found::Command(path, queued) => {
+                    self.others.find(path, *queued);
+                    continue;
+                }
                 Found::Refused(path, why) => (path, why),
             };
             let aside = match store::move_aside(&path) {
@@ -297,10 +291,24 @@ impl Session {
         }
     }
 
+    fn sort(
+        &mut self,
+        message: Message,
+        inputs: &mut Vec<Input>,
+        due: &mut Vec<Effect>,
+    ) -> Result<(), RunError> {
+        match message {
+            Message::Input(input) => inputs.push(input),
+            Message::Due(effect) => due.push(effect),
+            Message::Prepared(prepared) => self.world.start_reviewer(&self.state, *prepared)?,
+        }
+        Ok(())
+    }
+
     /// Takes what else has already arrived, so that it shares the next commit.
     async fn drain(&mut self, inputs: &mut Vec<Input>, due: &mut Vec<Effect>) -> Result<(), RunError> {
         while let Ok(message) = self.inbox.try_recv() {
-            message.sort_into(inputs, due);
+            self.sort(message, inputs, due)?;
         }
         loop {
             tokio::select! {
@@ -380,7 +388,6 @@ impl Session {
     }
 
     async fn end(mut self) -> Result<Ending, RunError> {
-        self.door = None;
         let outcome = engine::outcome(&self.state);
         let page = self.page();
         self.world.close().await;
@@ -402,10 +409,7 @@ impl Session {
 
 /// What a command that was taken met.
 fn answer_from(state: &State, asked: &Asked) -> Answer {
-    match state.commands.get(&asked.queued.id) {
-        Some(result) => Answer::Result(*result),
-        None => Answer::Error("the run does not take commands now".to_owned()),
-    }
+    Answer::of(state.commands.get(&asked.queued.id).copied())
 }
 
 async fn next_knock(door: &mut Option<Door>) -> Knock {

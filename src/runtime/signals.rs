@@ -1,30 +1,60 @@
-//! SIGINT and SIGTERM.
+//! SIGINT, SIGTERM, and SIGHUP of a terminal that was closed.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::engine::StopCause;
+use crate::keeper;
 
 /// The signals that end a session.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// `None` where whoever started us wants the session to survive its terminal (`nohup`).
+    hang_up: Option<Signal>,
+    heard: bool,
+}
+
+/// What a signal asks for.
+pub(super) struct Heard {
+    /// Why the session stops.
+    pub cause: StopCause,
+    /// It was asked before, and will not wait any longer.
+    pub again: bool,
 }
 
 impl Signals {
     pub fn listen() -> io::Result<Self> {
+        let hang_up = SignalKind::hangup();
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hang_up: (!keeper::is_ignored(hang_up.as_raw_value())?)
+                .then(|| signal(hang_up))
+                .transpose()?,
+            heard: false,
         })
     }
 
     /// The next signal. Cancel safe.
-    pub async fn next(&mut self) -> StopCause {
-        tokio::select! {
+    pub async fn next(&mut self) -> Heard {
+        let cause = tokio::select! {
             _ = self.interrupt.recv() => StopCause::Interrupted,
             _ = self.terminate.recv() => StopCause::Terminated,
+            // Once: kernel and shell may both tell, and neither of them is a person who has lost patience.
+            () = hung_up(&mut self.hang_up), if !self.heard => StopCause::Terminated,
+        };
+        let again = std::mem::replace(&mut self.heard, true);
+        Heard { cause, again }
+    }
+}
+
+async fn hung_up(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
         }
+        None => std::future::pending().await,
     }
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 
-use crate::domain::{Digest, Hasher, TurnId};
+use crate::domain::{Digest, TurnId};
 use crate::engine::{FileRef, OutputRefs, Usage};
+use crate::review::evidence;
 use crate::review::fence::Excerpt;
 use crate::store::{RunFolder, SpoolName};
 
@@ -92,25 +93,13 @@ fn digest(path: &Path, largest: u64) -> io::Result<Option<(File, FileRef)>> {
         return Ok(None);
     };
     let stated = file.metadata()?.len();
+    let too_large = |len: u64| io::Error::other(format!("it has {len} bytes, more than {largest}"));
     if stated > largest {
-        return Err(io::Error::other(format!(
-            "it has {stated} bytes, more than {largest}"
-        )));
+        return Err(too_large(stated));
     }
     // It may grow while it is read.
-    let mut reader = (&file).take(largest);
-    let mut hasher = Hasher::default();
-    let mut buffer = vec![0; 64 * 1024];
-    let mut len = 0;
-    loop {
-        let read = reader.read(&mut buffer)?;
-        if read == 0 {
-            break;
-        }
-        len += read as u64;
-        hasher.update(&buffer[..read]);
-    }
-    let digest = hasher.finish();
+    let (len, digest) = evidence::digest(&file, largest)?;
+    let digest = digest.ok_or_else(|| too_large(len))?;
     Ok((len > 0).then_some((file, FileRef { len, digest })))
 }
 

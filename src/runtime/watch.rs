@@ -9,17 +9,20 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{TaskId, TurnId};
-use crate::engine::{FileRef, Input, Noted, State, TurnFiles};
+use crate::engine::{FileRef, Input, Noted, OutputRefs, State, TurnFiles};
 use crate::judging::evidence_rules::{Watched, watched};
+use crate::judging::hollow::hollow;
 use crate::mission::Plan;
 use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::spool::{Recorded, Sealed, is_as_recorded, seal};
+use super::spool::{Recorded, Sealed, is_as_recorded, read_output, seal};
 use super::world::{World, workspace};
 
 /// How many changes a record holds; the others are counted.
 const MOST_NAMED: usize = 20;
+/// How much of either end of an answer is read, in bytes.
+const MOST_ANSWER: usize = 64 * 1024;
 /// The largest record that is read back.
 const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 
@@ -142,9 +145,10 @@ fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
 }
 
 fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<Marks> {
-    let patterns = match watched(plan.task(task)) {
+    let patterns = match watched(plan, task) {
         Watched::Nothing => return Some(Marks::new()),
-        Watched::Files(paths) => paths.iter().map(|path| path.to_string()).collect(),
+        Watched::Files(paths) => paths.into_iter().map(str::to_owned).collect(),
+        Watched::Workspace => vec!["**".to_owned()],
     };
     let scope = Scope {
         root: workspace(plan, task),
@@ -213,5 +217,28 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
         changed: difference.map(|difference| difference.changed),
         written: difference.map(|difference| difference.written),
         shared: false,
+    }
+}
+
+/// The answer of an agent that is known to have done nothing: it may stand for the work, or for none.
+pub(super) struct Answer {
+    turn: TurnId,
+    output: OutputRefs,
+}
+
+impl Answer {
+    /// What is to be read of a task's answer, if its adapter's ledger shows that no tool was called.
+    pub fn asked(state: &State, task: TaskId) -> Option<Self> {
+        let calls = state.task(task).evidence.calls.known()?;
+        (calls.calls == 0).then(|| Self {
+            turn: state.current_turn(task),
+            output: state.task(task).output.clone(),
+        })
+    }
+
+    /// Why it stands for no work. An answer that cannot be read is unknown, which is not hollow. Blocks.
+    pub fn hollow(&self, folder: &RunFolder) -> Option<String> {
+        let answer = read_output(folder, self.turn, &self.output, MOST_ANSWER).ok()?;
+        hollow(&format!("{}{}", answer.head, answer.tail)).map(str::to_owned)
     }
 }

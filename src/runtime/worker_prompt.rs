@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{AttemptKind, Cause, QualityFlag, Status, TaskId, TurnId};
+use crate::domain::{AttemptKind, Cause, Finding, QualityFlag, Status, TaskId, TurnId};
 use crate::engine::{Feedback, State, Way};
 use crate::review::fence::{fence, fence_excerpt};
 use crate::store::RunFolder;
@@ -39,6 +39,7 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
     upstream(&mut prompt, run, state, task);
     without(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
+    missing(&mut prompt, state, task);
     answers(&mut prompt, state, task);
     prompt
 }
@@ -154,6 +155,19 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
     }
 }
 
+/// A worker whose finish gate is not met goes on with the same attempt.
+fn missing(prompt: &mut String, state: &State, task: TaskId) {
+    let missing = &state.task(task).missing;
+    if missing.is_empty() {
+        return;
+    }
+    prompt.push_str(
+        "\n## Not finished yet\n\nYou stopped, and the work is not finished. The files are as you left them. Go on \
+         until all of this holds; your last answer replaces the one before, so give it in full.\n\n",
+    );
+    findings(prompt, missing);
+}
+
 fn describe(prompt: &mut String, feedback: &Feedback) {
     let score = feedback
         .points
@@ -172,7 +186,11 @@ fn describe(prompt: &mut String, feedback: &Feedback) {
             dimension.reasoning.trim()
         );
     }
-    for finding in &feedback.findings {
+    findings(prompt, &feedback.findings);
+}
+
+fn findings(prompt: &mut String, findings: &[Finding]) {
+    for finding in findings {
         let _ = writeln!(
             prompt,
             "- [{}] {}",

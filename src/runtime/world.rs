@@ -5,23 +5,26 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::agents::command::Program;
+use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
 };
+use crate::judging::parser::Quoted;
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
+use super::calls::Prepared;
 use super::grading::{Gathering, Round};
 use super::session::RunError;
 use super::voice::Progress;
@@ -38,15 +41,8 @@ pub(super) enum Message {
     Input(Input),
     /// An effect whose moment has come.
     Due(Effect),
-}
-
-impl Message {
-    pub fn sort_into(self, inputs: &mut Vec<Input>, due: &mut Vec<Effect>) {
-        match self {
-            Self::Input(input) => inputs.push(input),
-            Self::Due(effect) => due.push(effect),
-        }
-    }
+    /// A command judge can be started.
+    Prepared(Box<Prepared>),
 }
 
 /// How each agent of a run is reached.
@@ -55,10 +51,10 @@ pub struct Programs(HashMap<AgentId, Reach>);
 /// How an agent is reached.
 #[derive(Clone)]
 pub(super) enum Reach {
-    /// By starting a command with this environment of its own.
-    Command(Program, Vec<(String, String)>),
+    /// By starting a command with an environment of its own.
+    Command(Arc<Program>, Arc<Surroundings>),
     /// Over HTTP.
-    Model(Endpoint),
+    Model(Box<Endpoint>),
     /// Here: it repeats what it is told.
     Echo,
 }
@@ -103,7 +99,7 @@ impl Programs {
     /// Where each agent is, in the order of the mission: see [`locate`].
     #[must_use]
     pub fn places(&self, state: &State) -> Vec<(String, String)> {
-        let agents = (0..).map(AgentId).zip(&state.plan.agents);
+        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         agents
             .filter_map(|(id, agent)| Some((agent.name.to_string(), self.0.get(&id)?.place())))
             .collect()
@@ -144,11 +140,15 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
                     .map(|value| (name.clone(), value))
                     .map_err(|error| error.to_string())
             });
-            Ok(Reach::Command(program, expanded.collect::<Result<_, String>>()?))
+            let own = expanded.collect::<Result<Vec<_>, String>>()?;
+            Ok(Reach::Command(
+                Arc::new(program),
+                Arc::new(Surroundings::of(&own)),
+            ))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             Endpoint::of_agent(agent, variable)
-                .map(Reach::Model)
+                .map(|endpoint| Reach::Model(Box::new(endpoint)))
                 .map_err(|error| error.to_string())
         }
         Adapter::Echo => Ok(Reach::Echo),
@@ -170,6 +170,7 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
 pub(super) enum Child {
     Turn(TurnId),
     Check { task: TaskId, attempt: u32, check: u32 },
+    Finish { turn: TurnId, command: u32 },
     Seat { task: TaskId, seat: SeatId },
     Probe { round: Round, command: u32 },
     Consult { id: ConsultId, purpose: Purpose },
@@ -180,10 +181,12 @@ pub(super) struct World {
     pub(super) folder: RunFolder,
     pub(super) programs: Programs,
     pub(super) sender: mpsc::UnboundedSender<Message>,
-    pub(super) children: HashMap<u64, (Child, std::sync::Arc<Plan>)>,
+    pub(super) children: HashMap<u64, (Child, Arc<Plan>)>,
     /// The processes of running turns.
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
+    /// What the works say that command judges are reading.
+    pub(super) works: HashMap<(TaskId, SeatId), Quoted>,
     pub(super) gatherings: Vec<Gathering>,
     /// What turns in flight are held against.
     pub(super) before: HashMap<TurnId, Before>,
@@ -213,6 +216,7 @@ impl World {
             children: HashMap::new(),
             processes: BTreeMap::new(),
             model_turns: HashMap::new(),
+            works: HashMap::new(),
             gatherings: Vec::new(),
             progress: Progress::default(),
             background: Vec::new(),
@@ -311,6 +315,7 @@ impl World {
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
             Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
+            Effect::RunFinish { turn, command } => return self.run_finish(state, turn, command),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
                 return self.grade(state, Round { task, attempt, round });
@@ -321,7 +326,7 @@ impl World {
                 agent,
                 strict,
                 ..
-            } => return self.call_seat(state, task, seat, agent, strict),
+            } => self.call_seat(state, task, seat, agent, strict),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll => {}
         }
@@ -329,12 +334,7 @@ impl World {
     }
 
     /// Starts a child of the keeper.
-    pub(super) fn spawn(
-        &mut self,
-        plan: &std::sync::Arc<Plan>,
-        child: Child,
-        mut spawn: Spawn,
-    ) -> Result<(), RunError> {
+    pub(super) fn spawn(&mut self, plan: &Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
         spawn.key = self.next_key;
         spawn.grace_ms = GRACE_MS;
         self.next_key += 1;
@@ -486,7 +486,7 @@ impl World {
             turn.task != task
         });
         let of_task = |child: &Child| match child {
-            Child::Turn(turn) => turn.task == task,
+            Child::Turn(turn) | Child::Finish { turn, .. } => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
             Child::Consult { id, .. } => id.task == task,
@@ -520,6 +520,11 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             let waits =
                 task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
             waits && task.attempt == turn.attempt && task.turn < turn.turn
+        }
+        Effect::RunFinish { turn, command } => {
+            let judging = state.task(turn.task).judging.as_deref();
+            let is_open = judging.is_some_and(|judging| judging.finish_open() == Some(*command));
+            is_open && state.current_turn(turn.task) == *turn
         }
         Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt

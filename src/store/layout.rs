@@ -1,6 +1,7 @@
 //! Where things are below `.polpo/`.
 
-use std::fmt;
+use std::ffi::OsString;
+use std::fmt::{self, Write};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,11 @@ use super::log_file::foreign_write_mark;
 
 /// Before the name of a run that is being removed: no run id begins like this, so nobody takes it for a run.
 const TRASH: &str = ".trash-";
+
+/// The folder of a run's prompts, outputs and replies.
+const SPOOL: &str = "spool";
+/// Room for that and the name of a file in it; a longer one only takes longer.
+const LONGEST_NAME: usize = 48;
 
 /// The format of the state folder. A newer one is refused.
 const FORMAT: u32 = 1;
@@ -294,13 +300,18 @@ impl RunFolder {
     /// The folder of prompts, outputs and replies.
     #[must_use]
     pub fn spool(&self) -> PathBuf {
-        self.root.join("spool")
+        self.root.join(SPOOL)
     }
 
     /// One file of the spool.
     #[must_use]
     pub fn spool_file(&self, name: &SpoolName) -> PathBuf {
-        self.spool().join(name.to_string())
+        // One of the few things that are done several times for every task, hence in one piece.
+        let mut path = OsString::with_capacity(self.root.as_os_str().len() + LONGEST_NAME);
+        path.push(&self.root);
+        path.write_fmt(format_args!("/{SPOOL}/{name}"))
+            .expect("nothing refuses to be written to memory");
+        path.into()
     }
 }
 
@@ -321,6 +332,8 @@ pub enum SpoolName {
     Drop(TurnId),
     /// What a check printed.
     Check(crate::domain::TaskId, u32, u32),
+    /// What a command of a finish gate printed, by the turn that it looked at and its position.
+    Finish(TurnId, u32),
     /// What a command that a criterion names printed, by attempt, round and position.
     Probe(crate::domain::TaskId, u32, u32, u32),
     /// What a reviewer was asked.
@@ -349,14 +362,21 @@ impl fmt::Display for SpoolName {
                 task.0, seat.attempt, seat.seat, seat.round, seat.attempt_try
             )
         };
+        let of_turn = |f: &mut fmt::Formatter<'_>, turn: &TurnId, kind: &str| {
+            let TurnId { task, attempt, turn } = turn;
+            write!(f, "{}.{attempt}.{turn}.{kind}", task.0)
+        };
         match self {
-            Self::Prompt(turn) => write!(f, "{turn}.prompt"),
-            Self::Before(turn) => write!(f, "{turn}.before"),
-            Self::Out(turn) => write!(f, "{turn}.out"),
-            Self::Err(turn) => write!(f, "{turn}.err"),
-            Self::Result(turn) => write!(f, "{turn}.result"),
-            Self::Drop(turn) => write!(f, "{turn}.drop"),
+            Self::Prompt(turn) => of_turn(f, turn, "prompt"),
+            Self::Before(turn) => of_turn(f, turn, "before"),
+            Self::Out(turn) => of_turn(f, turn, "out"),
+            Self::Err(turn) => of_turn(f, turn, "err"),
+            Self::Result(turn) => of_turn(f, turn, "result"),
+            Self::Drop(turn) => of_turn(f, turn, "drop"),
             Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
+            Self::Finish(turn, n) => {
+                write!(f, "{}.{}.finish.{n}.{}.out", turn.task.0, turn.attempt, turn.turn)
+            }
             Self::Probe(task, attempt, round, n) => {
                 write!(f, "{}.{attempt}.verification.{n}.{round}.out", task.0)
             }

@@ -13,7 +13,7 @@ use crate::support::{
 
 /// `work` goes on until the file `go` is there, `other` until `go.other` is; then they print, and exit with what `exit`
 /// says. A judge sees what `work` printed.
-const MISSION: &str = r#"
+pub const MISSION: &str = r#"
 name: adopted
 agents:
   worker:
@@ -30,18 +30,18 @@ tasks:
   - {title: work, assignTo: worker, maxAttempts: 1}
 "#;
 
-const OTHER: &str = "  - {title: other, assignTo: worker, review: none}\n";
+pub const OTHER: &str = "  - {title: other, assignTo: worker, review: none}\n";
 
-struct Scene {
-    workspace: Workspace,
+pub struct Scene {
+    pub workspace: Workspace,
     running: Option<Running>,
-    agent: Pid,
-    keeper: Pid,
+    pub agent: Pid,
+    pub keeper: Pid,
 }
 
 impl Scene {
     /// A session whose agents are at work.
-    fn start(mission: &str) -> Self {
+    pub fn start(mission: &str) -> Self {
         let workspace = Workspace::with(mission);
         workspace.judge("judge", &["SCORE: 90"]);
         let running = workspace.start(&["run", "mission.yaml"]);
@@ -64,51 +64,51 @@ impl Scene {
     }
 
     /// The same, and then the runner is killed.
-    fn crashed(mission: &str) -> Self {
+    pub fn crashed(mission: &str) -> Self {
         let mut scene = Self::start(mission);
         scene.kill_runner();
         scene
     }
 
-    fn kill_runner(&mut self) {
+    pub fn kill_runner(&mut self) {
         self.running.take().expect("it runs").kill();
     }
 
-    fn kill_keeper(&self) {
+    pub fn kill_keeper(&self) {
         kill_process(self.keeper, Signal::KILL).unwrap();
         self.keeper_has_ended();
     }
 
-    fn keeper_has_ended(&self) {
+    pub fn keeper_has_ended(&self) {
         wait_for("the end of the keeper", || !is_alive(self.keeper));
     }
 
-    fn let_go(&self, task: &str) {
+    pub fn let_go(&self, task: &str) {
         self.workspace.write(&format!("go.{task}"), "");
     }
 
-    fn count(&self, event: &str) -> usize {
+    pub fn count(&self, event: &str) -> usize {
         let events = self.workspace.events();
         events.iter().filter(|seen| seen["event"] == event).count()
     }
 
     /// Starts `resume` and waits until it has taken the turns over.
-    fn adopted(&self, times: usize) -> Running {
+    pub fn adopted(&self, times: usize) -> Running {
         let resumed = self.workspace.start(&["resume", "--json"]);
         wait_for("the turn is adopted", || self.count("turn:adopted") == times);
         resumed
     }
 
-    fn log(&self) -> Vec<String> {
+    pub fn log(&self) -> Vec<String> {
         self.workspace.lines("log")
     }
 
-    fn exits(&self) -> PathBuf {
+    pub fn exits(&self) -> PathBuf {
         self.workspace.run_folder().join("exits.log")
     }
 
     /// `work` was done by its first process, and its output was judged.
-    fn assert_done_once(&self, document: &Value) {
+    pub fn assert_done_once(&self, document: &Value) {
         assert_eq!(standing(document, "work"), ("done", "clean"));
         assert_eq!(attempts(document, "work"), ["execute"]);
         let starts = self.log().into_iter().filter(|line| line.starts_with("work"));

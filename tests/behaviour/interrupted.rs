@@ -6,7 +6,8 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use crate::support::{
-    Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
+    AtTerminal, Running, Workspace, attempts, gate, is_alive, parent, read_pid, standing, task, wait_for,
+    wait_for_file,
 };
 
 /// `quick` is done and `slow` works until the file `go` is there.
@@ -93,6 +94,42 @@ tasks:
     for pid in pids {
         wait_for("the end of all it started", || !is_alive(pid));
     }
+}
+
+#[test]
+fn false_green_16_a_closed_terminal_ends_the_run_as_interrupted_and_resumable() {
+    for progress in ["bar", "plain"] {
+        let workspace = Workspace::with(SLOW);
+        let mut command = workspace.command(&["run", "mission.yaml", "--progress", progress]);
+        command.env("TERM", "xterm");
+        let running = AtTerminal::start(command);
+        let agent = read_pid(&workspace.path("slow.pid"));
+        assert_eq!(running.close(), Some(143));
+        wait_for("the end of the agent", || !is_alive(agent));
+        let status = workspace.status();
+        assert_eq!(
+            (&status["state"], &status["resumable"], &status["outcome"]),
+            (&json!("suspended"), &json!(true), &json!("interrupted"))
+        );
+        assert_resumes_to_the_end(&workspace, &[1, 2]);
+    }
+}
+
+#[test]
+fn a_run_that_shall_survive_its_terminal_does() {
+    let workspace = Workspace::with(SLOW);
+    let mut command = workspace.other_command("/bin/sh");
+    command.args(["-c", r#"trap '' HUP; exec "$0" run mission.yaml --json"#]);
+    command.arg(env!("CARGO_BIN_EXE_quorum"));
+    let running = Running::start(command);
+    let agent = read_pid(&workspace.path("slow.pid"));
+    running.signal(Signal::HUP);
+    // Behind the signal in the same queue.
+    workspace.quorum(&["pause"]).exits(0);
+    assert!(is_alive(agent));
+    workspace.write("go", "");
+    let document = running.finish().exits(8).json();
+    assert_eq!(standing(&document, "slow").0, "done");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 pub use run::{Finished, Running};
-pub use terminal::{Seen, at_terminal};
+pub use terminal::{AtTerminal, Seen, at_terminal};
 pub use wait::{DEADLINE, is_alive, parent, read_pid, wait_for, wait_for_file};
 
 /// What is tested.

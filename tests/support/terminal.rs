@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -43,25 +43,57 @@ impl Seen {
     }
 }
 
-/// Runs a command to its end with all its streams on a terminal of these columns. `typed` waits in the terminal from
-/// the beginning, so nothing depends on when it is read.
-pub fn at_terminal(mut command: Command, columns: u16, typed: &str) -> Seen {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
+/// A command at a terminal of its own, as the one that a person started there.
+pub struct AtTerminal {
+    child: Child,
+    master: File,
+}
+
+impl AtTerminal {
+    pub fn start(mut command: Command) -> Self {
+        let (master, slave) = terminal(80);
+        let copy = || Stdio::from(slave.try_clone().expect("a descriptor can be copied"));
+        command.stdin(copy()).stdout(copy()).stderr(copy());
+        let lead = || {
+            rustix::process::setsid()?;
+            rustix::process::ioctl_tiocsctty(std::io::stdin())?;
+            Ok(())
+        };
+        // SAFETY: two system calls that are allowed between fork and exec.
+        unsafe { command.pre_exec(lead) };
+        let child = command.spawn().expect("it can be started");
+        Self { child, master }
+    }
+
+    /// The person closes the terminal. Returns the exit code.
+    pub fn close(mut self) -> Option<i32> {
+        drop(self.master);
+        let mut status = None;
+        let ended = poll(DEADLINE, || {
+            status = self.child.try_wait().expect("it is our child");
+            status.is_some()
+        });
+        if !ended {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        assert!(ended, "it did not end with its terminal");
+        status.and_then(|status| status.code())
+    }
+}
+
+/// Both ends of a new terminal.
+fn terminal(columns: u16) -> (File, File) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+        .expect("a terminal can be made");
     grantpt(&master)
         .and_then(|()| unlockpt(&master))
         .expect("it is ours");
     let name = ptsname(&master, Vec::new()).expect("it has a name");
-    let name = name.to_str().expect("its name is text").to_owned();
-    let open = || {
-        OwnedFd::from(
-            File::options()
-                .read(true)
-                .write(true)
-                .open(&name)
-                .expect("it can be opened"),
-        )
-    };
-    let slave = open();
+    let name = name.to_str().expect("its name is text");
+    // Nobody's controlling terminal by being opened.
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let slave = rustix::fs::open(name, flags, Mode::empty()).expect("it can be opened");
     let size = Winsize {
         ws_row: 24,
         ws_col: columns,
@@ -69,17 +101,24 @@ pub fn at_terminal(mut command: Command, columns: u16, typed: &str) -> Seen {
         ws_ypixel: 0,
     };
     tcsetwinsize(&slave, size).expect("it has a size");
-    let mut master = File::from(master);
+    (File::from(master), File::from(slave))
+}
+
+/// Runs a command to its end with all its streams on a terminal of these columns. `typed` waits in the terminal from
+/// the beginning, so nothing depends on when it is read.
+pub fn at_terminal(mut command: Command, columns: u16, typed: &str) -> Seen {
+    let (mut master, slave) = terminal(columns);
+    let copy = || Stdio::from(slave.try_clone().expect("a descriptor can be copied"));
     master.write_all(typed.as_bytes()).expect("it can be typed");
     let mut child = command
-        .stdin(Stdio::from(open()))
-        .stdout(Stdio::from(open()))
-        .stderr(Stdio::from(slave))
+        .stdin(copy())
+        .stdout(copy())
+        .stderr(copy())
         .process_group(0)
         .spawn()
         .expect("it can be started");
     // They hold the terminal open, and its end is what the reader waits for.
-    drop(command);
+    drop((command, slave));
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
         // Linux says that the last one has hung up by an error.

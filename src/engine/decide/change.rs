@@ -12,7 +12,7 @@ use crate::engine::input::Input;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
 use crate::mission::model::Agent;
-use crate::mission::{Part, Plan};
+use crate::mission::{Part, Plan, succeed};
 
 use super::again::{built_on, from_the_start};
 use super::draft::Draft;
@@ -24,12 +24,13 @@ pub(super) fn change_mission(state: &State, input: &Input) -> Vec<Event> {
         number,
         from,
         to,
-        plan: new,
+        mission,
     } = input
     else {
         return Vec::new();
     };
     let old = &*state.plan;
+    let new = &succeed(old, Plan::clone(mission));
     let was_taken = |id: &TaskId| {
         old.tasks
             .get(id.index())
@@ -67,7 +68,7 @@ pub(super) fn change_mission(state: &State, input: &Input) -> Vec<Event> {
         removed,
         changed,
         gates: withdrawn_gates(state, new, &again),
-        plan: Some(new.clone()),
+        mission: Some(mission.clone()),
     })));
     events
 }
@@ -139,6 +140,7 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let bar = bar_of_plan(plan, id).map(|bar| bar.points);
     (
         (&task.target_files, &task.expectations, &task.verification),
+        (task.requires_tool_calls, &task.finish),
         evaluated,
         (judged_by, judges, bar),
     )

@@ -39,13 +39,15 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         Accepted::Unreviewed => QualityFlag::Unreviewed,
         Accepted::BelowBar => QualityFlag::BelowThreshold,
     };
-    // Of several flags the worst: work that was built on less than it needs is not clean, whoever says so.
-    let flag = if draft.task.is_degraded() {
-        flag.max(QualityFlag::Degraded)
-    } else {
-        flag
-    };
-    draft.done(flag);
+    // Of several that apply, the last one of the list.
+    let unverified = draft.task.unverified.then_some(QualityFlag::Unverified);
+    let degraded = draft.task.is_degraded().then_some(QualityFlag::Degraded);
+    draft.done(
+        [unverified, degraded]
+            .into_iter()
+            .flatten()
+            .fold(flag, QualityFlag::max),
+    );
 }
 
 /// Emits a stage's verdict on the current attempt.

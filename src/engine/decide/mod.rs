@@ -8,6 +8,9 @@
 //! | `due` | what follows when a timer is due |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss (4, 5) |
 //! | `stages` | the order of judging one attempt (6) |
+//! | `preflight` | what plain evidence rejects before anybody is asked (6) |
+//! | `finish` | what must hold before a worker may call itself finished (6) |
+//! | `breaker` | too many rejections in a row (7) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
@@ -20,6 +23,7 @@
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod again;
+mod breaker;
 mod change;
 mod conclude;
 mod consult;
@@ -27,7 +31,9 @@ mod dependencies;
 mod draft;
 mod due;
 mod evidence;
+mod finish;
 mod operator;
+mod preflight;
 mod questions;
 mod schedule;
 mod seats;
@@ -80,13 +86,14 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Activity { turn, text } => turns::activity(state, *turn, text),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
-        Input::FilesScanned { task, attempt, files } => stages::scanned(state, *task, *attempt, files),
+        Input::FilesScanned { .. } => stages::scanned(state, input),
         Input::CheckFinished {
             task,
             attempt,
             check,
             result,
         } => stages::check_finished(state, *task, *attempt, *check, result),
+        Input::FinishChecked { .. } => finish::checked(state, input),
         Input::Graded {
             task,
             attempt,

@@ -55,7 +55,8 @@ fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
 
 /// A person's word stands for the stage that referred the work: that person is the reviewer, beside the panel that let it
 /// pass, if there was one; its score is then the work's score. The stages behind it still have their say, for a person
-/// who was asked about one did not speak of the others.
+/// who was asked about one did not speak of the others. The last of them speaks of the work: where no reviewer had read
+/// it, the question says so, and the person is its reviewer (clean, not unreviewed).
 fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
     let stage = referred_at(state, task);
     let panel = asked_about(state, task, stage);

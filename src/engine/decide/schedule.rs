@@ -243,6 +243,10 @@ pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef, ke
             draft.enter_because(Status::Review, "the reviewers are asked again");
             stages::begin(&mut draft);
             events.extend(draft.into_events());
+        } else if stages::asks_in_vain(state, id) {
+            let mut draft = Draft::new(state, id);
+            stages::judge(&mut draft);
+            events.extend(draft.into_events());
         }
     }
     events

@@ -119,7 +119,7 @@ fn asked(state: &State, task: TaskId, seat: SeatId) -> Option<(Draft<'_>, Seat)>
         .task
         .judging
         .as_ref()
-        .filter(|judging| judging.round == seat.round)?;
+        .filter(|judging| judging.round == seat.round && judging.grading.is_none())?;
     let current = judging.seats.get(seat.seat as usize)?.clone();
     (current.state == SeatState::Asked && current.tries == seat.attempt_try).then_some((draft, current))
 }

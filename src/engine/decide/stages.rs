@@ -4,17 +4,17 @@
 
 use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, TaskId, Verdict};
 use crate::engine::event::Event;
-use crate::engine::payload::{CheckResult, FileFact, StageReport};
+use crate::engine::input::Input;
+use crate::engine::payload::{CheckResult, StageReport};
 use crate::engine::state::State;
 use crate::judging::eligibility::{reviewers, seat_agents};
-use crate::judging::evidence_rules::{FileState, TargetFile, artifacts};
 use crate::judging::heuristic::named_files;
 use crate::mission::model::{Adapter, Check, Review};
 use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{seats, verification};
+use super::{breaker, preflight, seats, verification};
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
     if needs_scan(draft) {
         draft.emit(Event::ScanRequested { task: draft.id });
     } else {
-        preflight(draft);
+        preflight::run(draft);
     }
 }
 
@@ -147,6 +147,7 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
             .any(|check| matches!(check, Check::FileExists { .. }))
     };
     !task.target_files.is_empty()
+        || preflight::asks_what_it_said(&draft.task)
         || task.expectations.as_deref().is_some_and(names_files)
         || task
             .verification
@@ -154,76 +155,33 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
             .is_some_and(|v| !named_files(&v.criteria).is_empty())
 }
 
-pub(super) fn scanned(state: &State, task: TaskId, attempt: u32, files: &[FileFact]) -> Vec<Event> {
-    let Some(mut draft) = in_review(state, task, attempt) else {
+pub(super) fn scanned(state: &State, input: &Input) -> Vec<Event> {
+    let Input::FilesScanned {
+        task,
+        attempt,
+        files,
+        hollow,
+    } = input
+    else {
         return Vec::new();
     };
-    if !draft
-        .task
-        .judging
-        .as_ref()
-        .is_some_and(|judging| judging.scanning)
-    {
+    let Some(mut draft) = in_review(state, *task, *attempt) else {
+        return Vec::new();
+    };
+    let judging = draft.task.judging.as_deref();
+    if !judging.is_some_and(|judging| judging.scanning) {
         return Vec::new();
     }
     draft.emit(Event::FilesScanned {
-        task,
-        files: files.to_vec(),
+        task: *task,
+        files: files.clone(),
+        hollow: hollow.clone(),
     });
-    preflight(&mut draft);
+    preflight::run(&mut draft);
     draft.into_events()
 }
 
-/// Cheap checks that spend no judge call: declared files must not all be missing or empty.
-fn preflight(draft: &mut Draft<'_>) {
-    let targets = &draft.task_plan().target_files;
-    if targets.is_empty() {
-        return checks(draft);
-    }
-    let files = draft
-        .task
-        .judging
-        .as_ref()
-        .map_or(&[][..], |judging| &judging.files);
-    let targets: Vec<TargetFile> = targets.iter().map(|path| target_file(path, files)).collect();
-    match artifacts(&targets) {
-        None => {
-            conclude::stage(draft, Stage::Preflight, Verdict::Pass, None, |_| {});
-            checks(draft);
-        }
-        Some(reject) => {
-            conclude::stage(
-                draft,
-                Stage::Preflight,
-                Verdict::Fail,
-                Some(Cause::Artifact),
-                |report| {
-                    report.points = Some(reject.points);
-                    report.findings = reject.findings;
-                },
-            );
-            conclude::not_good_enough(draft);
-        }
-    }
-}
-
-fn target_file(path: &str, files: &[FileFact]) -> TargetFile {
-    let size = files
-        .iter()
-        .find(|file| file.path == path)
-        .and_then(|file| file.size);
-    let state = match size {
-        None => FileState::Missing,
-        Some(0) => FileState::Empty,
-        Some(_) => FileState::Filled,
-    };
-    TargetFile {
-        path: path.to_owned(),
-        state,
-    }
-}
-
-fn checks(draft: &mut Draft<'_>) {
+pub(super) fn checks(draft: &mut Draft<'_>) {
     let count = draft
         .task_plan()
         .expectations
@@ -298,12 +256,12 @@ fn checked(draft: &mut Draft<'_>, results: &[CheckResult]) {
 
 /// The deterministic stages passed: who has an opinion?
 pub(super) fn judge(draft: &mut Draft<'_>) {
+    if let Some(rejections) = breaker::open(draft.state, draft.id) {
+        return breaker::not_judged(draft, rejections);
+    }
     match judged_by(draft.state, draft.id) {
         JudgedBy::Panel(panel) if panel.is_empty() => nobody_may(draft),
-        JudgedBy::Panel(panel) if panel.seats.is_empty() => {
-            let message = format!("to be reviewed by {}", names(draft.plan(), &panel.people, "or"));
-            conclude::refer(draft, Stage::Judge, Cause::Person, &message);
-        }
+        JudgedBy::Panel(panel) if panel.seats.is_empty() => ask_people(draft, &panel.people),
         JudgedBy::Evaluation(agents) if agents.is_empty() => nobody_may(draft),
         JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
             seats::ask_round(draft, &agents);
@@ -311,6 +269,19 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
         JudgedBy::ChecksOnly => verification::begin(draft, conclude::Accepted::Checked),
         JudgedBy::Nobody => verification::begin(draft, conclude::Accepted::Unreviewed),
     }
+}
+
+/// No agent is asked: the people who were named decide.
+pub(super) fn ask_people(draft: &mut Draft<'_>, people: &[AgentId]) {
+    let message = format!("to be reviewed by {}", names(draft.plan(), people, "or"));
+    conclude::refer(draft, Stage::Judge, Cause::Person, &message);
+}
+
+/// Whether reviewers are asked whom the options, as they are now, do not want asked (`resume --no-eval`).
+pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
+    let judging = state.task(id).judging.as_deref();
+    let asks = judging.is_some_and(|judging| judging.grading.is_none() && !judging.seats.is_empty());
+    asks && matches!(judged_by(state, id), JudgedBy::ChecksOnly | JudgedBy::Nobody)
 }
 
 fn nobody_may(draft: &mut Draft<'_>) {
@@ -368,6 +339,7 @@ impl StageReport {
             findings: Vec::new(),
             failure: None,
             by: None,
+            indeterminate: false,
         }
     }
 }

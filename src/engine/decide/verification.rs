@@ -57,6 +57,7 @@ pub(super) fn graded(
                 ask(&mut draft, round + 1, grading.unreviewed);
             } else {
                 let message = format!("the criteria could not be graded: {message}");
+                let message = put_to_a_person(message, grading.unreviewed);
                 conclude::refer(&mut draft, Stage::Verification, Cause::GateError, &message);
             }
         }
@@ -100,7 +101,18 @@ fn settle(draft: &mut Draft<'_>, grades: &[CriterionGrade], unreviewed: bool) {
         Verdict::Pass => conclude::accept(draft, Accepted::Checked),
         Verdict::Fail => conclude::not_good_enough(draft),
         Verdict::Refer | Verdict::Skip | Verdict::Fault => {
+            let message = put_to_a_person(message, unreviewed);
             conclude::ask_person(draft, Stage::Verification, cause, &message);
         }
+    }
+}
+
+/// What a person is asked. Whoever says yes accepts the work, not only the criteria, and is then its reviewer; so they
+/// must know where nobody else was (sections 9 and 20).
+fn put_to_a_person(message: String, unreviewed: bool) -> String {
+    if unreviewed {
+        message + "; nobody has reviewed the work itself, so whoever approves it is its only reviewer"
+    } else {
+        message
     }
 }

@@ -1,13 +1,11 @@
 //! A changed mission that a person accepted: what holds, what is done again, and that every journal with such a change
 //! can go on.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
 use crate::engine::{Effect, Event, Input, MissionChange, RunPhase, State, outcome};
-use crate::mission::{Part, RunOptions, succeed};
+use crate::mission::{Part, RunOptions};
 
 use super::properties::{followed, random_run, really_ok};
 use super::random::{Random, random_mission};
@@ -29,14 +27,12 @@ qualityGates:
   - {name: g, afterTasks: [a], blocksTasks: [d], minScore: 4}
 ";
 
-fn change(state: &State, yaml: &str, options: &RunOptions) -> Input {
-    let new = plan_of(yaml, options);
-    let new = Arc::into_inner(new).expect("nobody else has it");
+fn change(yaml: &str, options: &RunOptions) -> Input {
     Input::ChangeMission {
         number: 2,
         from: Digest::of(b"old"),
         to: Digest::of(yaml.as_bytes()),
-        plan: Arc::new(succeed(&state.plan, new)),
+        mission: plan_of(yaml, options),
     }
 }
 
@@ -57,7 +53,7 @@ fn changed_to(replacements: &[(&str, &str)]) -> Simulation {
         assert!(yaml.contains(old), "{old}");
         yaml = yaml.replace(old, new);
     }
-    let input = change(&simulation.state, &yaml, &options());
+    let input = change(&yaml, &options());
     assert!(simulation.say(&input));
     simulation
 }
@@ -189,10 +185,10 @@ fn tasks_come_and_go_under_ids_that_stay() {
 fn a_task_that_comes_back_begins_anew() {
     let without = BASE.replace("  - {title: c, assignTo: w, review: none}\n", "");
     let mut simulation = ended();
-    let input = change(&simulation.state, &without, &options());
+    let input = change(&without, &options());
     assert!(simulation.say(&input));
     assert_eq!(to_do(&simulation.state), "");
-    let input = change(&simulation.state, BASE, &options());
+    let input = change(BASE, &options());
     assert!(simulation.say(&input));
     assert_eq!(to_do(&simulation.state), "c");
     assert_eq!(
@@ -211,7 +207,7 @@ fn an_agent_that_is_gone_judges_nothing() {
             ", review: required",
         );
     let mut simulation = ended();
-    let input = change(&simulation.state, &alone, &options());
+    let input = change(&alone, &options());
     assert!(simulation.say(&input));
     simulation.resume();
     simulation.run(good);
@@ -237,7 +233,7 @@ fn a_selection_outlives_a_change() {
     );
     // From here on b needs c as well.
     let yaml = BASE.replace("dependsOn: [a]", "dependsOn: [a, c]");
-    let input = change(&simulation.state, &yaml, &options);
+    let input = change(&yaml, &options);
     assert!(simulation.say(&input));
     assert_eq!(to_do(&simulation.state), "b c");
     assert_eq!(
@@ -274,7 +270,7 @@ proptest! {
         }
         for cut in 1..=simulation.journal.len() {
             let mut changed = Simulation::recovered(plan.clone(), &simulation.journal[..cut]);
-            let input = change(&changed.state, &next, &options);
+            let input = change(&next, &options);
             prop_assert!(changed.say(&input));
             let mut anew = changed.state.clone();
             anew.derive();
@@ -303,7 +299,7 @@ proptest! {
     fn the_same_mission_again_changes_nothing(seed: u64) {
         let (yaml, options, mut simulation) = random_run(seed);
         let before = (format!("{:?}", simulation.state.tasks), followed(&simulation.state));
-        let input = change(&simulation.state, &yaml, &options);
+        let input = change(&yaml, &options);
         prop_assert!(simulation.say(&input));
         prop_assert_eq!(before, (format!("{:?}", simulation.state.tasks), followed(&simulation.state)));
     }

@@ -53,7 +53,7 @@ fn consistent(state: &State) {
             + gates.filter(|id| !state.gate(**id).is_open()).count();
         assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
     }
-    for (gate, plan) in state.gates.iter().zip(&plan.gates) {
+    for (gate, plan) in state.gates.iter().zip(plan.gates.iter()) {
         let open = plan
             .after
             .iter()
@@ -447,7 +447,8 @@ proptest! {
             simulation.resume();
             let mut steps = 0;
             let mut patience = 3;
-            loop {
+            // What is left to do of a session that has ended is done by nobody, and said to nobody.
+            while simulation.state.phase != RunPhase::Finished {
                 let waits = simulation.todo.is_empty();
                 if waits && patience == 0 {
                     simulation.time_passes();

@@ -48,12 +48,13 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     let _ = writeln!(
         yaml,
         "settings: {{maxAttempts: {}, maxFixAttempts: {}, maxRetries: {}, maxAssessmentRetries: {}, \
-         failOpenOnUnparsedEval: {}{}}}",
+         failOpenOnUnparsedEval: {}, judgeBreaker: {}{}}}",
         1 + random.below(4),
         random.below(3),
         random.below(3),
         random.below(2),
         random.chance(10),
+        random.pick(&["0", "2", "3", "5"]),
         random.pick(&[
             "",
             "",
@@ -91,6 +92,8 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", review: none",
             ", review: required",
             ", protect: [tests/**]",
+            ", verify: {commands: [x, y], maxAttempts: 1}",
+            ", verify: {requireCompilation: true, compileCommand: x, compilationMaxAttempts: 3, commands: [z]}",
         ]));
         yaml.push_str(random.pick(&[
             "",
@@ -162,6 +165,7 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         Effect::NoteFiles { .. } => Answer::Finished,
         Effect::ScanFiles { .. } if random.chance(25) => Answer::Files(None, 0),
         Effect::ScanFiles { .. } => Answer::Files(Some(1), random.next() % 3),
+        Effect::RunFinish { .. } => Answer::Check(random.chance(60)),
         Effect::RunCheck { .. } => Answer::Check(random.chance(65)),
         _ if random.chance(15) => Answer::Unreachable(class),
         _ if random.chance(15) => Answer::Unreadable,

@@ -10,8 +10,8 @@ use crate::domain::{
 };
 use crate::engine::{
     Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef,
-    ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, TurnEnd, TurnFiles, Usage, apply, decide,
-    effects, pending_effects,
+    ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles, Usage,
+    apply, decide, effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
 
@@ -22,6 +22,10 @@ pub enum Answer {
     Finished,
     /// The turn finished, and this is what it did to files.
     Did(TurnFiles),
+    /// The turn finished, and this is what its adapter's ledger shows.
+    Called(ToolCalls),
+    /// The files are there, and the answer stands for no work.
+    Hollow,
     /// The agent failed.
     AgentFailed(FailureClass),
     /// The process or request never came to be.
@@ -293,12 +297,17 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 Answer::Did(files) => Some(files.clone()),
                 _ => None,
             };
+            let tool_calls = match answer {
+                Answer::Called(calls) => Some(*calls),
+                _ => None,
+            };
             let end = TurnEnd {
                 exit,
                 output,
                 interrupted,
                 asked,
                 files,
+                tool_calls,
                 ..TurnEnd::clean(*turn)
             };
             vec![
@@ -327,6 +336,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 task: *task,
                 attempt: *attempt,
                 files,
+                hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
             }]
         }
         (Effect::RunCheck { task, attempt, check }, answer) => {
@@ -343,6 +353,15 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 result,
             }]
         }
+        (Effect::RunFinish { turn, command }, answer) => vec![Input::FinishChecked {
+            turn: *turn,
+            command: *command,
+            result: CheckResult {
+                passed: !matches!(answer, Answer::Check(false)),
+                message: String::new(),
+                duration: Millis(1),
+            },
+        }],
         (Effect::Grade { task, attempt, round }, answer) => {
             let verification = state.plan.task(*task).verification.as_deref();
             let criteria = verification.map_or(0, |verification| verification.criteria.len());
@@ -479,7 +498,7 @@ pub fn good(_: &State, effect: &Effect) -> Answer {
     match effect {
         Effect::RunTurn { .. } => Answer::Finished,
         Effect::ScanFiles { .. } => Answer::Files(Some(1), 0),
-        Effect::RunCheck { .. } => Answer::Check(true),
+        Effect::RunCheck { .. } | Effect::RunFinish { .. } => Answer::Check(true),
         _ => Answer::Score(90),
     }
 }

@@ -145,6 +145,51 @@ fn what_cannot_be_checked_waits_for_a_person() {
 }
 
 #[test]
+fn a_person_who_is_the_only_reviewer_is_told_so() {
+    let asked = |simulation: &Simulation| {
+        let found = simulation.journal.iter().flatten().find_map(|event| match event {
+            Event::ApprovalRequested { message, .. } => Some(message.clone()),
+            _ => None,
+        });
+        found.expect("a person was asked")
+    };
+    let only = "whoever approves it is its only reviewer";
+    let fail_open = mission("").replace("tasks:", "settings: {failOpenOnUnparsedEval: true}\ntasks:");
+    for grader in [Answer::Unreadable, Answer::Unreachable(FailureClass::Unknown)] {
+        let mut simulation = Simulation::new(&fail_open, options());
+        simulation.run(|state: &State, effect: &Effect| match effect {
+            Effect::Grade { .. } => grader.clone(),
+            Effect::CallSeat { .. } => Answer::Unreadable,
+            _ => good(state, effect),
+        });
+        let question = asked(&simulation);
+        assert!(question.contains(only), "{question}");
+        // Asked like this, the yes is about the work.
+        answer(&mut simulation, Command::Approve { task: T, number: 1 });
+        assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+        let by = simulation.journal.iter().flatten().find_map(|event| match event {
+            Event::StageVerdict(report)
+                if report.verdict == Verdict::Pass && report.stage == Stage::Verification =>
+            {
+                report.by.clone()
+            }
+            _ => None,
+        });
+        assert_eq!(by.as_deref(), Some("ada"));
+    }
+    // The same work passed unread without a person's word stays unreviewed.
+    let mut unread = Simulation::new(&fail_open, options());
+    unread.run(|state: &State, effect: &Effect| match effect {
+        Effect::CallSeat { .. } => Answer::Unreadable,
+        _ => good(state, effect),
+    });
+    assert_eq!(unread.state.task(T).flag, Some(QualityFlag::Unreviewed));
+    // Where reviewers were content the person decides about the criteria alone.
+    let reviewed = run("", graded(Answer::Unreadable));
+    assert!(!asked(&reviewed).contains(only));
+}
+
+#[test]
 fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
     let mut simulation = run(
         ", review: none",
@@ -232,6 +277,42 @@ fn without_reviews_criteria_still_hold_and_nobody_is_said_to_have_reviewed() {
     let mut simulation = Simulation::new(&mission(", maxAttempts: 1"), off);
     simulation.run(graded(Answer::Score(20)));
     assert_eq!(statuses(&simulation.state), [Status::Failed]);
+}
+
+#[test]
+fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_again() {
+    // Found by `store::simulation`: a run resumed with --no-eval asked the judges that the last session had asked.
+    for (keys, criteria) in [(", review: auto", false), (", review: auto", true)] {
+        let yaml = mission(keys);
+        let yaml = if criteria {
+            yaml
+        } else {
+            yaml.replace("acceptance: [c, d], verification: {grader: heuristic}", "")
+                .replace(", ,", ",")
+        };
+        let mut simulation = Simulation::new(&yaml, options());
+        while !matches!(simulation.todo.front(), Some(Effect::CallSeat { .. })) {
+            simulation.perform(0, &mut good);
+        }
+        let off = crate::mission::RunOptions {
+            no_eval: true,
+            ..options()
+        };
+        let mut resumed = Simulation::recovered(super::simulation::plan_of(&yaml, &off), &simulation.journal);
+        resumed.state.options = off;
+        resumed.resume();
+        resumed.run(good);
+        // Whoever performs effects asks nobody who is not waited for; and nobody is.
+        let judged =
+            resumed.count(|event| matches!(event, Event::SeatReplied { .. } | Event::SeatFailed { .. }));
+        assert_eq!(judged, 0, "a judge was heard");
+        assert_eq!(
+            resumed.state.task(T).flag,
+            Some(QualityFlag::Unreviewed),
+            "{yaml}"
+        );
+        assert_eq!(outcome(&resumed.state).class, OutcomeClass::Ok);
+    }
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn what_holds_passes() {
             "a.md has at least 3 lines",
             "a.md has at least 5 words",
             "large.log has at least 8000000 bytes",
+            "large.log has at least 9000000 bytes",
             "large.log contains `first`",
             "`cargo test` passes",
             "`cargo test` must succeed and prints `12 passed`",
@@ -144,6 +145,7 @@ fn what_does_not_hold_fails() {
             "gone.md is not empty",
             // The part that is understood is false, so the whole is.
             "gone.md exists and is well written",
+            "a.md contains `bye` and is well written",
         ],
     );
 }
@@ -169,6 +171,12 @@ fn what_is_not_understood_or_not_known_is_not_checked() {
             "`a.md` exists or `gone.md` exists",
             "gone.md exists if a.md is empty",
             "only gone.md exists",
+            // A condition is about the whole criterion, the part before it included.
+            "gone.md exists, unless a.md exists",
+            // An empty name is not the output of the work, and the output is no file.
+            "`` contains `42`",
+            "the output and a.md contain `bye`",
+            "a.md has at most 1 lines",
             "a.md contains `bye` unless it is short",
             "a.md does not not exist",
             "other.md exists",
@@ -204,6 +212,37 @@ fn a_failed_command_shows_the_end_of_what_it_printed() {
 }
 
 #[test]
+fn only_the_end_of_a_long_output_is_shown() {
+    let long = format!("{}{}", "a".repeat(500), "é".repeat(1_000));
+    let facts = Facts {
+        commands: vec![command("make", Some(1), &long)],
+        ..Facts::default()
+    };
+    let graded = grade(&["`make` passes".to_owned()], &facts);
+    assert_eq!(
+        graded[0].evidence,
+        format!("`make` exited 1\n{}", "é".repeat(1_000))
+    );
+}
+
+#[test]
+fn the_evidence_says_what_was_seen() {
+    for (criterion, evidence) in [
+        ("a.md exists", "a.md exists"),
+        ("gone.md exists", "gone.md does not exist"),
+        ("a.md contains `TODO`", "a.md contains `TODO`"),
+        ("a.md contains `bye`", "a.md does not contain `bye`"),
+        ("empty.txt is empty", "empty.txt has 0 bytes"),
+        ("a.md has at least 3 lines", "a.md has 3 lines"),
+        ("a.md has at least 5 words", "a.md has 5 words"),
+        ("`nope` fails", "`nope` exited 127: it could not be run"),
+        ("`sleep 9` fails", "`sleep 9` was killed"),
+    ] {
+        assert_eq!(graded(criterion).1, evidence, "{criterion}");
+    }
+}
+
+#[test]
 fn the_commands_to_run_are_those_that_are_spoken_of() {
     let criteria = [
         "`cargo test` passes and prints `ok`",
@@ -229,6 +268,10 @@ fn the_files_to_look_at_are_those_that_are_spoken_of() {
         "`cargo test` passes",
         "The design is good, see docs/design.md",
         "the output contains `c.md`",
+        // Bare words that are no paths.
+        "a:b.md exists",
+        "a//b.md exists",
+        "v1.2 exists",
     ]
     .map(str::to_owned);
     assert_eq!(named_files(&criteria), ["a.md", "src/b.rs"]);

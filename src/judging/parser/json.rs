@@ -96,6 +96,21 @@ pub(super) fn find(reply: &str, parts: &Parts) -> Found {
     found
 }
 
+/// All objects and lists of objects in a text, whoever wrote it.
+pub(super) fn all_in(text: &str) -> Vec<Json> {
+    let mut found = Found {
+        values: parse(text.trim())
+            .map(|value| (value, Place::Whole))
+            .into_iter()
+            .collect(),
+        broken: false,
+    };
+    if found.values.is_empty() {
+        scan(text, &mut found);
+    }
+    found.values.into_iter().map(|(value, _)| value).collect()
+}
+
 fn parse(text: &str) -> Option<Json> {
     serde_json::from_str(text).ok()
 }

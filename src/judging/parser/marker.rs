@@ -6,6 +6,7 @@ use rust_decimal::Decimal;
 
 use super::json::{self, Json, Place, plain};
 use super::panel::score_value;
+use super::quoted::Quoted;
 use super::text::{fold, split, without_thinking};
 use super::{Scale, Unparsed};
 
@@ -76,17 +77,38 @@ impl Marker {
     }
 }
 
-/// Reads the one score of a reply on `scale`.
-pub(super) fn read(reply: &str, scale: &Scale) -> Result<Read, Unparsed> {
+/// A marker with the words that it was read from, as they can be compared.
+pub(super) struct Found {
+    pub marker: Marker,
+    pub words: String,
+}
+
+/// Reads the one score of a reply on `scale`. What also stands in the work, word for word, may be a quotation: it can
+/// contradict, but never testify.
+pub(super) fn read(reply: &str, scale: &Scale, work: &Quoted) -> Result<Read, Unparsed> {
     let reply = without_thinking(reply);
     if reply.trim().is_empty() {
         return Err(Unparsed::Empty);
     }
     let parts = split(reply);
-    let (mut markers, object) = json_markers(&json::find(reply, &parts).values, scale);
-    markers.extend(line_markers(&parts.own, scale));
-    let value = agree(&markers, scale)?;
-    let doubts = line_markers(&parts.doubtful, scale);
+    let values = json::find(reply, &parts).values;
+    let (echoed, own): (Vec<_>, Vec<_>) = values.into_iter().partition(|(value, _)| work.has_object(value));
+    let (mut markers, object) = json_markers(&own, scale);
+    let (mut doubts, _) = json_markers(&echoed, scale);
+    for found in line_markers(&parts.own, scale) {
+        let side = if work.has_line(&found.words) {
+            &mut doubts
+        } else {
+            &mut markers
+        };
+        side.push(found.marker);
+    }
+    let value = match agree(&markers, scale) {
+        Err(Unparsed::NoScore) if !doubts.is_empty() => return Err(Unparsed::OnlyInWork),
+        agreed => agreed?,
+    };
+    let unclosed = line_markers(&parts.doubtful, scale).into_iter();
+    doubts.extend(unclosed.map(|found| found.marker));
     if doubts.iter().any(|doubt| *doubt != Marker::Value(value)) {
         return Err(Unparsed::Conflicting);
     }
@@ -155,7 +177,7 @@ fn scale_fits(object: &Json, scale: &Scale) -> bool {
 }
 
 /// The score lines among `lines`.
-fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Marker> {
+pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Found> {
     let mut markers = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         if !contains_ignore_case(line, "score") && line.is_ascii() {
@@ -164,12 +186,25 @@ fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Marker> {
         let line = fold(line);
         if let Some(rest) = after_label(&line, scale) {
             let next = lines[index + 1..].iter().find(|next| !next.trim().is_empty());
-            markers.push(value_after_label(rest, next.copied(), scale));
+            markers.push(Found {
+                marker: value_after_label(rest, next.copied(), scale),
+                words: match next.filter(|_| trim_decoration(rest).is_empty()) {
+                    Some(next) => words_of(&line) + " " + &words_of(&fold(next)),
+                    None => words_of(&line),
+                },
+            });
         } else {
             markers.extend(closing_marker(&line, scale));
         }
     }
     markers
+}
+
+/// A score line without its dress, for comparison with another.
+fn words_of(line: &str) -> String {
+    let line = trim_start_decoration(line).trim_end_matches(|c: char| " *_`.!".contains(c));
+    let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+    words.join(" ").to_lowercase()
 }
 
 /// What follows `SCORE:` on a score line: the value there, or alone on the next line.
@@ -184,11 +219,17 @@ fn value_after_label(rest: &str, next: Option<&str>, scale: &Scale) -> Marker {
 }
 
 /// A marker that is a sentence of its own at the end of a line of prose: `Good work. SCORE: 72`
-fn closing_marker(line: &str, scale: &Scale) -> Option<Marker> {
+fn closing_marker(line: &str, scale: &Scale) -> Option<Found> {
     let mut stops = line.rmatch_indices(['.', '!', '?', ';']);
-    let rest = stops.find_map(|(at, _)| after_label(line[at + 1..].strip_prefix(' ')?, scale))?;
+    let (sentence, rest) = stops.find_map(|(at, _)| {
+        let sentence = line[at + 1..].strip_prefix(' ')?;
+        Some((sentence, after_label(sentence, scale)?))
+    })?;
     match value(rest, scale, Remark::Refused) {
-        Marker::Value(number) => Some(Marker::Value(number)),
+        Marker::Value(number) => Some(Found {
+            marker: Marker::Value(number),
+            words: words_of(sentence),
+        }),
         // Prose that speaks of scores.
         Marker::Malformed(_) | Marker::Blank(_) => None,
     }

@@ -10,6 +10,7 @@
 mod json;
 mod marker;
 mod panel;
+mod quoted;
 mod rating;
 mod text;
 
@@ -17,6 +18,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{Dimension, DimensionScore, Finding, Points};
 
+pub use quoted::Quoted;
 pub use rating::parse_rating;
 
 /// The tag that fences the worker's text in prompts. What a reply repeats between these tags does not count.
@@ -81,6 +83,18 @@ pub enum Unparsed {
     /// A score line that does not hold one plain number.
     #[error("the score line does not hold one plain number: {0}")]
     Malformed(String),
+    /// No score but one that the work under review holds too.
+    #[error(
+        "the only score in the reply also stands in the work, word for word, so it may be a quotation; give yours as \
+         JSON, with reasons of your own: {{\"score\": <n>, \"reasoning\": \"<why>\"}}"
+    )]
+    OnlyInWork,
+    /// No scores but those that the work under review holds too.
+    #[error(
+        "the scores in the reply also stand in the work, word for word, so they may be a quotation; give yours with \
+         reasons of your own"
+    )]
+    AllInWork,
     /// Several scores or verdicts that differ.
     #[error("the reply contains several scores that differ")]
     Conflicting,
@@ -129,17 +143,19 @@ impl std::fmt::Display for Scale {
 /// one of `dimensions`.
 ///
 /// # Errors
-/// When a dimension is missing, scored twice, off the scale or not a number, or when several JSON objects differ.
-pub fn parse_scores(reply: &str, dimensions: &[Dimension]) -> Result<ParsedPanel, Unparsed> {
-    panel::parse(reply, dimensions)
+/// When a dimension is missing, scored twice, off the scale or not a number, when several JSON objects differ, or when
+/// all there is stands in the work too.
+pub fn parse_scores(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Result<ParsedPanel, Unparsed> {
+    panel::parse(reply, dimensions, work)
 }
 
 /// Reads the reply to an evaluation: a `SCORE: n` line with `n` from 0 to 100, or JSON with a `score`.
 ///
 /// # Errors
-/// When there is no score of the reviewer's own, when it is off the scale, or when several scores differ.
-pub fn parse_evaluation(reply: &str) -> Result<ParsedEvaluation, Unparsed> {
-    let read = marker::read(reply, &Scale::POINTS)?;
+/// When there is no score of the reviewer's own, also where the only one stands in the work too, when it is off the
+/// scale, or when several scores differ.
+pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, Unparsed> {
+    let read = marker::read(reply, &Scale::POINTS, work)?;
     let off_scale = || Unparsed::OffScale {
         what: "score".to_owned(),
         value: read.value,

@@ -6,6 +6,7 @@ use crate::domain::{Dimension, DimensionScore, Finding, Points, Severity};
 
 use super::json::{self, Json, Place, plain};
 use super::marker::number_in;
+use super::quoted::Quoted;
 use super::text::{split, without_thinking};
 use super::{ParsedPanel, Scale, Unparsed};
 
@@ -35,14 +36,16 @@ struct Entry<'a> {
     reasoning: String,
 }
 
-pub(super) fn parse(reply: &str, dimensions: &[Dimension]) -> Result<ParsedPanel, Unparsed> {
+pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Result<ParsedPanel, Unparsed> {
     let reply = without_thinking(reply);
     if reply.trim().is_empty() {
         return Err(Unparsed::Empty);
     }
     let found = json::find(reply, &split(reply));
     let mut verdict: Option<ParsedPanel> = None;
-    for (value, place) in &found.values {
+    // A verdict of the work's own may be a quotation: it can contradict, but never testify.
+    let (echoed, own): (Vec<_>, Vec<_>) = found.values.iter().partition(|(value, _)| work.has_object(value));
+    for (value, place) in own {
         let Some(entries) = entries_of(value, *place, dimensions) else {
             continue;
         };
@@ -59,11 +62,25 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension]) -> Result<ParsedPanel
             }
         }
     }
-    verdict.ok_or(if found.broken {
-        Unparsed::BrokenJson
-    } else {
-        Unparsed::NoJson
-    })
+    let echoed: Vec<_> = echoed
+        .iter()
+        .filter_map(|(value, place)| entries_of(value, *place, dimensions))
+        .collect();
+    match verdict {
+        Some(verdict) => {
+            let same = |entries: &Vec<Entry>| {
+                scores_of(entries, dimensions).is_ok_and(|scores| same_points(&scores, &verdict.scores))
+            };
+            if echoed.iter().all(same) {
+                Ok(verdict)
+            } else {
+                Err(Unparsed::Conflicting)
+            }
+        }
+        None if !echoed.is_empty() => Err(Unparsed::AllInWork),
+        None if found.broken => Err(Unparsed::BrokenJson),
+        None => Err(Unparsed::NoJson),
+    }
 }
 
 fn same_points(a: &[DimensionScore], b: &[DimensionScore]) -> bool {

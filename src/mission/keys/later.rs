@@ -55,7 +55,6 @@ const COUNT: Shape = one::<NonZeroU32>();
 const SPAN: Shape = one::<Millis>();
 const SHARE: Shape = one::<Fraction>();
 const PATHS: Shape = Shape::List(&one::<InnerPath>());
-const TEXTS: Shape = Shape::List(&FILLED);
 const AGENT: Shape = reference(Referent::Agent);
 const COMMAND_LINE: Shape = Shape::Either(&[Shape::NonEmptyList(&TEXT), FILLED]);
 
@@ -304,26 +303,3 @@ static AGENT_DECOMPOSER: Table = Table {
 
 pub(super) const DECOMPOSER: Shape =
     Shape::Either(&[Shape::Map(&AGENT_DECOMPOSER), one::<IdentityDecomposer>()]);
-
-pub(super) static FINISH_GATE: Table = Table {
-    name: "a finish gate",
-    keys: &[
-        key("requiredTests", TEXTS, "Tests that must pass."),
-        key("testCommand", FILLED, "The command that runs them."),
-        key(
-            "failToPass",
-            Shape::Either(&[Shape::NonEmptyList(&FILLED), FILLED]),
-            "Tests that failed before and must pass now.",
-        ),
-        key("requireFileChanges", FLAG, "Whether something must have changed."),
-        key("requireCompilation", FLAG, "Whether it must compile."),
-        key("compileCommand", FILLED, "The command that compiles."),
-        key("commands", TEXTS, "Further commands that must exit 0."),
-        key("maxAttempts", COUNT, "How often the gate may send back."),
-        key(
-            "compilationMaxAttempts",
-            COUNT,
-            "How often a failed compilation may send back.",
-        ),
-    ],
-};

@@ -4,6 +4,7 @@
 //! A key marked [`Built::Later`] is checked like any other; `validate` notes it and `run` refuses it.
 
 mod expectations;
+mod finish;
 mod later;
 mod tables;
 mod verification;

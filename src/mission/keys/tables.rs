@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 
 use semver::VersionReq;
 
+use super::finish::VERIFY;
 use super::later::{
     APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHANNEL, CHECKPOINT, Clarification, DELAY,
-    FINISH_GATE, Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES,
-    Stakes, VISION,
+    Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
@@ -431,9 +431,8 @@ pub(super) const REFER_BELOW: Key = key(
 pub(super) const JUDGE_BREAKER: Key = key(
     "judgeBreaker",
     NUMBER,
-    "After so many failures in a row a judge is not asked any more.",
-)
-.later_unless("judge breaker", "0");
+    "After so many rejections in a row the work of a model is not judged any more in its wave; 0 is never [5].",
+);
 const ON_DEPENDENCY_FAILED: Key = key(
     "onDependencyFailed",
     Shape::List(&one::<Remedy>()),
@@ -494,9 +493,9 @@ static TASK: Table = Table {
         key(
             "requiresToolCalls",
             FLAG,
-            "Whether work without any tool call counts as not done [false].",
-        )
-        .later_unless("tool calls", "false"),
+            "Whether work without any tool call counts as not done [for implement, test, refactor and deploy, where \
+             the agent's adapter sees its calls].",
+        ),
         key(
             "targetFiles",
             PATHS,
@@ -536,12 +535,7 @@ static TASK: Table = Table {
         ACCEPTANCE,
         VERIFICATION,
         DECOMPOSES,
-        key(
-            "verify",
-            Shape::Map(&FINISH_GATE),
-            "What must hold before an agent may say that it is finished.",
-        )
-        .later("finish gate"),
+        VERIFY,
         key("stages", STAGES, "Further stages of judging.").later("stages"),
         key(
             "middleware",

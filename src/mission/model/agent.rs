@@ -102,6 +102,31 @@ pub enum Adapter {
     Aider,
 }
 
+impl Adapter {
+    /// Whether it sees the tool calls of its agent. Plain commands and plain HTTP prompts show none: what they did is
+    /// unknown, which is not nothing.
+    #[must_use]
+    pub fn has_ledger(self) -> bool {
+        matches!(
+            self,
+            Self::Acp
+                | Self::Claude
+                | Self::Codex
+                | Self::Gemini
+                | Self::Opencode
+                | Self::Qwen
+                | Self::Pi
+                | Self::Aider
+        )
+    }
+
+    /// Whether its agent could change a file. A model behind HTTP cannot.
+    #[must_use]
+    pub fn has_hands(self) -> bool {
+        self == Self::Command || self.has_ledger()
+    }
+}
+
 words!(Adapter: "an adapter",
     "command" => Command, "echo" => Echo, "human" => Human, "openai" => Openai, "anthropic" => Anthropic,
     "gemini-api" => GeminiApi, "ollama" => Ollama, "acp" => Acp, "claude" => Claude, "codex" => Codex,

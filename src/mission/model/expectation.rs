@@ -84,6 +84,8 @@ pub struct LlmReview {
     pub consensus: Option<Consensus>,
     /// Whether a reviewer must answer for every earlier finding.
     pub verify_prior_feedback: Option<bool>,
+    /// So many judged rejections in a row stop the judging of a model's work for its wave.
+    pub judge_breaker: Option<u32>,
 }
 
 /// `reviewers`: a number of seats, or names of agents.
@@ -188,6 +190,8 @@ struct Written {
     consensus: Option<Consensus>,
     #[serde(deserialize_with = "read::option")]
     verify_prior_feedback: Option<bool>,
+    #[serde(deserialize_with = "read::option")]
+    judge_breaker: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -275,6 +279,7 @@ impl Written {
             reviewers: self.reviewers,
             consensus: self.consensus,
             verify_prior_feedback: self.verify_prior_feedback,
+            judge_breaker: self.judge_breaker,
         })))
     }
 }

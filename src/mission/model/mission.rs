@@ -117,6 +117,9 @@ pub struct Settings {
     /// Whether a reviewer must answer for every earlier finding.
     #[serde(deserialize_with = "read::option")]
     pub verify_prior_feedback: Option<bool>,
+    /// So many judged rejections in a row stop the judging of a model's work for its wave.
+    #[serde(deserialize_with = "read::option")]
+    pub judge_breaker: Option<u32>,
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
@@ -144,6 +147,7 @@ impl Settings {
             task_timeout: self.task_timeout.or(below.task_timeout),
             consensus: self.consensus.or(below.consensus),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
+            judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
         }
     }

@@ -5,6 +5,7 @@
 
 mod agent;
 mod expectation;
+mod finish;
 mod mission;
 mod task;
 mod verification;
@@ -12,6 +13,7 @@ mod words;
 
 pub use agent::{Adapter, Agent, CommandLine, Input};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
+pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Mission, Settings};
 pub use task::Task;
 pub use verification::{Grader, Verification};

@@ -8,7 +8,7 @@ use crate::domain::Millis;
 use crate::mission::read;
 use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive};
 
-use super::{Expectation, OnExhausted, RemedyOrder, Review, TaskType, Verification};
+use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType, Verification};
 
 /// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -38,6 +38,9 @@ pub struct Task {
     /// Whether nothing else may run while it runs and is judged.
     #[serde(deserialize_with = "read::or_default")]
     pub exclusive: bool,
+    /// Whether work without any tool call counts as not done.
+    #[serde(deserialize_with = "read::option")]
+    pub requires_tool_calls: Option<bool>,
     /// Files it must produce.
     #[serde(deserialize_with = "read::list_as::<InnerPath, _>")]
     pub target_files: Box<[Box<str>]>,
@@ -59,6 +62,9 @@ pub struct Task {
     /// How they are graded.
     #[serde(deserialize_with = "read::or_empty")]
     pub verification: Option<Box<Verification>>,
+    /// What must hold before its agent may call itself finished.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub verify: Option<Box<FinishGate>>,
     /// Cap on attempts of every kind.
     #[serde(deserialize_with = "read::option")]
     pub max_attempts: Option<NonZeroU32>,

@@ -139,6 +139,10 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("  - {title: t, assignTo: a, priority: 0}\n", vec!["Q0204"]),
         ("  - {title: t, assignTo: a, type: deploy}\n", vec!["Q0411"]),
         (
+            "  - {title: t, assignTo: a, requiresToolCalls: true}\n",
+            vec!["Q0420"],
+        ),
+        (
             "  - {title: t, assignTo: a, type: deploy, sideEffects: false}\n",
             vec![],
         ),

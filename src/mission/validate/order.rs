@@ -5,8 +5,8 @@
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
+use crate::mission::edges::Edges;
 use crate::mission::model::Mission;
-use crate::mission::plan::Edges;
 use crate::mission::problem::{Path, Place, Problem, Problems};
 
 /// How many circles are looked for. Each costs a pass over what is left of the graph.

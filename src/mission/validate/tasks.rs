@@ -6,7 +6,7 @@ use super::{Names, repeated};
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::keys::Referent;
-use crate::mission::model::{Check, Expectation, LlmReview, Mission, Reviewers, Task, TaskType};
+use crate::mission::model::{Check, Expectation, FinishGate, LlmReview, Mission, Reviewers, Task, TaskType};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
 
@@ -53,9 +53,82 @@ impl Checker<'_, '_> {
         if self.task.kind == TaskType::Deploy {
             self.deployment();
         }
+        if self.task.requires_tool_calls == Some(true) {
+            self.ledger();
+        }
+        if let Some(gate) = self.task.verify.as_deref() {
+            self.finish_gate(gate);
+        }
         if !self.task.expectations.is_empty() {
             self.expectations();
         }
+    }
+
+    /// What belongs together in `verify`.
+    fn finish_gate(&mut self, gate: &FinishGate) {
+        let mut wrong = |key: &'static str, code, message: &str, help: &str| {
+            let path = Path::of("tasks").item(self.index).key("verify").key(key);
+            self.problems
+                .push(Problem::error(code, Place::Value(path), message.to_owned()).help(help.to_owned()));
+        };
+        let has_tests = !gate.required_tests.is_empty() || gate.fail_to_pass.is_some();
+        let tests = if gate.required_tests.is_empty() {
+            "failToPass"
+        } else {
+            "requiredTests"
+        };
+        match gate.test_command.as_deref() {
+            None if has_tests => wrong(
+                tests,
+                Code::MissingKey,
+                "tests are required, and there is no `testCommand` that runs one of them",
+                "add for example `testCommand: cargo test {test}`",
+            ),
+            Some(command) if has_tests && !command.contains("{test}") => wrong(
+                "testCommand",
+                Code::BadValue,
+                "`testCommand` does not say where the name of the test goes, so no test could be shown by itself",
+                "write {test} where its name belongs, for example `cargo test {test}`",
+            ),
+            Some(_) if !has_tests => wrong(
+                "testCommand",
+                Code::KeyDoesNotApply,
+                "`testCommand` runs no test: none is required",
+                "add `requiredTests: [...]`, or write the command under `commands`",
+            ),
+            _ => {}
+        }
+        if gate.compile_command.is_some() && !gate.require_compilation {
+            wrong(
+                "compileCommand",
+                Code::KeyDoesNotApply,
+                "`compileCommand` is never run: compilation is not required",
+                "add `requireCompilation: true`",
+            );
+        }
+    }
+
+    /// What nobody can see can never be shown: then the task could neither pass nor fail by it.
+    fn ledger(&mut self) {
+        let Some(name) = self.mission.assignee(self.task) else {
+            return;
+        };
+        let mut agents = self.mission.agents.0.iter();
+        let agent = agents.find(|(known, _)| &**known == name);
+        if agent.is_none_or(|(_, agent)| agent.adapter.has_ledger()) {
+            return;
+        }
+        let message = format!(
+            "the task {} requires tool calls, and those of the agent {} cannot be seen",
+            quoted(&self.task.title),
+            quoted(name)
+        );
+        let place = Place::Value(self.path("requiresToolCalls"));
+        self.problems
+            .push(Problem::error(Code::NoLedger, place, message).help(
+                "plain commands and HTTP models do not show their tool calls: ask for what can be seen, with \
+             `targetFiles` or `verify: {requireFileChanges: true}`",
+            ));
     }
 
     fn title(&mut self) {

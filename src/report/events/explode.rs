@@ -12,7 +12,7 @@ use crate::engine::{
     CheckResult, Event, Exit, GateResult, MissionChange, RunStarted, SeatId, SeatResult, StageReport,
 };
 use crate::mission::model::{Check, CommandCheck};
-use crate::mission::{Part, Plan};
+use crate::mission::{Addition, Part, Plan, Requirement, succeed};
 use crate::report::ids::{ApprovalId, task_key};
 use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
@@ -56,11 +56,7 @@ impl Exploder {
         events: &'a [Event],
     ) -> impl Iterator<Item = PublicEvent> + use<'a> {
         for event in events {
-            if let Event::MissionChanged(change) = event
-                && let Some(plan) = &change.plan
-            {
-                self.plan = Arc::clone(plan);
-            }
+            self.follow(event);
         }
         let plan = Arc::clone(&self.plan);
         (seq..)
@@ -76,6 +72,9 @@ impl Exploder {
                 let (all, added) = match event {
                     Event::RunStarted(_) => (Some(plan.every_task_id()), Vec::new()),
                     Event::MissionChanged(change) => (None, change.added.clone()),
+                    Event::TasksAdded(addition) => {
+                        (None, addition.tasks.iter().map(|task| task.id).collect())
+                    }
                     _ => (None, Vec::new()),
                 };
                 let created_by = Arc::clone(&plan);
@@ -94,6 +93,20 @@ impl Exploder {
                         payload: payload.0,
                     })
             })
+    }
+
+    /// Goes on with the plan that an event leads to.
+    fn follow(&mut self, event: &Event) {
+        match event {
+            Event::MissionChanged(change) => {
+                if let Some(mission) = &change.mission {
+                    self.plan = Arc::new(succeed(&self.plan, Plan::clone(mission)));
+                }
+            }
+            Event::TasksAdded(addition) => Arc::make_mut(&mut self.plan).extend(addition),
+            Event::TasksWithdrawn { tasks } => Arc::make_mut(&mut self.plan).withdraw(tasks),
+            _ => {}
+        }
     }
 
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
@@ -130,6 +143,12 @@ impl Exploder {
                 vec![("run:salvaged", payload.with("file", file.as_str()))]
             }
             Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
+            Event::TasksAdded(addition) => vec![("tasks:added", self.tasks_added(addition))],
+            Event::TasksWithdrawn { tasks } => {
+                let titles = tasks.iter().map(|id| &*self.plan.task(*id).title);
+                let titles: Vec<&str> = titles.collect();
+                vec![("tasks:withdrawn", Payload::default().with("tasks", titles))]
+            }
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
             Event::Waiting { until } => {
                 vec![(
@@ -155,6 +174,8 @@ impl Exploder {
             | Event::TurnAdopted { .. } => self.turn_event(event),
             Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FinishRequested { .. }
+            | Event::FinishChecked { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
@@ -168,6 +189,7 @@ impl Exploder {
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
             | Event::AttemptPlanned { .. }
+            | Event::Nudged { .. }
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
             | Event::ApprovalRequested { .. }
@@ -233,6 +255,16 @@ impl Exploder {
             .with("gates", gates.collect::<Vec<&str>>())
     }
 
+    fn tasks_added(&self, addition: &Addition) -> Payload {
+        let titles = addition.tasks.iter().map(|task| &*task.title);
+        let source = addition.source.map(|id| &*self.plan.task(id).title);
+        Payload::default()
+            .with("origin", addition.origin.as_str())
+            .maybe("source", source)
+            .maybe("requestId", addition.request.as_deref())
+            .with("tasks", titles.collect::<Vec<&str>>())
+    }
+
     /// What happens to a task as a whole.
     fn task_event(&self, event: &Event) -> Named {
         match event {
@@ -255,6 +287,10 @@ impl Exploder {
                     .maybe("reason", reason.as_deref()),
             ),
             Event::AttemptPlanned { task, attempt, kind } => self.attempt_planned(*task, *attempt, *kind),
+            Event::Nudged { task, missing, .. } => (
+                "task:nudge",
+                self.task(*task).with("missing", findings_of(missing)),
+            ),
             Event::EvalUnparsed { task } => ("task.eval.unparsed", self.task(*task)),
             Event::ForceAccepted {
                 task,
@@ -448,8 +484,24 @@ impl Exploder {
     fn check_event(&self, event: &Event) -> Named {
         match event {
             Event::ScanRequested { task } => ("files:requested", self.task(*task)),
-            Event::FilesScanned { task, files } => {
-                ("files:scanned", self.task(*task).with("files", facts(files)))
+            Event::FilesScanned { task, files, hollow } => {
+                let payload = self.task(*task).with("files", facts(files));
+                ("files:scanned", payload.maybe("hollow", hollow.as_deref()))
+            }
+            Event::FinishRequested { task, command } => {
+                ("finish:requested", self.finish_command(*task, *command))
+            }
+            Event::FinishChecked {
+                task,
+                command,
+                result,
+            } => {
+                let payload = self.finish_command(*task, *command);
+                let payload = payload
+                    .with("passed", result.passed)
+                    .with("message", result.message.as_str())
+                    .with("duration", result.duration.0);
+                ("finish:checked", payload)
             }
             Event::CheckRequested { task, check } => ("check:requested", self.check(*task, *check)),
             Event::CheckFinished { task, check, result } => {
@@ -474,6 +526,24 @@ impl Exploder {
             }
             _ => unreachable!("name() sends only events of checks here"),
         }
+    }
+
+    fn finish_command(&self, task: TaskId, index: u32) -> Payload {
+        let gate = self.plan.task(task).finish.as_deref();
+        let commands = gate.map_or(&[][..], |gate| &gate.commands);
+        let (kind, label) = match commands.get(index as usize) {
+            Some(command) => match &command.shows {
+                Requirement::Compilation => (Some("compilation"), Some(command.command.as_str())),
+                Requirement::Test(test) => (Some("test"), Some(&**test)),
+                Requirement::Command => (Some("command"), Some(command.command.as_str())),
+            },
+            None => (None, None),
+        };
+        self.task(task)
+            .with("index", index)
+            .with("total", commands.len())
+            .maybe("type", kind)
+            .maybe("label", label)
     }
 
     fn check(&self, task: TaskId, index: u32) -> Payload {

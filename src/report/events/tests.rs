@@ -4,15 +4,16 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::domain::{
-    Advice, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode,
-    Finding, GateId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Severity, Stage, Status,
-    TaskId, TurnId, Verdict, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass,
+    FailureMode, Finding, GateId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Severity, Stage,
+    Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FileFact, GateResult, KeeperRef, ProcessRef, ReplyRef, SeatId, SeatResult,
     StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
 };
-use crate::mission::RunOptions;
+use crate::mission::model::TaskType;
+use crate::mission::{AddedTask, Addition, Origin, RunOptions};
 use crate::report::testing::{
     Mission, SCREENS, START, Scene, assert_fits, eventful, file, play_eventful, run_started,
 };
@@ -35,6 +36,9 @@ fn variant(event: &Event) -> &'static str {
         Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
         Event::FilesScanned { .. } => "FilesScanned",
+        Event::FinishRequested { .. } => "FinishRequested",
+        Event::FinishChecked { .. } => "FinishChecked",
+        Event::Nudged { .. } => "Nudged",
         Event::CheckRequested { .. } => "CheckRequested",
         Event::CheckFinished { .. } => "CheckFinished",
         Event::GradingRequested { .. } => "GradingRequested",
@@ -66,11 +70,13 @@ fn variant(event: &Event) -> &'static str {
         Event::ThresholdFailed { .. } => "ThresholdFailed",
         Event::Salvaged { .. } => "Salvaged",
         Event::MissionChanged(_) => "MissionChanged",
+        Event::TasksAdded(_) => "TasksAdded",
+        Event::TasksWithdrawn { .. } => "TasksWithdrawn",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 46;
+const VARIANTS: usize = 51;
 
 const TASK: TaskId = TaskId(0);
 
@@ -167,6 +173,25 @@ fn run_samples() -> Vec<Event> {
             points: Points::whole(55),
             threshold: Points::whole(60),
         },
+        Event::TasksAdded(Box::new(Addition {
+            origin: Origin::Delegated,
+            source: Some(TASK),
+            request: None,
+            tasks: vec![AddedTask {
+                id: TaskId(2),
+                title: "handed down".into(),
+                description: None,
+                agent: AgentId(1),
+                kind: TaskType::Other,
+                needs: vec![TASK],
+                priority: None,
+                target_files: Vec::new(),
+                awaited_by: Vec::new(),
+            }],
+        })),
+        Event::TasksWithdrawn {
+            tasks: vec![TaskId(2)],
+        },
     ]
 }
 
@@ -235,6 +260,26 @@ fn turn_samples() -> Vec<Event> {
                 size: Some(3),
                 digest: None,
             }],
+            hollow: Some("it says nothing".to_owned()),
+        },
+        Event::FinishRequested {
+            task: TASK,
+            command: 0,
+        },
+        Event::FinishChecked {
+            task: TASK,
+            command: 0,
+            result: CheckResult {
+                passed: false,
+                message: "exited 1".to_owned(),
+                duration: Millis(3),
+            },
+        },
+        Event::Nudged {
+            task: TASK,
+            compilation: true,
+            others: false,
+            missing: vec![Finding::new(Severity::High, "it does not compile")],
         },
         Event::CheckRequested { task: TASK, check: 0 },
         Event::CheckFinished {

@@ -13,6 +13,7 @@ use crate::report::text::{clock, sanitize, width};
 
 use super::line::Lines;
 use super::live::{Live, activity};
+use super::terminal;
 use super::{Details, Observer};
 
 /// Running tasks that are shown; the footer counts all of them.
@@ -53,7 +54,7 @@ impl Bar {
         Self {
             ticks: true,
             columns,
-            ..Self::on(ProgressDrawTarget::stderr(), io::stderr(), run, screen)
+            ..Self::on(terminal::target(), io::stderr(), run, screen)
         }
     }
 

@@ -145,6 +145,8 @@ impl Lines {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
             | Event::MissionChanged(_)
+            | Event::TasksAdded(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Stopping { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
@@ -173,6 +175,15 @@ impl Lines {
             | Event::EvalUnparsed { task } => {
                 let trouble = review_trouble(event)?;
                 Some(Line::new("REVIEW", Role::Warn, title(state, *task), trouble))
+            }
+            Event::Nudged { task, missing, .. } => {
+                let first = missing.first().map_or("", |finding| finding.description.as_str());
+                let more = missing.len().saturating_sub(1);
+                let detail = match more {
+                    0 => first.to_owned(),
+                    more => format!("{first}, and {more} more"),
+                };
+                Some(Line::new("NUDGE", Role::Warn, title(state, *task), detail))
             }
             Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
                 let trouble = consult_trouble(event)?;
@@ -225,6 +236,8 @@ impl Lines {
             | Event::TurnFinished { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FinishRequested { .. }
+            | Event::FinishChecked { .. }
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
@@ -271,6 +284,22 @@ impl Lines {
                 ];
                 let parts = parts.map(|(number, what)| format!("{number} {what}"));
                 Line::new("MISSION", Role::Warn, mission, parts.join(", "))
+            }
+            Event::TasksAdded(addition) => {
+                let titles = addition.tasks.iter().map(|task| &*task.title);
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                let source = addition.source.map_or(mission, |id| title(state, id));
+                Line::new(
+                    "ADD",
+                    Role::Active,
+                    source,
+                    format!("{}: {titles}", addition.origin.as_str()),
+                )
+            }
+            Event::TasksWithdrawn { tasks } => {
+                let titles = tasks.iter().map(|id| title(state, *id));
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                Line::new("REMOVE", Role::Warn, mission, titles)
             }
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
@@ -407,6 +436,21 @@ impl Lines {
                 role,
                 title,
                 first_finding(report, "rejected before review"),
+            )),
+            (Stage::Finish, Verdict::Skip) => Some(Line::new(
+                "CHECK",
+                role,
+                title,
+                format!(
+                    "unverified: {}",
+                    first_finding(report, "its finish gate is not met")
+                ),
+            )),
+            (Stage::Judge, Verdict::Skip) => Some(Line::new(
+                "REVIEW",
+                role,
+                title,
+                first_finding(report, "not judged"),
             )),
             (Stage::Checks, Verdict::Pass | Verdict::Fail) => {
                 let all = running.map_or(0, |running| running.checks) as usize;

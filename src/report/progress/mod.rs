@@ -15,6 +15,7 @@ mod bar;
 mod line;
 mod live;
 mod plain;
+mod terminal;
 mod verbose;
 
 pub use crate::runtime::Observer;

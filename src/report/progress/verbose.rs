@@ -80,7 +80,7 @@ impl Details {
                 }
                 lines
             }
-            Event::FilesScanned { task, files } => files
+            Event::FilesScanned { task, files, .. } => files
                 .iter()
                 .map(|file| {
                     let size = file

@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::domain::{Digest, GateId, RunId, TaskId, Timestamp, TurnId, WaitingReason};
 use crate::engine::random::{Random, random_answer, random_mission, random_options};
@@ -16,11 +15,11 @@ use crate::engine::{
     Command, Effect, Event, FORMAT, Input, KeeperRef, OperatorInput, RunPhase, RunStarted, State, StopCause,
     Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
-use crate::mission::{Plan, RunOptions};
 use crate::store::double::{Fate, MemoryLog};
 use crate::store::journal::{Journal, Reader};
 use crate::store::snapshot::JournalEnd;
 
+use super::missions::{Missions, other_options};
 use super::tally::Tally;
 use super::witness::Witness;
 
@@ -31,8 +30,7 @@ struct Dead;
 
 pub struct History {
     random: Random,
-    plan: Arc<Plan>,
-    options: RunOptions,
+    missions: Missions,
     log: Rc<RefCell<MemoryLog>>,
     journal: Journal<Rc<RefCell<MemoryLog>>>,
     state: State,
@@ -59,14 +57,14 @@ impl History {
         let yaml = random_mission(&mut random);
         let options = random_options(&mut random, &yaml);
         let plan = plan_of(&yaml, &options);
+        let missions = Missions::new(yaml, &options);
         let log = Rc::default();
         Self {
             journal: Journal::new(Rc::clone(&log), Path::new(NAME), JournalEnd::START),
             state: State::new(plan.clone()),
             witness: Witness::new(&plan),
             random,
-            plan,
-            options,
+            missions,
             log,
             records: Vec::new(),
             in_flight: Vec::new(),
@@ -115,14 +113,20 @@ impl History {
                 run_id: RunId::new("r").unwrap(),
                 mission_digest: Digest::of(b""),
                 mission_path: None,
-                options: self.options.clone(),
+                options: self.missions.first_options().clone(),
                 keeper: KeeperRef::default(),
             };
             self.turn(vec![Input::Start(Box::new(started))], Vec::new())
         } else {
+            let mut options = self.state.options.clone();
+            if self.random.chance(15) {
+                self.tally.other_options += 1;
+                other_options(&mut self.random, &mut options);
+                self.state.plan = self.missions.plan_with(&options);
+            }
             let pending = pending_effects(&self.state);
             let resume = Input::Resume {
-                options: Box::new(self.options.clone()),
+                options: Box::new(options),
                 keeper: KeeperRef::default(),
                 kept: kept.clone(),
             };
@@ -224,9 +228,13 @@ impl History {
             self.begin();
             return Ok(());
         }
-        let input = match self.random.below(6) {
+        let input = match self.random.below(8) {
             0 => Input::RetryFailed,
-            1 | 2 => Input::Redo(TaskId::from_index(self.random.below(self.plan.tasks.len()))),
+            1 if self.random.chance(40) => match self.other_mission() {
+                Some(input) => input,
+                None => return Ok(()),
+            },
+            2 | 3 => Input::Redo(TaskId::from_index(self.random.below(self.state.plan.tasks.len()))),
             _ => self.command(),
         };
         self.tally.commands += 1;
@@ -238,7 +246,7 @@ impl History {
         );
         if moved && !self.state.is_unfinished() {
             let resume = Input::Resume {
-                options: Box::new(self.options.clone()),
+                options: Box::new(self.state.options.clone()),
                 keeper: KeeperRef::default(),
                 kept: Vec::new(),
             };
@@ -246,6 +254,14 @@ impl History {
             while self.decide(&Input::Advance, &mut Vec::new())? {}
         }
         self.journal.commit().map_err(|_| Dead)
+    }
+
+    /// A person accepts a mission that has little to do with the one before.
+    fn other_mission(&mut self) -> Option<Input> {
+        let text = random_mission(&mut self.random);
+        let input = self.missions.change(text, &self.state)?;
+        self.tally.missions += 1;
+        Some(input)
     }
 
     /// One turn of the loop, as `runtime::Session::turn` takes it.
@@ -411,7 +427,7 @@ impl History {
     fn command(&mut self) -> Input {
         self.tally.commands += 1;
         let random = &mut self.random;
-        let task = TaskId::from_index(random.below(self.plan.tasks.len() + 1));
+        let task = TaskId::from_index(random.below(self.state.plan.tasks.len() + 1));
         let asked = self.state.tasks.get(task.index()).map_or(1, |task| task.asked);
         let number = (asked + 1).saturating_sub(u32::try_from(random.below(3)).unwrap());
         let command = match random.below(20) {
@@ -521,13 +537,7 @@ impl History {
 
     /// State and witness from the records that are left.
     fn fold(&mut self) {
-        self.state = State::new(self.plan.clone());
-        self.witness = Witness::new(&self.plan);
-        for record in &self.records {
-            self.witness.take(&self.state, record);
-            record.iter().for_each(|event| apply(&mut self.state, event));
-        }
-        self.witness.agrees_with(&self.state);
+        (self.state, self.witness) = self.missions.fold(&mut self.records);
     }
 
     /// From now on everything goes well and people say yes: then every run comes to an end, whatever it went through.
@@ -566,7 +576,7 @@ impl History {
                 by: "ada".to_owned(),
             }))
         };
-        let waiting = self.plan.task_ids().filter_map(|task| {
+        let waiting = self.state.plan.task_ids().filter_map(|task| {
             let number = self.state.task(task).waiting.as_ref()?.number;
             let is_question = self
                 .state
@@ -582,6 +592,7 @@ impl History {
             }))
         });
         let gates = self
+            .state
             .plan
             .gate_ids()
             .filter(|gate| self.state.gate(*gate).has_failed());

@@ -4,6 +4,7 @@
 //! `QUORUM_SIM_SEED=n` plays one seed, `QUORUM_SIM_SEEDS=n` so many of them (see `benches/README.md`).
 
 mod history;
+mod missions;
 mod tally;
 mod verdicts;
 mod witness;

@@ -15,6 +15,8 @@ pub struct Tally {
     pub power_losses: u64,
     pub torn: u64,
     pub adopted: u64,
+    pub missions: u64,
+    pub other_options: u64,
 }
 
 impl Tally {
@@ -24,7 +26,7 @@ impl Tally {
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 10] {
+    fn fields(&self) -> [(&'static str, u64); 12] {
         [
             ("sessions", self.sessions),
             ("records", self.records),
@@ -36,10 +38,12 @@ impl Tally {
             ("power losses", self.power_losses),
             ("torn tails", self.torn),
             ("turns adopted", self.adopted),
+            ("changed missions", self.missions),
+            ("changed options", self.other_options),
         ]
     }
 
-    fn fields_mut(&mut self) -> [&mut u64; 10] {
+    fn fields_mut(&mut self) -> [&mut u64; 12] {
         [
             &mut self.sessions,
             &mut self.records,
@@ -51,6 +55,8 @@ impl Tally {
             &mut self.power_losses,
             &mut self.torn,
             &mut self.adopted,
+            &mut self.missions,
+            &mut self.other_options,
         ]
     }
 }

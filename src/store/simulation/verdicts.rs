@@ -7,9 +7,31 @@ use super::witness::{Seen, Witness};
 
 impl Witness {
     pub(super) fn verdict(&mut self, state: &State, report: &StageReport) {
+        let is_open = self.is_open(state, report.task);
+        let by_person = report.by.is_some();
+        if report.stage == Stage::Judge && !by_person {
+            let plan = state.plan.task(report.task);
+            let key = (state.plan.agent(plan.agent).name.to_string(), plan.wave);
+            match report.verdict {
+                Verdict::Fail => *self.rejections.entry(key).or_default() += 1,
+                Verdict::Pass => drop(self.rejections.remove(&key)),
+                Verdict::Refer if report.points.is_some() => drop(self.rejections.remove(&key)),
+                _ => {}
+            }
+        }
         let seen = &mut self.tasks[report.task.index()];
         assert_eq!(seen.attempt, report.attempt, "{report:?}");
-        let by_person = report.by.is_some();
+        seen.sent_back |= report.stage == Stage::Judge && report.verdict == Verdict::Fail;
+        if report.stage == Stage::Finish {
+            seen.gate_met = Some(report.verdict == Verdict::Pass);
+            return;
+        }
+        if report.cause == Some(Cause::Breaker) {
+            assert!(is_open, "{report:?}");
+            seen.not_judged = true;
+            seen.indeterminate |= report.indeterminate;
+            return;
+        }
         match report.stage {
             Stage::Judge => {
                 if !by_person && report.cause != Some(Cause::Unparsed) {
@@ -63,7 +85,7 @@ impl Witness {
         let below = after.iter().any(|seen| {
             matches!(
                 seen.flag,
-                Some(QualityFlag::BelowThreshold | QualityFlag::Degraded)
+                Some(QualityFlag::BelowThreshold | QualityFlag::Unverified | QualityFlag::Degraded)
             )
         });
         let scores: Vec<f64> = after
@@ -113,7 +135,7 @@ impl Witness {
                 any(&|seen| {
                     matches!(
                         seen.flag,
-                        Some(QualityFlag::BelowThreshold | QualityFlag::Degraded)
+                        Some(QualityFlag::BelowThreshold | QualityFlag::Unverified | QualityFlag::Degraded)
                     )
                 }) || self.threshold,
             ),

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{
     AttemptKind, Cause, FailureMode, OutcomeClass, Points, QualityFlag, Status, TaskId, TurnId, Verdict,
 };
-use crate::engine::{Event, GateResult, JudgedBy, SeatId, SeatResult, State, StopCause, Way, judged_by};
-use crate::mission::{Part, Plan};
+use crate::engine::{
+    Event, GateResult, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, Way, judged_by,
+};
+use crate::mission::{Part, Plan, succeed};
 
 /// The table of the life cycle (semantics, section 5), written down again.
 fn is_edge(from: Status, to: Status) -> bool {
@@ -34,6 +36,16 @@ pub(super) struct Seen {
     pub(super) in_flight: bool,
     /// What its turn is held against is on record.
     pub(super) noted: bool,
+    /// What the finish gate said of this attempt.
+    pub(super) gate_met: Option<bool>,
+    /// The commands of the finish gate that ended since the last turn.
+    pub(super) gate: Vec<bool>,
+    /// How often it was told that it does not compile, and of the rest.
+    pub(super) nudged: (u32, u32),
+    /// Judges sent it back since it last began.
+    pub(super) sent_back: bool,
+    /// The judge breaker was open.
+    pub(super) not_judged: bool,
     /// It changed a protected file.
     pub(super) tampered: bool,
     /// The attempt's agent has finished on record: nobody may start it again.
@@ -84,6 +96,8 @@ pub struct Witness {
     pub(super) stop: Option<StopCause>,
     pub(super) paused: bool,
     pub(super) threshold: bool,
+    /// Judged rejections in a row, by agent and wave.
+    pub(super) rejections: BTreeMap<(String, u32), u32>,
     /// Turns that were ever decided on, and those that ended on record.
     pub started: BTreeSet<TurnId>,
     pub ended: BTreeSet<TurnId>,
@@ -98,6 +112,7 @@ impl Witness {
             stop: None,
             paused: false,
             threshold: false,
+            rejections: BTreeMap::new(),
             started: BTreeSet::new(),
             ended: BTreeSet::new(),
         }
@@ -152,6 +167,7 @@ impl Witness {
                 let is_protected = !state.plan.task(turn.task).protect.is_empty();
                 assert!(seen.noted || !is_protected, "nobody looked before: {event:?}");
                 seen.turn += 1;
+                seen.gate.clear();
                 seen.in_flight = true;
             }
             Event::FilesNoted { turn, .. } => {
@@ -180,13 +196,42 @@ impl Witness {
                 self.tasks[turn.task.index()].in_flight = false;
             }
             Event::ScanRequested { task } => self.tasks[task.index()].scan_open = true,
-            Event::FilesScanned { task, files } => {
+            Event::FilesScanned { task, files, .. } => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(
                     std::mem::take(&mut seen.scan_open),
                     "looked at without being asked: {event:?}"
                 );
                 seen.has_file = files.iter().any(|file| file.size.is_some_and(|size| size > 0));
+            }
+            Event::FinishRequested { task, command } => {
+                let gate = &self.tasks[task.index()].gate;
+                assert_eq!(gate.len(), *command as usize, "{event:?}");
+            }
+            Event::FinishChecked {
+                task,
+                command,
+                result,
+            } => {
+                let gate = &mut self.tasks[task.index()].gate;
+                assert_eq!(gate.len(), *command as usize, "{event:?}");
+                gate.push(result.passed);
+            }
+            Event::Nudged {
+                task,
+                compilation,
+                others,
+                missing,
+            } => {
+                let gate = state.plan.task(*task).finish.as_deref().expect("it has a gate");
+                let seen = &mut self.tasks[task.index()];
+                seen.nudged.0 += u32::from(*compilation);
+                seen.nudged.1 += u32::from(*others);
+                assert!(seen.nudged.0 <= gate.max_compile_nudges, "{event:?}");
+                assert!(seen.nudged.1 <= gate.max_nudges, "{event:?}");
+                assert!((*compilation || *others) && !missing.is_empty(), "{event:?}");
+                assert!(seen.gate.contains(&false), "{event:?} {seen:?}");
+                seen.finished = false;
             }
             Event::CheckRequested { task, check } => {
                 self.tasks[task.index()].checks.insert(*check, None);
@@ -275,6 +320,13 @@ impl Witness {
                     "ended with work in flight"
                 );
             }
+            Event::TasksAdded(addition) => {
+                for added in &addition.tasks {
+                    assert!(added.id.index() <= self.tasks.len(), "{event:?}");
+                    let size = self.tasks.len().max(added.id.index() + 1);
+                    self.tasks.resize_with(size, Seen::default);
+                }
+            }
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
@@ -310,6 +362,7 @@ impl Witness {
                 assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
                 assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
             }
+            Event::MissionChanged(change) => self.mission_changed(state, change),
             Event::AgentActivity { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
@@ -318,9 +371,34 @@ impl Witness {
             | Event::ConsultFailed { .. }
             | Event::Waiting { .. }
             | Event::Warning { .. }
-            | Event::MissionChanged(_)
+            | Event::TasksWithdrawn { .. }
             | Event::Salvaged { .. } => {}
         }
+    }
+
+    /// What keeps its title keeps its number, and whatever does not hold any more was withdrawn before.
+    fn mission_changed(&mut self, state: &State, change: &MissionChange) {
+        let mission = change.mission.as_deref();
+        let mission = mission.expect("whoever reads a journal puts it in").clone();
+        let plan = succeed(&state.plan, mission);
+        for (old, new) in state.plan.tasks.iter().zip(plan.tasks.iter()) {
+            assert_eq!(old.title, new.title);
+        }
+        for (old, new) in state.plan.gates.iter().zip(plan.gates.iter()) {
+            assert_eq!(old.name, new.name);
+        }
+        for task in change.removed.iter().chain(&change.changed) {
+            let seen = &self.tasks[task.index()];
+            assert!(
+                seen.status == Status::Pending && !seen.in_flight,
+                "{task:?} {seen:?}"
+            );
+        }
+        for gate in &change.gates {
+            self.gates[gate.index()] = (None, false);
+        }
+        self.tasks.resize_with(plan.tasks.len(), Seen::default);
+        self.gates.resize_with(plan.gates.len(), Default::default);
     }
 
     fn is_in_flight(&self, turn: TurnId) {
@@ -444,6 +522,28 @@ impl Witness {
             assert!(said, "done without its criteria: {task:?} {seen:?}");
         }
         let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
+        if plan.finish.is_some() {
+            let unmet = seen.gate_met != Some(true);
+            assert!(
+                seen.gate_met.is_some(),
+                "done without its gate: {task:?} {seen:?}"
+            );
+            assert_eq!(unmet, seen.gate.contains(&false), "{task:?} {seen:?}");
+        }
+        if seen.unverified() {
+            // Never less than that, whatever else was said of it.
+            let least = if seen.without.values().any(partly) {
+                QualityFlag::Degraded
+            } else {
+                QualityFlag::Unverified
+            };
+            assert_eq!(flag, Some(least), "{task:?} {seen:?}");
+            let judged = matches!(seen.judge, Some((Verdict::Pass, _))) || seen.not_judged;
+            let asked = matches!(judged_by(state, task), JudgedBy::Panel(_));
+            let by_verification = matches!(seen.verification, Some((Verdict::Pass, _)));
+            assert!(judged || !asked || by_verification, "{task:?} {seen:?}");
+            return;
+        }
         if seen.without.values().any(partly) {
             assert_eq!(flag, Some(QualityFlag::Degraded), "{task:?} {seen:?}");
             return;
@@ -467,7 +567,7 @@ impl Witness {
             }
             JudgedBy::ChecksOnly => assert_eq!(flag, Some(QualityFlag::Clean), "{task:?} {seen:?}"),
             JudgedBy::Nobody => {
-                let by_person = matches!(seen.verification, Some((Verdict::Pass, true)));
+                let by_person = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
                 let expected = if by_person {
                     QualityFlag::Clean
                 } else {
@@ -514,7 +614,9 @@ impl Witness {
         let cap = self.cap(state, task);
         let limits = state.plan.task(task).limits;
         let seen = &mut self.tasks[task.index()];
-        assert_eq!(attempt, seen.attempt + 1, "{task:?}");
+        // An attempt that was planned and has not begun may become the first of a changed task.
+        let unbegun = kind == AttemptKind::Execute && seen.turn == 0 && attempt == seen.attempt;
+        assert!(unbegun || attempt == seen.attempt + 1, "{task:?}");
         assert!(!seen.in_flight, "{task:?} {seen:?}");
         let is_forgiven = kind == AttemptKind::Execute;
         assert!(
@@ -525,7 +627,10 @@ impl Witness {
         seen.points = None;
         match kind {
             AttemptKind::Execute => {
+                let agent = state.plan.agent(state.plan.task(task).agent).name.to_string();
+                self.rejections.remove(&(agent, state.plan.task(task).wave));
                 seen.noted = false;
+                seen.sent_back = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
                 (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
             }
@@ -558,6 +663,7 @@ impl Witness {
         if from == Status::AwaitingApproval && to == Status::Review && unanswered {
             assert!(seen.for_judges, "{task:?} {seen:?}");
             seen.checks.clear();
+            seen.gate.clear();
             (seen.rounds, seen.scored) = (0, false);
         }
         if matches!(to, Status::Done | Status::Failed) {
@@ -586,7 +692,13 @@ impl Witness {
         } else {
             1
         };
+        let is_open = self.is_open(state, task);
         let seen = &mut self.tasks[task.index()];
+        let is_first = seat.attempt_try == 1 && seen.rounds == 0 && seat.round != seen.round;
+        assert!(
+            !is_open || !is_first,
+            "judged though the breaker is open: {task:?}"
+        );
         assert_eq!(
             (seen.status, seen.attempt),
             (Status::Review, seat.attempt),
@@ -651,7 +763,23 @@ impl Witness {
     }
 }
 
+impl Witness {
+    /// Whether so many rejections in a row keep a task's work from its judges.
+    pub(super) fn is_open(&self, state: &State, task: TaskId) -> bool {
+        let plan = state.plan.task(task);
+        let key = (state.plan.agent(plan.agent).name.to_string(), plan.wave);
+        let limit = state.plan.rules.judge_breaker;
+        let is_theirs = self.tasks[task.index()].sent_back;
+        !is_theirs && limit > 0 && self.rejections.get(&key).is_some_and(|count| *count >= limit)
+    }
+}
+
 impl Seen {
+    /// Something that it should have shown was not shown.
+    pub(super) fn unverified(&self) -> bool {
+        self.not_judged || self.gate_met == Some(false)
+    }
+
     fn begin(&mut self, attempt: u32) {
         let of_the_task = Self {
             status: self.status,
@@ -664,6 +792,7 @@ impl Seen {
             noted: self.noted,
             without: std::mem::take(&mut self.without),
             questions: self.questions,
+            sent_back: self.sent_back,
             ..Self::default()
         };
         *self = Self {

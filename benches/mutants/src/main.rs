@@ -1,0 +1,89 @@
+//! Which tests would notice if a rule were wrong?
+//!
+//! Every mutant of the rules is put into one copy of the sources, behind a switch that an environment variable turns
+//! on at run time. So the copy is built once, and a mutant costs the tests that reach it, not a build. See
+//! `benches/README.md`.
+
+mod build;
+mod find;
+mod play;
+mod render;
+mod values;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "usage: quorum-mutants [--work DIR] [--jobs N] [--only TEXT] [--list] [ROOM…]
+
+Puts every mutant of the ROOMs (default: src/engine src/judging) into a copy of this repository under DIR (default:
+target/mutants), builds it once, notes which library test reaches which mutant, and runs each mutant's tests against it.
+The mutants that no test noticed end up on the screen and in DIR/survivors.txt; all of them in DIR/mutants.txt.
+
+  --only TEXT   only mutants whose name contains TEXT
+  --jobs N      so many mutants at a time (default 1)
+  --list        only list the mutants";
+
+/// What the command line asks for.
+struct Options {
+    /// The repository.
+    root: PathBuf,
+    /// Where the copy, its build and the results are.
+    work: PathBuf,
+    /// Folders whose sources are mutated, relative to the repository.
+    rooms: Vec<String>,
+    /// Part of the names of the mutants to play.
+    only: Option<String>,
+    jobs: usize,
+    list: bool,
+}
+
+fn options() -> Result<Option<Options>> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()?;
+    let mut options = Options {
+        work: root.join("target/mutants"),
+        root,
+        rooms: Vec::new(),
+        only: None,
+        jobs: 1,
+        list: false,
+    };
+    let mut args = std::env::args().skip(1);
+    let missing = |flag: &str| anyhow::anyhow!("{flag} needs a value\n\n{USAGE}");
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--help" | "-h" => return Ok(None),
+            "--list" => options.list = true,
+            "--work" => options.work = std::path::absolute(args.next().ok_or_else(|| missing(&arg))?)?,
+            "--only" => options.only = Some(args.next().ok_or_else(|| missing(&arg))?),
+            "--jobs" => options.jobs = args.next().ok_or_else(|| missing(&arg))?.parse::<usize>()?.max(1),
+            flag if flag.starts_with('-') => bail!("unknown flag {flag}\n\n{USAGE}"),
+            room => options.rooms.push(room.to_owned()),
+        }
+    }
+    if options.rooms.is_empty() {
+        options.rooms = vec!["src/engine".to_owned(), "src/judging".to_owned()];
+    }
+    Ok(Some(options))
+}
+
+fn main() -> Result<()> {
+    let Some(options) = options()? else {
+        println!("{USAGE}");
+        return Ok(());
+    };
+    let mut sources = build::read_rooms(&options.root, &options.rooms)?;
+    if options.list {
+        for mutant in sources.iter().flat_map(|source| &source.mutants) {
+            println!("{}", mutant.name);
+        }
+        return Ok(());
+    }
+    let copy = options.work.join("copy");
+    build::copy_tree(&options.root, &copy, &sources)?;
+    let known = options.work.join("refused.txt");
+    let tests = build::build(&mut sources, &copy, &options.root.join("target"), &known)?;
+    play::play(&sources, &tests, &copy, &options)
+}

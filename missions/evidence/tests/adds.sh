@@ -1,0 +1,1 @@
+test "$(sh calculator.sh add 2 3)" = 5

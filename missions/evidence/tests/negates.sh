@@ -1,0 +1,1 @@
+test "$(sh calculator.sh negate 4)" = -4

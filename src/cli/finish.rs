@@ -1,0 +1,92 @@
+//! What finish gates need from the disk before a run may start: lists of tests, and what says how to compile.
+//!
+//! A list is frozen into the run's options: an agent that edits the file changes nothing.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::anyhow;
+
+use crate::mission::RunOptions;
+use crate::mission::model::{FailToPass, Mission, Task};
+
+use super::failure::Failure;
+
+/// The largest list of tests that is read.
+const LARGEST_LIST: u64 = 4 * 1024 * 1024;
+
+/// Reads the lists of `failToPass` into the options, and checks that whatever must compile says how.
+pub fn freeze(mission: &Mission, options: &mut RunOptions) -> Result<(), Failure> {
+    for task in &mission.tasks {
+        let Some(gate) = task.verify.as_deref() else {
+            continue;
+        };
+        if gate.require_compilation && gate.compile_command.is_none() {
+            compiles(mission, task, options)?;
+        }
+        if let Some(FailToPass::File(file)) = &gate.fail_to_pass
+            && !options.test_lists.contains_key(&**file)
+        {
+            let tests = read(&options.mission_folder.join(&**file)).map_err(|why| {
+                Failure::usage(anyhow!("task '{}': `failToPass` names {file}: {why}", task.title))
+                    .help("it is a file beside the mission, with a JSON list of tests or one test a line")
+            })?;
+            options.test_lists.insert(file.to_string(), tests);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a run that goes on has every list that a changed mission names.
+pub fn has_all(mission: &Mission, options: &RunOptions) -> Result<(), Failure> {
+    let mut gates = mission.tasks.iter().filter_map(|task| task.verify.as_deref());
+    let missing = gates.find_map(|gate| match &gate.fail_to_pass {
+        Some(FailToPass::File(file)) if !options.test_lists.contains_key(&**file) => Some(file),
+        _ => None,
+    });
+    match missing {
+        None => Ok(()),
+        Some(file) => Err(Failure::usage(anyhow!(
+            "the changed mission names a list of tests, {file}, that the run did not start with"
+        ))
+        .help("start a new run, or write the tests into the mission: `failToPass: [...]`")),
+    }
+}
+
+fn compiles(mission: &Mission, task: &Task, options: &RunOptions) -> Result<(), Failure> {
+    let folder = options
+        .mission_folder
+        .join(mission.workspace.as_deref().unwrap_or("."));
+    let folder = folder.join(task.workspace.as_deref().unwrap_or("."));
+    if folder.join("tsconfig.json").is_file() {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!(
+        "task '{}' requires compilation and does not say how: there is no tsconfig.json in {}",
+        task.title,
+        folder.display()
+    ))
+    .help("add `compileCommand` to its `verify`, for example `compileCommand: cargo check`"))
+}
+
+fn read(path: &Path) -> Result<Vec<String>, String> {
+    let size = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !size.is_file() || size.len() > LARGEST_LIST {
+        return Err(format!("it is not a file of at most {LARGEST_LIST} bytes"));
+    }
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let tests: Vec<String> = if text.trim_start().starts_with('[') {
+        serde_json::from_str(&text).map_err(|error| format!("it is no JSON list of texts: {error}"))?
+    } else {
+        text.lines().map(str::to_owned).collect()
+    };
+    let tests: Vec<String> = tests
+        .iter()
+        .map(|test| test.trim().to_owned())
+        .filter(|test| !test.is_empty())
+        .collect();
+    if tests.is_empty() {
+        return Err("it names no test".to_owned());
+    }
+    Ok(tests)
+}

@@ -1,0 +1,162 @@
+//! Starting a program on Linux: the system calls of `posix_spawn` that the keeper needs, and no others.
+//!
+//! The C library's own maps a stack for every child, asks for the limit of descriptors at every redirection, and asks for
+//! and sets each of 64 signals anew: about 75 system calls, where 8 do. The keeper knows what it has made of its signals
+//! ([`Signals::install`](super::platform::Signals::install)): what it catches does nothing, so that it matters to nobody
+//! whether a child that has not begun its program yet is reached by it; the program starts with the default.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use rustix::process::Pid;
+
+use super::child::Start;
+use super::orphans::TURN_KEY_VARIABLE;
+
+/// Enough for a few system calls and one signal's frame, on any processor.
+const STACK_WORDS: usize = 8 << 10;
+
+/// Starts programs one after the other, in the same place.
+pub(super) struct Starter {
+    /// What a child stands on until it begins its program; 16 bytes are how it must be aligned.
+    stack: Vec<MaybeUninit<u128>>,
+    /// The arguments and the environment, each with a zero behind it.
+    strings: Vec<u8>,
+    /// Where they begin.
+    begins: Vec<usize>,
+    pointers: Vec<*const c_char>,
+}
+
+/// What a child needs until it begins its program. It sees the keeper's memory, and must not change anything of it but
+/// `error`.
+struct Task {
+    program: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+    folder: *const c_char,
+    /// What becomes its standard input, output and error; -1 for what stays as it is.
+    standard: [c_int; 3],
+    no_signals: libc::sigset_t,
+    error: AtomicI32,
+}
+
+impl Starter {
+    pub(super) fn new() -> Starter {
+        Starter {
+            stack: vec![MaybeUninit::uninit(); STACK_WORDS],
+            strings: Vec::new(),
+            begins: Vec::new(),
+            pointers: Vec::new(),
+        }
+    }
+
+    /// Starts a program in a process group of its own.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` for a text with a zero in it, else what the system refuses; then there is no process.
+    pub(super) fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
+        let folder = CString::new(start.folder.as_os_str().as_bytes())?;
+        self.lay_out(start)?;
+        let environment = start.arguments.len() + 1;
+        let mut no_signals = MaybeUninit::uninit();
+        let descriptor = |file: &Option<_>| file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let task = Task {
+            program: self.pointers[0],
+            arguments: self.pointers.as_ptr(),
+            environment: self.pointers[environment..].as_ptr(),
+            folder: folder.as_ptr(),
+            standard: start.standard.each_ref().map(descriptor),
+            // SAFETY: `sigemptyset` initialises the set and fails for no set.
+            no_signals: unsafe {
+                libc::sigemptyset(no_signals.as_mut_ptr());
+                no_signals.assume_init()
+            },
+            error: AtomicI32::new(0),
+        };
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let top = self.stack.as_mut_ptr_range().end;
+        // SAFETY: the child stands on a stack that is nobody else's. With CLONE_VFORK this thread, the only one, sleeps
+        // until the child has begun its program or ended, so all that `task` points to lives as long as it is looked at.
+        let pid = unsafe { libc::clone(begin, top.cast(), flags, (&raw const task).cast_mut().cast()) };
+        if pid == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?;
+        match task.error.load(Ordering::Relaxed) {
+            0 => Ok(pid),
+            error => {
+                // It has ended, or is just about to.
+                super::posix::wait_for(pid)?;
+                Err(io::Error::from_raw_os_error(error))
+            }
+        }
+    }
+
+    /// Puts down the arguments and the environment as the system wants them: the pointers to both, each list with a null
+    /// behind it.
+    fn lay_out(&mut self, start: &Start<'_>) -> io::Result<()> {
+        self.strings.clear();
+        self.begins.clear();
+        for argument in start.arguments {
+            self.add(&[argument])?;
+        }
+        let own = start
+            .environment
+            .iter()
+            .filter(|(name, _)| name != TURN_KEY_VARIABLE);
+        for (name, value) in own {
+            self.add(&[name, "=", value])?;
+        }
+        self.add(&[TURN_KEY_VARIABLE, "=", start.marker])?;
+        // Only now, for the strings move while they grow.
+        let strings = self.strings.as_ptr();
+        // SAFETY: each string begins within the buffer.
+        let pointer = |begin: &usize| unsafe { strings.add(*begin).cast::<c_char>() };
+        let (arguments, environment) = self.begins.split_at(start.arguments.len());
+        self.pointers.clear();
+        for list in [arguments, environment] {
+            self.pointers.extend(list.iter().map(pointer));
+            self.pointers.push(std::ptr::null());
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, parts: &[&str]) -> io::Result<()> {
+        self.begins.push(self.strings.len());
+        for part in parts {
+            if part.contains('\0') {
+                let message = "there is a zero in an argument or a variable";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
+            self.strings.extend_from_slice(part.as_bytes());
+        }
+        self.strings.push(0);
+        Ok(())
+    }
+}
+
+/// The child's life before its program. It runs in the keeper's memory while the keeper sleeps: system calls only.
+extern "C" fn begin(task: *mut c_void) -> c_int {
+    // SAFETY: `start` keeps it until this process has begun its program or ended.
+    let task = unsafe { &*task.cast::<Task>().cast_const() };
+    // SAFETY: the strings are what the system wants, and the descriptors open. Nothing here allocates, locks or panics.
+    unsafe {
+        let prepared = libc::setpgid(0, 0) == 0
+            && (0..)
+                .zip(task.standard)
+                .all(|(standard, file)| file == -1 || libc::dup2(file, standard) != -1)
+            && libc::chdir(task.folder) == 0
+            && libc::sigprocmask(libc::SIG_SETMASK, &task.no_signals, std::ptr::null_mut()) == 0;
+        if prepared {
+            libc::execve(task.program, task.arguments, task.environment);
+        }
+        let error = io::Error::last_os_error().raw_os_error();
+        task.error.store(error.unwrap_or(libc::EIO), Ordering::Relaxed);
+        libc::_exit(127)
+    }
+}

@@ -1,0 +1,256 @@
+//! Tasks that a run gets while it works: handed down by an agent, made to mend a failed one, or asked for from outside
+//! (semantics, sections 12 and 16).
+//!
+//! The journal holds them by value, and a plan grows by them at the cost of their own edges. They are appended: no task
+//! ever changes its id. One that is withdrawn, because what asked for it is done again, keeps its id too and may return
+//! under it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use rpds::RedBlackTreeMapSync;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use super::compile::compile_added;
+use super::model::{OnExhausted, TaskType};
+use super::plan::{Part, Plan, TaskPlan};
+use crate::domain::{AgentId, TaskId};
+
+/// Tasks that have the same source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Addition {
+    /// Why they are there.
+    #[serde(rename = "o")]
+    pub origin: Origin,
+    /// The task that they come from; none for a request from outside.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<TaskId>,
+    /// For a request from outside: its id.
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Box<str>>,
+    /// The tasks.
+    #[serde(rename = "t")]
+    pub tasks: Vec<AddedTask>,
+}
+
+/// Why a task is there that the mission does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The agent of its source handed it down.
+    Delegated,
+    /// Its source failed, and it is to mend that.
+    Fixup,
+    /// A request from outside was approved.
+    Request,
+}
+
+impl Origin {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Delegated => "delegated",
+            Self::Fixup => "fixup",
+            Self::Request => "request",
+        }
+    }
+}
+
+/// One added task, by value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AddedTask {
+    /// Its id: the next free one, or that of one that was withdrawn.
+    #[serde(rename = "i")]
+    pub id: TaskId,
+    /// Its title, unique within the run.
+    #[serde(rename = "l")]
+    pub title: Box<str>,
+    /// What is to be done.
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Box<str>>,
+    /// Who does it.
+    #[serde(rename = "a")]
+    pub agent: AgentId,
+    /// What kind of work it is.
+    #[serde(rename = "k", default, skip_serializing_if = "is_default")]
+    pub kind: TaskType,
+    /// What it waits for.
+    #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<TaskId>,
+    /// Its priority; `None` is 1.
+    #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Decimal>,
+    /// Files that it must produce.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub target_files: Vec<Box<str>>,
+    /// Tasks that had to wait for its source and now wait for it too.
+    #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
+    pub awaited_by: Vec<TaskId>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Where an added task comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provenance {
+    /// Why it is there.
+    pub origin: Origin,
+    /// The task that it comes from; none for a request from outside.
+    pub source: Option<TaskId>,
+    /// For a request from outside: its id.
+    pub request: Option<Box<str>>,
+    /// How often work was handed down on the way to it.
+    pub depth: u32,
+}
+
+/// Ids by title, made when somebody first asks.
+#[derive(Debug, Clone)]
+pub(super) struct Titles {
+    base: Arc<OnceLock<HashMap<Box<str>, TaskId>>>,
+    later: RedBlackTreeMapSync<Box<str>, TaskId>,
+}
+
+impl Default for Titles {
+    fn default() -> Self {
+        Self {
+            base: Arc::default(),
+            later: RedBlackTreeMapSync::new_sync(),
+        }
+    }
+}
+
+impl Plan {
+    /// The task with this title, whatever became of it. The first question costs O(all tasks), every other O(log of those
+    /// that were added).
+    #[must_use]
+    pub fn find(&self, title: &str) -> Option<TaskId> {
+        if let Some(id) = self.titles.later.get(title) {
+            return Some(*id);
+        }
+        let base = self.titles.base.get_or_init(|| {
+            let tasks = self.tasks.iter().zip(self.every_task_id());
+            tasks.map(|(task, id)| (task.title.clone(), id)).collect()
+        });
+        base.get(title).copied()
+    }
+
+    /// The agent with this name that the mission has.
+    #[must_use]
+    pub fn find_agent(&self, name: &str) -> Option<AgentId> {
+        let found = self
+            .agents
+            .iter()
+            .position(|agent| !agent.removed && &*agent.name == name);
+        found.map(AgentId::from_index)
+    }
+
+    /// How often work was handed down on the way to a task: 0 for those of the mission.
+    #[must_use]
+    pub fn depth(&self, id: TaskId) -> u32 {
+        self.task(id).provenance.as_ref().map_or(0, |from| from.depth)
+    }
+
+    /// Grows by these tasks. Costs O(their edges).
+    pub fn extend(&mut self, addition: &Addition) {
+        let source = addition.source;
+        let depth =
+            source.map_or(0, |source| self.depth(source)) + u32::from(addition.origin == Origin::Delegated);
+        for added in &addition.tasks {
+            let mut task = self.template(addition, added);
+            // Behind whatever it waits for and comes from.
+            let behind = added.needs.iter().chain(&source);
+            task.wave = behind.map(|id| self.task(*id).wave + 1).max().unwrap_or(0);
+            task.provenance = Some(Box::new(Provenance {
+                origin: addition.origin,
+                source,
+                request: addition.request.clone(),
+                depth,
+            }));
+            self.titles.later.insert_mut(task.title.clone(), added.id);
+            if added.id.index() == self.tasks.len() {
+                self.tasks.push(task);
+            } else {
+                self.tasks[added.id.index()] = task;
+            }
+            for needed in &added.needs {
+                self.depend(added.id, *needed);
+            }
+            for waiting in &added.awaited_by {
+                self.depend(*waiting, added.id);
+            }
+        }
+    }
+
+    /// What the task is, before it is known where it comes from. A fixup is what its source is, but for what it says of
+    /// itself; whatever else is compiled as if it stood in the mission.
+    fn template(&self, addition: &Addition, added: &AddedTask) -> TaskPlan {
+        match (addition.origin, addition.source) {
+            (Origin::Fixup, Some(source)) => TaskPlan {
+                title: added.title.clone(),
+                description: added.description.clone(),
+                part: Part::Selected,
+                // There is one at most.
+                on_exhausted: Some(OnExhausted::Fail),
+                ..self.task(source).clone()
+            },
+            (_, source) => TaskPlan {
+                delegated_by: source.map(|source| self.task(source).agent),
+                ..compile_added(self, added)
+            },
+        }
+    }
+
+    /// Makes an added task anew by the rules that hold now; its place, its edges and what it says of itself stay.
+    pub(super) fn refresh(&mut self, id: TaskId) {
+        let task = self.task(id);
+        let Some(from) = task.provenance.clone() else {
+            return;
+        };
+        let added = AddedTask {
+            id,
+            title: task.title.clone(),
+            description: task.description.clone(),
+            agent: task.agent,
+            kind: task.kind,
+            needs: Vec::new(),
+            priority: Some(task.priority),
+            target_files: task.target_files.clone(),
+            awaited_by: Vec::new(),
+        };
+        let addition = Addition {
+            origin: from.origin,
+            source: from.source,
+            request: from.request.clone(),
+            tasks: Vec::new(),
+        };
+        let mut made = self.template(&addition, &added);
+        made.provenance = Some(from);
+        made.wave = self.task(id).wave;
+        self.tasks[id.index()] = made;
+    }
+
+    fn depend(&mut self, task: TaskId, on: TaskId) {
+        self.dependencies.add(task.0, on);
+        self.dependents.add(on.0, task);
+    }
+
+    /// Takes added tasks out of the run: nobody waits for them any more, and nobody will work on them unless they are
+    /// added again under their ids.
+    pub fn withdraw(&mut self, tasks: &[TaskId]) {
+        for id in tasks {
+            self.tasks[id.index()].part = Part::Removed;
+            for needed in self.dependencies.of(id.index()).to_vec() {
+                self.dependents.retain(needed.0, |task| task != id);
+            }
+            for waiting in self.dependents.of(id.index()).to_vec() {
+                self.dependencies.retain(waiting.0, |task| task != id);
+            }
+            self.dependencies.retain(id.0, |_| false);
+            self.dependents.retain(id.0, |_| false);
+        }
+    }
+}
