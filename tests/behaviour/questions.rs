@@ -235,3 +235,18 @@ fn outside_of_a_task_there_is_nobody_to_speak_to() {
         .quorum_with(&[("QUORUM_TASK_DIR", "/nowhere/at/all")], &["ask", "x"])
         .exits(9);
 }
+
+#[test]
+fn the_mission_with_a_coordinator_runs_as_it_stands() {
+    let workspace = Workspace::new();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
+    for file in ["coordinator/lead.sh", "coordinator/writer.sh"] {
+        workspace.write(file, std::fs::read(folder.join(file)).expect("it is there"));
+    }
+    workspace.mission(&std::fs::read_to_string(folder.join("coordinator.yaml")).expect("it is there"));
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "Write release notes").0, "done");
+    let consults = named(&workspace, "consult:requested");
+    let purposes: Vec<&Value> = consults.iter().map(|event| &event["purpose"]).collect();
+    assert_eq!(purposes, ["resolve", "confirm", "answer"]);
+}

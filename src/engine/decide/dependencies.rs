@@ -77,13 +77,15 @@ fn partial(draft: &Draft<'_>) -> Share {
         return Share::Open;
     }
     let done = states().filter(|(_, task)| task.status == Status::Done).count();
-    let thresholds = states()
+    let mut thresholds = states()
         .filter(|(id, task)| task.status == Status::Failed && !draft.task.does_without(*id))
         .map(|(_, task)| threshold(task.mode.unwrap_or(FailureMode::Error)));
-    let enough = thresholds
-        .map(|threshold| threshold.is_some_and(|percent| done * 100 >= percent * dependencies.len()))
-        .all(|enough| enough);
-    if enough { Share::Enough } else { Share::TooFew }
+    let enough = |percent: usize| done * 100 >= percent * dependencies.len();
+    if thresholds.all(|threshold| threshold.is_some_and(enough)) {
+        Share::Enough
+    } else {
+        Share::TooFew
+    }
 }
 
 /// The share of dependencies that must be done, in percent, when one failed like this; `None`: never.
