@@ -20,6 +20,8 @@ mod concurrent;
 mod config;
 #[path = "behaviour/control.rs"]
 mod control;
+#[path = "behaviour/delegation.rs"]
+mod delegation;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/doctor_state.rs"]

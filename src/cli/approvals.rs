@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::domain::RunId;
 use crate::engine::State;
 use crate::report::ids::{ApprovalId, RequestId};
+use crate::report::json::request_kind;
 use crate::report::view::RunView;
 use crate::report::waiting::{Item, human};
 use crate::store::RunFolder;
@@ -61,7 +62,7 @@ pub fn requests(arguments: &OfRun, screen: &Screen) -> Result<u8, Failure> {
         json!({
             "id": id.to_string(),
             "task": state.plan.task(request.task).title,
-            "kind": "below-threshold",
+            "kind": request_kind(&state, request.task),
             "message": request.message,
         })
     });

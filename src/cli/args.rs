@@ -131,6 +131,9 @@ pub enum Subcommand {
     /// For agents: ask something about the task; the answer comes in the next turn
     #[command(after_help = "Example: quorum ask 'Which of the two databases is meant?'")]
     Ask(super::voice::Message),
+    /// For agents: hand work down; the sub-task is made once the task ends clean
+    #[command(after_help = "Example: quorum delegate 'Write the tests' 'For the parser.' --to tester")]
+    Delegate(super::voice::Delegate),
     /// For agents: say how far the work is
     #[command(after_help = "Example: quorum progress '3 of 5 files done'")]
     Progress(super::voice::Message),

@@ -85,6 +85,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
         Some(Subcommand::Answer(arguments)) => answer::answer_question(&arguments, &screen),
         Some(Subcommand::Ask(message)) => voice::ask(&message, &screen),
+        Some(Subcommand::Delegate(arguments)) => voice::delegate(&arguments, &screen),
         Some(Subcommand::Progress(message)) => voice::progress(&message, &screen),
         Some(Subcommand::Result(arguments)) => voice::result(&arguments, &screen),
         Some(Subcommand::Approvals(arguments)) => approvals::approvals(&arguments, &screen),

@@ -1,4 +1,4 @@
-//! `quorum ask`, `progress` and `result`: what an agent says to its run while it works on a task.
+//! `quorum ask`, `delegate`, `progress` and `result`: what an agent says to its run while it works on a task.
 //!
 //! A message is a file in the folder of the agent's own turn; the run reads it. Nothing here reaches any other turn.
 
@@ -11,6 +11,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::Timestamp;
+use crate::mission::read_delegations;
 use crate::store::write_new;
 
 use super::failure::Failure;
@@ -49,6 +50,45 @@ pub fn ask(message: &Message, screen: &Screen) -> Result<u8, Failure> {
         "ask",
         "your question is recorded; end your turn now without doing more: the answer comes in your next turn\n",
     );
+    Ok(0)
+}
+
+#[derive(Debug, Args)]
+pub struct Delegate {
+    /// The title of the sub-task; `-` reads sub-tasks as JSON from standard input
+    #[arg(value_name = "TITLE")]
+    pub title: String,
+    /// What is to be done
+    #[arg(value_name = "DESCRIPTION")]
+    pub description: Option<String>,
+    /// The agent that is to do it
+    #[arg(long, value_name = "AGENT", env = "QUORUM_DELEGATE_TO")]
+    pub to: Option<String>,
+}
+
+/// Hands work down: the sub-task is made once the task ends clean.
+pub fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
+    let folder = turn_folder()?;
+    let wanted = if arguments.title == "-" {
+        let text = read("-", LARGEST_MESSAGE)?;
+        serde_json::from_str(&text)
+            .map_err(|error| Failure::usage(anyhow!("standard input is no JSON: {error}")))?
+    } else {
+        json!({"title": arguments.title, "description": arguments.description, "assignTo": arguments.to})
+    };
+    let (sub_tasks, refused) = read_delegations(&wanted);
+    if let Some(why) = refused.first() {
+        return Err(Failure::usage(anyhow!("{why}")));
+    }
+    if sub_tasks.is_empty() {
+        return Err(Failure::usage(anyhow!("there is no sub-task in it")));
+    }
+    let text = wanted.to_string();
+    if text.len() > LARGEST_MESSAGE {
+        return Err(too_large(LARGEST_MESSAGE));
+    }
+    place(&folder.join(message_name("delegate")), text.as_bytes())?;
+    said(screen, "delegate", "");
     Ok(0)
 }
 
@@ -92,9 +132,12 @@ pub fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
 fn drop_message(kind: &str, message: &Message) -> Result<(), Failure> {
     let folder = turn_folder()?;
     let text = read(&message.text, LARGEST_MESSAGE)?;
-    // Sorts by time; one process says one thing.
-    let name = format!("{kind}.{:015}-{}", Timestamp::now().0, std::process::id());
-    place(&folder.join(name), text.as_bytes())
+    place(&folder.join(message_name(kind)), text.as_bytes())
+}
+
+/// Sorts by time; one process says one thing.
+fn message_name(kind: &str) -> String {
+    format!("{kind}.{:015}-{}", Timestamp::now().0, std::process::id())
 }
 
 /// The folder of the turn that this process works in, made if nobody spoke before.

@@ -65,6 +65,8 @@ pub enum Cause {
     Rejected,
     /// A protected file was changed.
     Protected,
+    /// The attempts are used up, and a person decides what becomes of the work.
+    Exhausted,
     /// A finish gate was not shown to be met, and the worker was told often enough.
     Unmet,
     /// Too many rejections in a row: the work of this model is not judged any more in its wave.
@@ -89,6 +91,7 @@ impl Cause {
             Self::Person => "person",
             Self::Rejected => "rejected",
             Self::Protected => "protected",
+            Self::Exhausted => "exhausted",
             Self::Unmet => "unmet",
             Self::Breaker => "breaker",
         }

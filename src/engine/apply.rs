@@ -139,6 +139,8 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::SeatFailed { task, .. }
         | Event::EvalUnparsed { task }
         | Event::ForceAccepted { task, .. }
+        | Event::DelegationRequested { task, .. }
+        | Event::DelegationRefused { task, .. }
         | Event::ApprovalRequested { task, .. }
         | Event::ApprovalResolved { task, .. }
         | Event::Question { task, .. }
@@ -650,6 +652,12 @@ impl TaskState {
                     open.failed_requests += 1;
                 }
             }
+            Event::DelegationRequested { sub_tasks, .. } => {
+                for sub_task in sub_tasks {
+                    self.delegations.retain(|earlier| earlier.title != sub_task.title);
+                    self.delegations.push(sub_task.clone());
+                }
+            }
             // Whatever becomes of the work now, the score of earlier work is not its score.
             Event::EvalUnparsed { .. } => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
@@ -657,6 +665,7 @@ impl TaskState {
             | Event::AgentActivity { .. }
             | Event::TurnAdopted { .. }
             | Event::ForceAccepted { .. }
+            | Event::DelegationRefused { .. }
             | Event::DependencyFailed { .. } => {}
             Event::RunStarted(_)
             | Event::RunResumed { .. }
@@ -732,6 +741,7 @@ impl TaskState {
         }
         if to.is_terminal() {
             self.running = None;
+            self.delegations.clear();
         }
         self.consults.clear();
         if let Some(remedies) = &mut self.remedies {
@@ -756,6 +766,10 @@ impl TaskState {
         // The score of earlier work is not the score of what is coming, however that is judged.
         self.points = None;
         self.evidence.calls = Calls::default();
+        // A fix corrects what was found and keeps what was good; every other attempt asks anew.
+        if kind != AttemptKind::Fix {
+            self.delegations.clear();
+        }
         self.nudged = Nudged::default();
         self.missing = Vec::new();
         self.unverified = false;

@@ -10,7 +10,7 @@ use crate::domain::{
     Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId,
     WaitingReason,
 };
-use crate::mission::{Addition, RunOptions};
+use crate::mission::{Addition, RunOptions, SubTask};
 
 use super::command::CommandResult;
 use super::mission_change::MissionChange;
@@ -531,7 +531,7 @@ pub enum Event {
         files: Vec<FileFact>,
     },
     /// `deadlock:resolved`: the task can do without the dependency, or that is tried again.
-    #[serde(rename = "dr")]
+    #[serde(rename = "dw")]
     DependencyResolved {
         /// The task.
         #[serde(rename = "t")]
@@ -635,6 +635,29 @@ pub enum Event {
         /// The name of the file, beside the journal, that holds them now.
         #[serde(rename = "f")]
         file: String,
+    },
+    /// `delegation:requested`: the agent wants to hand down sub-tasks. They are made when its task ends clean.
+    #[serde(rename = "dg")]
+    DelegationRequested {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// What it asks for.
+        #[serde(rename = "s")]
+        sub_tasks: Vec<SubTask>,
+    },
+    /// `delegation:refused`: a sub-task that was asked for is not made.
+    #[serde(rename = "dr")]
+    DelegationRefused {
+        /// The task whose agent asked.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// The title of the sub-task.
+        #[serde(rename = "l")]
+        title: String,
+        /// Why.
+        #[serde(rename = "r")]
+        reason: String,
     },
     /// `tasks:added`: the run has more tasks from here on. They follow with their `task:created`.
     #[serde(rename = "ad")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::domain::{
     Advice, ConsultId, CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId,
 };
-use crate::mission::{Plan, RunOptions};
+use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::command::Command;
 use super::payload::{
@@ -250,6 +250,8 @@ pub struct TurnEnd {
     pub usage: Usage,
     /// The model as returned.
     pub model: Option<String>,
+    /// Sub-tasks that the agent wants to hand down.
+    pub delegate: Vec<SubTask>,
     /// What it did to files, where that was looked at.
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
@@ -304,6 +306,7 @@ impl TurnEnd {
             duration: Millis::default(),
             usage: Usage::default(),
             model: None,
+            delegate: Vec::new(),
             files: None,
             tool_calls: None,
             asked: None,

@@ -7,7 +7,7 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, ConsultId, DimensionScore, FailureClass, FailureMode, Finding, GateId,
     Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
 };
-use crate::mission::{Plan, RunOptions};
+use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::command::CommandResult;
 use super::payload::{
@@ -201,6 +201,8 @@ pub struct TaskState {
     pub consults: Vec<Consult>,
     /// How often an agent was consulted about it; numbers the consults.
     pub consulted: u32,
+    /// Sub-tasks that its agent wants to hand down, by title.
+    pub delegations: Vec<SubTask>,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
     /// What the runtime saw of its work.

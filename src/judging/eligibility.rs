@@ -195,6 +195,8 @@ mod tests {
             fail_open_on_unparsed_eval: false,
             max_assessment_retries: 1,
             quality_threshold: None,
+            max_delegation_depth: 3,
+            max_delegations: 20,
             on_exhausted: None,
             verify_prior_feedback: true,
             workspace: "/".into(),

@@ -178,6 +178,10 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
             .max_assessment_retries
             .unwrap_or(defaults::MAX_ASSESSMENT_RETRIES),
         quality_threshold: mission.quality_threshold,
+        max_delegation_depth: settings
+            .max_delegation_depth
+            .unwrap_or(defaults::MAX_DELEGATION_DEPTH),
+        max_delegations: settings.max_delegations.unwrap_or(defaults::MAX_DELEGATIONS),
         on_exhausted: mission.on_exhausted,
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
         judge_breaker: settings.judge_breaker.unwrap_or(defaults::JUDGE_BREAKER),

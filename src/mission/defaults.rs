@@ -25,6 +25,10 @@ pub(super) const MAX_RESOLUTION_ATTEMPTS: u32 = 2;
 pub(super) const ON_DEPENDENCY_FAILED: [Remedy; 2] = [Remedy::Resolve, Remedy::Skip];
 /// How sure a verification must be of its verdict, a share as points (section 10).
 pub(super) const MIN_CONFIDENCE: u8 = 70;
+/// How deep work may be handed down (section 12).
+pub(super) const MAX_DELEGATION_DEPTH: u32 = 3;
+/// How many tasks one task may hand down (section 12).
+pub(super) const MAX_DELEGATIONS: u32 = 20;
 /// Judged rejections in a row after which a model's work is not judged any more in its wave (section 7).
 pub(super) const JUDGE_BREAKER: u32 = 5;
 /// How often a worker is told what its finish gate misses (section 6).
@@ -53,6 +57,8 @@ pub fn default_settings() -> Settings {
         max_retries: Some(MAX_RETRIES),
         max_assessment_retries: Some(MAX_ASSESSMENT_RETRIES),
         task_timeout: Some(TASK_TIMEOUT),
+        max_delegation_depth: Some(MAX_DELEGATION_DEPTH),
+        max_delegations: Some(MAX_DELEGATIONS),
         consensus: Some(Consensus::default()),
         verify_prior_feedback: Some(true),
         judge_breaker: Some(JUDGE_BREAKER),

@@ -340,6 +340,10 @@ pub struct Rules {
     pub max_assessment_retries: u32,
     /// The mission's own bar over all scored tasks.
     pub quality_threshold: Option<Points>,
+    /// How deep work may be handed down.
+    pub max_delegation_depth: u32,
+    /// How many tasks one task may hand down.
+    pub max_delegations: u32,
     /// Mission-wide `onExhausted`.
     pub on_exhausted: Option<model::OnExhausted>,
     /// Whether an evaluating reviewer must answer for every earlier finding.

@@ -296,6 +296,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::SeatFailed { task, .. }
         | Event::EvalUnparsed { task }
         | Event::ForceAccepted { task, .. }
+        | Event::DelegationRequested { task, .. }
+        | Event::DelegationRefused { task, .. }
         | Event::ApprovalRequested { task, .. }
         | Event::ApprovalResolved { task, .. }
         | Event::Question { task, .. }

@@ -271,6 +271,12 @@ pub(super) struct TaskRow<'a> {
     reviews: Vec<ReviewRow<'a>>,
     pub failure: Option<FailureRow<'a>>,
     pub waiting: Option<WaitingRow<'a>>,
+    /// Where a task comes from that the mission does not have itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    added: Option<AddedRow<'a>>,
+    /// The agent that handed it down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delegated_by: Option<&'a str>,
     pub depends_on: Vec<&'a str>,
     pub blocked_by: Vec<&'a str>,
     started_at: Option<String>,
@@ -321,6 +327,12 @@ impl<'a> TaskRow<'a> {
                 .waiting
                 .as_deref()
                 .and_then(|waiting| WaitingRow::of(view, id, waiting)),
+            added: plan.provenance.as_deref().map(|from| AddedRow {
+                origin: from.origin.as_str(),
+                source: from.source.map(|id| &*state.plan.task(id).title),
+                request: from.request.as_deref(),
+            }),
+            delegated_by: plan.delegated_by.map(|id| &*state.plan.agent(id).name),
             depends_on: dependencies.map(|id| &*state.plan.task(*id).title).collect(),
             blocked_by: blocked_by(state, id),
             started_at: seen.started_at.map(Timestamp::to_rfc3339),
@@ -328,6 +340,15 @@ impl<'a> TaskRow<'a> {
             usage: Usage::of(&seen.usage),
         }
     }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AddedRow<'a> {
+    origin: &'static str,
+    source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<&'a str>,
 }
 
 /// What holds a pending task: titles of dependencies that are not done, then names of gates that did not pass.
@@ -550,12 +571,19 @@ impl Serialize for Requests<'_> {
             Some(RequestRow {
                 id: id.to_string(),
                 task: &state.plan.task(request.task).title,
-                kind: "below-threshold",
+                kind: request_kind(state, request.task),
                 message: &request.message,
             })
         });
         serializer.collect_seq(rows)
     }
+}
+
+/// What kind of request it is: how the work that it is about was accepted.
+#[must_use]
+pub fn request_kind(state: &State, task: TaskId) -> &'static str {
+    let below = state.task(task).flag.filter(|flag| flag.is_below_bar());
+    below.unwrap_or(QualityFlag::BelowThreshold).as_str()
 }
 
 #[derive(Serialize)]

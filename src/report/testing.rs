@@ -95,6 +95,8 @@ impl Mission {
             fail_open_on_unparsed_eval: false,
             max_assessment_retries: 1,
             quality_threshold: None,
+            max_delegation_depth: 3,
+            max_delegations: 20,
             on_exhausted: None,
             verify_prior_feedback: true,
             workspace: "/site".into(),
@@ -385,6 +387,7 @@ impl<'o> Scene<'o> {
             files: None,
             tool_calls: None,
             asked: None,
+            delegate: Vec::new(),
         })));
         self.advance();
         // Prompts are written as soon as they are asked for.

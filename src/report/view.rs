@@ -261,6 +261,11 @@ impl RunView {
                 });
             }
             Event::Warning { message } => self.warnings.push(message.clone()),
+            Event::DelegationRefused { task, title, reason } => {
+                let from = &plan.task(*task).title;
+                self.warnings
+                    .push(format!("'{from}' does not hand down '{title}': {reason}"));
+            }
             Event::Salvaged { .. } => self.warnings.extend(salvaged(event, at)),
             Event::Transition { .. }
             | Event::AttemptPlanned { .. }
@@ -304,6 +309,7 @@ impl RunView {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::MissionChanged(_)
+            | Event::DelegationRequested { .. }
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }
             | Event::Paused { .. }

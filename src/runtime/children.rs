@@ -10,8 +10,8 @@ use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
 use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
-use crate::mission::Plan;
 use crate::mission::model::{Check, Input as PromptInput};
+use crate::mission::{Plan, read_delegations};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
@@ -26,6 +26,8 @@ use super::{consult, voice};
 pub(super) const CHECK_SHOWN: u64 = 4_000;
 /// What has more bytes than this is no question, in bytes.
 const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
+/// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
+const REFUSALS: usize = 20;
 /// How much of standard error is quoted when an agent fails, in bytes.
 const STDERR_TAIL: u64 = 1_000;
 
@@ -372,22 +374,29 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn)
         sealed => end.output = sealed.file(),
     }
     let (mut claimed, mut said) = (None, None);
+    let mut handed_down = serde_json::Value::Null;
     match read_claims(&files.result) {
         Ok(Some((file, claims))) => {
             end.usage = claims.usage.as_usage();
+            handed_down = claims.delegate;
             end.result = Some(file);
             (claimed, said) = (claims.question, claims.output);
         }
         Ok(None) => {}
         Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
     }
+    let dropped = files.folder.spool_file(&SpoolName::Drop(turn));
+    let (sub_tasks, refused) = read_delegations(&voice::delegated(&dropped, handed_down));
+    end.delegate = sub_tasks;
+    let title = &files.plan.task(turn.task).title;
+    let warn = |why| Input::Warn(format!("'{title}' wants to hand down work: {why}"));
+    inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
     if end.exit.failure.is_none() {
         let can_confirm = files.plan.rules.orchestrator.is_some();
         if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
             said = read_head(&files.out, SHORT_OUTPUT).ok();
         }
-        let folder = files.folder.spool_file(&SpoolName::Drop(turn));
-        end.asked = voice::asked(&folder, claimed, said, can_confirm);
+        end.asked = voice::asked(&dropped, claimed, said, can_confirm);
     }
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Input::TurnEnded(Box::new(end)));

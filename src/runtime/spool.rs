@@ -26,6 +26,7 @@ pub(super) struct ResultClaims {
     pub output: Option<String>,
     pub question: Option<String>,
     pub usage: ClaimedUsage,
+    pub delegate: serde_json::Value,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,11 +1,13 @@
 //! What an agent says while it works (semantics, section 17): files that it drops into the folder of its own turn.
 //!
-//! A file is named after what it says, `ask` or `progress`, with or without more behind a dot. Whatever is there may be
+//! A file is named after what it says, `ask`, `delegate` or `progress`, with or without more behind a dot. Whatever is there may be
 //! hostile: only regular files of a bounded size are read, links are not followed, and what else lies there is ignored.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::domain::TurnId;
 use crate::engine::{Asked, Input};
@@ -84,6 +86,28 @@ pub(super) fn asked(
         text: text.chars().take(MAX_CHARS).collect(),
         detected: true,
     })
+}
+
+/// The work that a turn hands down: what its result file says, and what it dropped beside it. Blocks.
+pub(super) fn delegated(folder: &Path, claimed: Value) -> Value {
+    let dropped = messages(folder, "delegate");
+    if dropped.is_empty() {
+        return claimed;
+    }
+    let mut all = match claimed {
+        Value::Null => Vec::new(),
+        Value::Array(items) => items,
+        one => vec![one],
+    };
+    for text in dropped {
+        match serde_json::from_str(&text) {
+            Ok(Value::Array(items)) => all.extend(items),
+            Ok(one) => all.push(one),
+            // Whoever reads it says that it is none.
+            Err(_) => all.push(Value::String(text)),
+        }
+    }
+    Value::Array(all)
 }
 
 /// The messages of one kind in a turn's folder, in the order of their names. Blocks.

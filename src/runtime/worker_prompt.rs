@@ -105,7 +105,7 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
             let _ = writeln!(prompt, "[ACCEPTED BELOW QUALITY BAR, {score}]");
         }
         if done.flag == Some(QualityFlag::Degraded) {
-            prompt.push_str("[ACCEPTED ON PARTIAL RESULTS]\n");
+            prompt.push_str("[DEGRADED: ACCEPTED ON PARTIAL ARTIFACTS]\n");
         }
         if done.status == Status::Failed {
             prompt.push_str("[FAILED: do not rely on it]\n");

@@ -46,7 +46,11 @@ pub(super) enum Message {
 }
 
 /// How each agent of a run is reached.
-pub struct Programs(HashMap<AgentId, Reach>);
+pub struct Programs {
+    needed: HashMap<AgentId, Reach>,
+    /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
+    others: HashMap<AgentId, Reach>,
+}
 
 /// How an agent is reached.
 #[derive(Clone)]
@@ -89,11 +93,16 @@ impl Programs {
                 }),
             }
         }
-        if problems.is_empty() {
-            Ok(Self(found))
-        } else {
-            Err(problems)
+        if !problems.is_empty() {
+            return Err(problems);
         }
+        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
+        let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
+        let others = others.filter_map(|(id, agent)| Some((id, reach(agent, folder).ok()?)));
+        Ok(Self {
+            others: others.collect(),
+            needed: found,
+        })
     }
 
     /// Where each agent is, in the order of the mission: see [`locate`].
@@ -101,12 +110,12 @@ impl Programs {
     pub fn places(&self, state: &State) -> Vec<(String, String)> {
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         agents
-            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.0.get(&id)?.place())))
+            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.needed.get(&id)?.place())))
             .collect()
     }
 
     pub(super) fn get(&self, agent: AgentId) -> Option<&Reach> {
-        self.0.get(&agent)
+        self.needed.get(&agent).or_else(|| self.others.get(&agent))
     }
 }
 

@@ -250,3 +250,17 @@ fn the_mission_with_a_coordinator_runs_as_it_stands() {
     let purposes: Vec<&Value> = consults.iter().map(|event| &event["purpose"]).collect();
     assert_eq!(purposes, ["resolve", "confirm", "answer"]);
 }
+
+#[test]
+fn work_that_is_handed_down_by_command_becomes_a_task() {
+    let workspace = asking(
+        "quorum delegate 'Write the tests' 'For the parser.' --to tester; quorum delegate '' ; echo $? > refused; \
+         echo '[{\"title\": \"Write the docs\"}]' | quorum delegate - --to ignored; echo done > result.txt; echo ok",
+        "  tester: {run: 'cat > told.txt; echo tested'}",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "Write the tests").0, "done");
+    assert_eq!(standing(&document, "Write the docs").0, "done");
+    assert_eq!(workspace.read("refused").trim(), "2");
+    workspace.quorum(&["delegate", "x", "--to", "tester"]).exits(2);
+}

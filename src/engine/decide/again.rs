@@ -3,14 +3,15 @@
 //! What hangs on a result that is withdrawn is withdrawn with it: the gates over it close in `apply`, and a redone
 //! task takes along everything that was built on it, behind gates too, for those were opened by the old result.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{AttemptKind, Status, TaskId};
 use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::mission::Plan;
 
+use super::delegation::handed_down;
 use super::draft::Draft;
 
 /// Every failed task becomes pending, those that failed only because a dependency did included.
@@ -35,12 +36,21 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
     }
     let why = format!("built on '{}', which is redone", state.plan.task(root).title);
     let mut events = from_the_start(state, root, "redone");
-    for id in built_on(&state.plan, &[root]).into_keys() {
-        if state.task(id).status != Status::Pending {
-            events.extend(from_the_start(state, id, &why));
+    let built: BTreeSet<TaskId> = built_on(&state.plan, &[root]).into_keys().collect();
+    for id in &built {
+        if state.task(*id).status != Status::Pending {
+            events.extend(from_the_start(state, *id, &why));
         }
     }
+    let again: BTreeSet<TaskId> = built.iter().copied().chain([root]).collect();
+    events.extend(withdrawn(&state.plan, &again, &built));
     events
+}
+
+/// What the tasks that are done again had handed down goes with the old work.
+pub(super) fn withdrawn(plan: &Plan, again: &BTreeSet<TaskId>, built: &BTreeSet<TaskId>) -> Option<Event> {
+    let tasks = handed_down(plan, again, built);
+    (!tasks.is_empty()).then_some(Event::TasksWithdrawn { tasks })
 }
 
 /// Everything that could only start once one of these tasks was done: dependents, what its gates block, and so on.

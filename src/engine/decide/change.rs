@@ -14,7 +14,7 @@ use crate::engine::state::{State, TaskState};
 use crate::mission::model::Agent;
 use crate::mission::{Part, Plan, succeed};
 
-use super::again::{built_on, from_the_start};
+use super::again::{built_on, from_the_start, withdrawn};
 use super::draft::Draft;
 use super::stages::{JudgedBy, bar_of_plan, judged_by_plan};
 
@@ -60,6 +60,7 @@ pub(super) fn change_mission(state: &State, input: &Input) -> Vec<Event> {
     for (id, why) in &why {
         events.extend(withdraw(state, *id, why));
     }
+    events.extend(withdrawn(old, &again, &again));
     events.push(Event::MissionChanged(Box::new(MissionChange {
         number: *number,
         from: *from,

@@ -5,8 +5,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::{
-    AttemptKind, Cause, FailureClass, FailureMode, Finding, QualityFlag, Severity, Stage, Status, Verdict,
-    WaitingReason,
+    AttemptKind, Cause, FailureClass, FailureMode, Finding, Points, QualityFlag, Severity, Stage, Status,
+    Verdict, WaitingReason,
 };
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, StageReport};
@@ -14,6 +14,7 @@ use crate::engine::state::{Judging, TaskState};
 use crate::mission::AttemptLimits;
 use crate::mission::model::OnExhausted;
 
+use super::delegation;
 use super::draft::Draft;
 use super::stages::{JudgedBy, judged_by};
 
@@ -30,6 +31,8 @@ pub(super) enum Accepted {
     Unreviewed,
     /// It stayed below the bar, after all attempts.
     BelowBar,
+    /// It stayed below the bar, but at least half of its files are there.
+    Degraded,
 }
 
 /// The acceptance step.
@@ -38,16 +41,17 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         Accepted::Reviewed | Accepted::ByPerson | Accepted::Checked => QualityFlag::Clean,
         Accepted::Unreviewed => QualityFlag::Unreviewed,
         Accepted::BelowBar => QualityFlag::BelowThreshold,
+        Accepted::Degraded => QualityFlag::Degraded,
     };
     // Of several that apply, the last one of the list.
     let unverified = draft.task.unverified.then_some(QualityFlag::Unverified);
     let degraded = draft.task.is_degraded().then_some(QualityFlag::Degraded);
-    draft.done(
-        [unverified, degraded]
-            .into_iter()
-            .flatten()
-            .fold(flag, QualityFlag::max),
-    );
+    let flag = [unverified, degraded]
+        .into_iter()
+        .flatten()
+        .fold(flag, QualityFlag::max);
+    delegation::create(draft, flag);
+    draft.done(flag);
 }
 
 /// Emits a stage's verdict on the current attempt.
@@ -154,18 +158,29 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         .unwrap_or(by_default);
     // Acceptance below the bar is only for work that finished and was judged, never for a preflight reject.
     let was_judged = matches!(stage, Stage::Checks | Stage::Judge | Stage::Verification);
-    if policy == OnExhausted::Accept && was_judged {
-        let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
-        let message = format!(
-            "accepted below the quality bar after {} attempts, {score}",
-            draft.task.attempt
-        );
-        draft.emit(Event::ForceAccepted {
-            task: draft.id,
-            points,
-            message,
-        });
-        return accept(draft, Accepted::BelowBar);
+    let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
+    let attempts = draft.task.attempt;
+    match policy {
+        OnExhausted::Accept if was_judged => {
+            let message = format!("accepted below the quality bar after {attempts} attempts, {score}");
+            return force_accept(draft, points, message, Accepted::BelowBar);
+        }
+        OnExhausted::Degrade if was_judged => {
+            let (there, declared) = produced(draft);
+            if declared > 0 && 2 * there >= declared {
+                let message = format!(
+                    "accepted on partial artifacts after {attempts} attempts: {there} of {declared} target files, {score}"
+                );
+                return force_accept(draft, points, message, Accepted::Degraded);
+            }
+        }
+        // Nobody is asked twice about the same work.
+        OnExhausted::Refer if was_judged && cause != Some(Cause::Rejected) => {
+            let message =
+                format!("still not good enough after {attempts} attempts, {score}: accept it or not?");
+            return ask_person(draft, stage, Cause::Exhausted, &message);
+        }
+        _ => {}
     }
     let why = cause.map_or("quality", Cause::as_str);
     let how = if no_progress {
@@ -179,6 +194,28 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         FailureMode::Quality
     };
     draft.fail(mode, format!("{how}; last verdict: fail ({why})"));
+}
+
+fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, grounds: Accepted) {
+    draft.emit(Event::ForceAccepted {
+        task: draft.id,
+        points,
+        message,
+    });
+    accept(draft, grounds);
+}
+
+/// How many of the declared target files the runtime saw with content in them, and how many are declared.
+fn produced(draft: &Draft<'_>) -> (usize, usize) {
+    let files = draft.task.judging.as_deref();
+    let files = files.map_or(&[][..], |judging| &judging.files);
+    let targets = &draft.task_plan().target_files;
+    let is_there = |path: &str| {
+        let mut seen = files.iter();
+        seen.any(|file| file.path == path && file.size.is_some_and(|size| size > 0))
+    };
+    let there = targets.iter().filter(|path| is_there(path)).count();
+    (there, targets.len())
 }
 
 /// A person must decide: nothing trustworthy could be said at this stage.

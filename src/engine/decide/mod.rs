@@ -18,6 +18,7 @@
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
+//! | `delegation` | sub-tasks that an agent hands down (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
@@ -27,6 +28,7 @@ mod breaker;
 mod change;
 mod conclude;
 mod consult;
+mod delegation;
 mod dependencies;
 mod draft;
 mod due;

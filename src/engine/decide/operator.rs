@@ -60,9 +60,13 @@ fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
 fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
     let stage = referred_at(state, task);
     let panel = asked_about(state, task, stage);
+    let last_word = is_exhausted(state, task);
+    let points = state.task(task).points;
     let mut draft = answered(state, task, number, APPROVED, by);
     conclude::stage(&mut draft, stage, Verdict::Pass, None, |report| {
         report.by = Some(by.to_owned());
+        // What the judges gave stays the score, whatever the person says of it.
+        report.points = points.filter(|_| last_word);
         if let Some(panel) = panel {
             report.points = panel.points;
             report.dimensions.clone_from(&panel.dimensions);
@@ -70,7 +74,7 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
             report.findings.clone_from(&panel.findings);
         }
     });
-    if stage == Stage::Judge {
+    if stage == Stage::Judge && !last_word {
         verification::begin(&mut draft, conclude::Accepted::ByPerson);
     } else {
         conclude::accept(&mut draft, conclude::Accepted::ByPerson);
@@ -83,6 +87,7 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
 fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> Vec<Event> {
     let stage = referred_at(state, task);
     let panel = asked_about(state, task, stage);
+    let last_word = is_exhausted(state, task);
     let mut draft = answered(state, task, number, REJECTED, by);
     let cause = Some(Cause::Rejected);
     conclude::stage(&mut draft, stage, Verdict::Fail, cause, |report| {
@@ -92,8 +97,18 @@ fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> V
             .findings
             .extend(panel.into_iter().flat_map(|panel| panel.findings.clone()));
     });
-    conclude::not_good_enough(&mut draft);
+    if last_word {
+        draft.fail(FailureMode::Rejected, format!("rejected by {by}: {reason}"));
+    } else {
+        conclude::not_good_enough(&mut draft);
+    }
     draft.into_events()
+}
+
+/// Whether a person was asked because the attempts are used up: then their word ends the task, either way.
+fn is_exhausted(state: &State, task: TaskId) -> bool {
+    let waiting = state.task(task).waiting.as_ref();
+    waiting.is_some_and(|waiting| waiting.cause == Some(Cause::Exhausted))
 }
 
 /// The stage that a task waits for a person at.

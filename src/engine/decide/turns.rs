@@ -180,6 +180,13 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
     }
     match failure {
         None => {
+            let sub_tasks = end.map_or_else(Vec::new, |end| end.delegate.clone());
+            if !sub_tasks.is_empty() {
+                draft.emit(Event::DelegationRequested {
+                    task: draft.id,
+                    sub_tasks,
+                });
+            }
             questions::or_judge(draft, end.and_then(|end| end.asked.as_ref()));
         }
         Some(class) => {

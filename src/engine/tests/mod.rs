@@ -2,7 +2,9 @@
 
 mod breaker;
 mod change;
+mod delegation;
 mod evidence;
+mod exhausted;
 mod finish;
 mod operator;
 mod properties;

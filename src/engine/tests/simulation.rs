@@ -13,7 +13,7 @@ use crate::engine::{
     ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles, Usage,
     apply, decide, effects, pending_effects,
 };
-use crate::mission::{Layers, Plan, RunOptions, Source, compile, load};
+use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
 /// What a script answers to one effect.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub enum Answer {
     Finished,
     /// The turn finished, and this is what it did to files.
     Did(TurnFiles),
+    /// The turn finished, and the agent wants to hand down these.
+    HandsDown(Vec<SubTask>),
     /// The turn finished, and this is what its adapter's ledger shows.
     Called(ToolCalls),
     /// The files are there, and the answer stands for no work.
@@ -307,6 +309,10 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 interrupted,
                 asked,
                 files,
+                delegate: match answer {
+                    Answer::HandsDown(sub_tasks) => sub_tasks.clone(),
+                    _ => Vec::new(),
+                },
                 tool_calls,
                 ..TurnEnd::clean(*turn)
             };

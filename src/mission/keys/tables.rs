@@ -45,7 +45,7 @@ const ON_EXHAUSTED: Key = key(
     one::<OnExhausted>(),
     "What happens to work that still fails when its attempts are used up.",
 )
-.only(&["fail", "accept"], "exhausted tasks");
+.only(&["fail", "accept", "degrade", "refer"], "fixups");
 const AUTONOMY: Key = key(
     "autonomy",
     one::<Autonomy>(),
@@ -359,15 +359,13 @@ static SETTINGS: Table = Table {
         key(
             "maxDelegationDepth",
             NUMBER,
-            "How deep tasks may be handed down [3].",
-        )
-        .later("delegation"),
+            "How deep tasks may be handed down by agents [3].",
+        ),
         key(
             "maxDelegations",
             NUMBER,
-            "How many tasks may be handed down in all [20].",
-        )
-        .later("delegation"),
+            "How many tasks the agent of one task may hand down [20].",
+        ),
         ON_DEPENDENCY_FAILED,
         PROTECT,
         key(

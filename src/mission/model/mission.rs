@@ -111,6 +111,12 @@ pub struct Settings {
     /// How long one turn may take.
     #[serde(deserialize_with = "read::option")]
     pub task_timeout: Option<Millis>,
+    /// How deep work may be handed down.
+    #[serde(deserialize_with = "read::option")]
+    pub max_delegation_depth: Option<u32>,
+    /// How many tasks one task may hand down.
+    #[serde(deserialize_with = "read::option")]
+    pub max_delegations: Option<u32>,
     /// How a panel's scores become one.
     #[serde(deserialize_with = "read::option")]
     pub consensus: Option<Consensus>,
@@ -145,6 +151,8 @@ impl Settings {
             max_retries: self.max_retries.or(below.max_retries),
             max_assessment_retries: self.max_assessment_retries.or(below.max_assessment_retries),
             task_timeout: self.task_timeout.or(below.task_timeout),
+            max_delegation_depth: self.max_delegation_depth.or(below.max_delegation_depth),
+            max_delegations: self.max_delegations.or(below.max_delegations),
             consensus: self.consensus.or(below.consensus),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),

@@ -192,8 +192,10 @@ impl Exploder {
             | Event::Nudged { .. }
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
+            | Event::DelegationRequested { .. }
+            | Event::DelegationRefused { .. }
             | Event::ApprovalRequested { .. }
-            | Event::ApprovalResolved { .. } => vec![self.task_event(event)],
+            | Event::ApprovalResolved { .. } => vec![self.task_event(event, rest)],
             Event::Question { .. }
             | Event::Answered { .. }
             | Event::DeadlockDetected { .. }
@@ -266,7 +268,7 @@ impl Exploder {
     }
 
     /// What happens to a task as a whole.
-    fn task_event(&self, event: &Event) -> Named {
+    fn task_event(&self, event: &Event, rest: &[Event]) -> Named {
         match event {
             Event::Transition {
                 task,
@@ -299,7 +301,7 @@ impl Exploder {
             } => (
                 "task.forceAccept",
                 self.task(*task)
-                    .with("qualityFlag", QualityFlag::BelowThreshold.as_str())
+                    .with("qualityFlag", flag_in(rest, *task).as_str())
                     .maybe("points", points.map(Points::to_f64))
                     .maybe("score", points.map(Points::score_f64))
                     .with("message", message.as_str()),
@@ -332,6 +334,17 @@ impl Exploder {
                     .maybe("requestId", self.approval(*task, *number))
                     .with("status", resolution.as_str())
                     .with("resolvedBy", by.as_str()),
+            ),
+            Event::DelegationRequested { task, sub_tasks } => {
+                let titles = sub_tasks.iter().map(|sub_task| sub_task.title.as_str());
+                let titles: Vec<&str> = titles.collect();
+                ("delegation:requested", self.task(*task).with("tasks", titles))
+            }
+            Event::DelegationRefused { task, title, reason } => (
+                "delegation:refused",
+                self.task(*task)
+                    .with("refused", title.as_str())
+                    .with("reason", reason.as_str()),
             ),
             _ => unreachable!("name() sends only a task's events here"),
         }
@@ -704,6 +717,16 @@ impl Exploder {
             _ => unreachable!("name() sends only events of gates here"),
         }
     }
+}
+
+/// With which flag the same record accepts a task below the bar.
+fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
+    let flag = rest.iter().find_map(|event| match event {
+        Event::Transition { task, flag, .. } if *task == accepted => *flag,
+        _ => None,
+    });
+    flag.filter(|flag| flag.is_below_bar())
+        .unwrap_or(QualityFlag::BelowThreshold)
 }
 
 /// Whether a stage's verdict ends the assessment of the attempt, and how. An agent that failed was not assessed, and a

@@ -13,7 +13,7 @@ use crate::engine::{
     StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
 };
 use crate::mission::model::TaskType;
-use crate::mission::{AddedTask, Addition, Origin, RunOptions};
+use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
 use crate::report::testing::{
     Mission, SCREENS, START, Scene, assert_fits, eventful, file, play_eventful, run_started,
 };
@@ -70,13 +70,15 @@ fn variant(event: &Event) -> &'static str {
         Event::ThresholdFailed { .. } => "ThresholdFailed",
         Event::Salvaged { .. } => "Salvaged",
         Event::MissionChanged(_) => "MissionChanged",
+        Event::DelegationRequested { .. } => "DelegationRequested",
+        Event::DelegationRefused { .. } => "DelegationRefused",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 51;
+const VARIANTS: usize = 53;
 
 const TASK: TaskId = TaskId(0);
 
@@ -172,6 +174,23 @@ fn run_samples() -> Vec<Event> {
         Event::ThresholdFailed {
             points: Points::whole(55),
             threshold: Points::whole(60),
+        },
+        Event::DelegationRequested {
+            task: TASK,
+            sub_tasks: vec![SubTask {
+                title: "handed down".to_owned(),
+                description: None,
+                assign_to: None,
+                kind: TaskType::Other,
+                depends_on: Vec::new(),
+                priority: None,
+                target_files: Vec::new(),
+            }],
+        },
+        Event::DelegationRefused {
+            task: TASK,
+            title: "another".to_owned(),
+            reason: "there is no agent \"x\"".to_owned(),
         },
         Event::TasksAdded(Box::new(Addition {
             origin: Origin::Delegated,

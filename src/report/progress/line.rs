@@ -229,6 +229,14 @@ impl Lines {
                 };
                 Some(Line::new("DEPEND", Role::Warn, title(state, *task), detail))
             }
+            Event::DelegationRefused {
+                task,
+                title: wanted,
+                reason,
+            } => {
+                let detail = format!("not handed down: {wanted}: {reason}");
+                Some(Line::new("WARN", Role::Warn, title(state, *task), detail))
+            }
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
@@ -244,6 +252,7 @@ impl Lines {
             | Event::SeatRequested { .. }
             | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
+            | Event::DelegationRequested { .. }
             | Event::CommandTaken { .. }
             | Event::DeadlockDetected { .. }
             | Event::ArtifactsRequested { .. }

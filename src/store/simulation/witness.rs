@@ -372,6 +372,8 @@ impl Witness {
             | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::TasksWithdrawn { .. }
+            | Event::DelegationRequested { .. }
+            | Event::DelegationRefused { .. }
             | Event::Salvaged { .. } => {}
         }
     }

@@ -1,0 +1,253 @@
+//! Work that an agent hands down (semantics, section 12).
+//!
+//! What it asks for in its turns is noted with the attempt, and made into tasks when the task ends clean: nothing fans
+//! out from work that was not judged good. Whatever waits for the task, by `dependsOn` or behind a gate over it, then
+//! waits for what it handed down too: that is part of the work. Everything that is refused is said with its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::{AgentId, QualityFlag, Status, TaskId};
+use crate::engine::event::Event;
+use crate::engine::state::State;
+use crate::mission::model::Adapter;
+use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
+
+use super::draft::Draft;
+
+/// The task is about to be done: what its agent handed down becomes tasks, or is refused.
+pub(super) fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
+    let asked = std::mem::take(&mut draft.task.delegations);
+    if asked.is_empty() {
+        return;
+    }
+    let plan = draft.plan();
+    let depth = plan.depth(draft.id) + 1;
+    let for_all = if flag != QualityFlag::Clean {
+        Some(format!(
+            "the task ended {}, and only from clean work is more handed down",
+            flag.as_str()
+        ))
+    } else if depth > plan.rules.max_delegation_depth {
+        Some(format!(
+            "work may be handed down {} deep (maxDelegationDepth), this would be {depth}",
+            plan.rules.max_delegation_depth
+        ))
+    } else {
+        None
+    };
+    let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+    let mut ids = Ids {
+        next: plan.tasks.len(),
+        by_title: BTreeMap::new(),
+    };
+    for sub_task in &asked {
+        let found = match &for_all {
+            Some(why) => Err(why.clone()),
+            None => take(draft, sub_task, accepted.len(), &mut ids),
+        };
+        match found {
+            Ok(pair) => accepted.push(pair),
+            Err(why) => refused.push((sub_task.title.as_str(), why)),
+        }
+    }
+    let tasks = connect(draft, accepted, &ids.by_title, &mut refused);
+    for (title, reason) in refused {
+        draft.emit(Event::DelegationRefused {
+            task: draft.id,
+            title: title.to_owned(),
+            reason,
+        });
+    }
+    if !tasks.is_empty() {
+        draft.emit(Event::TasksAdded(Box::new(Addition {
+            origin: Origin::Delegated,
+            source: Some(draft.id),
+            request: None,
+            tasks,
+        })));
+    }
+}
+
+struct Ids<'a> {
+    next: usize,
+    by_title: BTreeMap<&'a str, TaskId>,
+}
+
+/// A sub-task's agent and title, if both may be.
+fn take<'a>(
+    draft: &Draft<'_>,
+    sub_task: &'a SubTask,
+    before: usize,
+    ids: &mut Ids<'a>,
+) -> Result<(&'a SubTask, AgentId), String> {
+    let plan = draft.plan();
+    let most = plan.rules.max_delegations as usize;
+    if before >= most {
+        return Err(format!("a task may hand down {most} tasks (maxDelegations)"));
+    }
+    let agent = assignee(plan, draft.task_plan().agent, sub_task)?;
+    if ids.by_title.contains_key(sub_task.title.as_str()) {
+        return Err("the same title was handed down twice".to_owned());
+    }
+    let id = match plan.find(&sub_task.title) {
+        None => {
+            ids.next += 1;
+            TaskId::from_index(ids.next - 1)
+        }
+        // It asked for the same before it was done again.
+        Some(id) if was_withdrawn(plan, id, draft.id) => id,
+        Some(_) => return Err("a task of this title is there already".to_owned()),
+    };
+    ids.by_title.insert(&sub_task.title, id);
+    Ok((sub_task, agent))
+}
+
+fn was_withdrawn(plan: &Plan, id: TaskId, source: TaskId) -> bool {
+    let task = plan.task(id);
+    let from = task.provenance.as_deref();
+    task.part == Part::Removed
+        && from.is_some_and(|from| from.origin == Origin::Delegated && from.source == Some(source))
+}
+
+/// Who is to do it. Not the one who hands it down: it would be handed to nobody, and reviewed by its author.
+fn assignee(plan: &Plan, by: AgentId, sub_task: &SubTask) -> Result<AgentId, String> {
+    let may_work = |id: &AgentId| {
+        let agent = plan.agent(*id);
+        !agent.removed && agent.spec.adapter != Adapter::Human
+    };
+    let others = || {
+        let all = (0..plan.agents.len()).map(AgentId::from_index);
+        all.filter(|id| *id != by && may_work(id))
+    };
+    let known = || {
+        let names: Vec<&str> = others().take(8).map(|id| &*plan.agent(id).name).collect();
+        match names.as_slice() {
+            [] => "there is no other agent".to_owned(),
+            names => format!("others are {}", names.join(", ")),
+        }
+    };
+    let Some(name) = &sub_task.assign_to else {
+        let mut candidates = others();
+        return match (candidates.next(), candidates.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(format!("it names no agent (assignTo); {}", known())),
+        };
+    };
+    match plan.find_agent(name) {
+        None => Err(format!("there is no agent {name:.100?}; {}", known())),
+        Some(id) if id == by => Err(format!("an agent hands nothing down to itself; {}", known())),
+        Some(id) if !may_work(&id) => Err(format!("'{name}' is a person and is given no tasks; {}", known())),
+        Some(id) => Ok(id),
+    }
+}
+
+/// The tasks with what they wait for. One that waits for what is refused or unknown, or in a circle, is refused too.
+fn connect<'a>(
+    draft: &Draft<'_>,
+    accepted: Vec<(&'a SubTask, AgentId)>,
+    ids: &BTreeMap<&str, TaskId>,
+    refused: &mut Vec<(&'a str, String)>,
+) -> Vec<AddedTask> {
+    let state = draft.state;
+    let awaited_by = waiting_for(state, draft.id);
+    let mut open = accepted;
+    let mut tasks: Vec<AddedTask> = Vec::new();
+    let mut taken = BTreeSet::new();
+    loop {
+        let before = open.len();
+        let mut rest = Vec::new();
+        for (sub_task, agent) in open {
+            let needs = sub_task
+                .depends_on
+                .iter()
+                .map(|title| match ids.get(title.as_str()) {
+                    Some(id) if taken.contains(id) => Some(*id),
+                    Some(_) => None,
+                    None => done_task(state, title),
+                });
+            let Some(needs) = needs.collect::<Option<BTreeSet<TaskId>>>() else {
+                rest.push((sub_task, agent));
+                continue;
+            };
+            let id = ids[sub_task.title.as_str()];
+            taken.insert(id);
+            tasks.push(AddedTask {
+                id,
+                title: sub_task.title.as_str().into(),
+                description: sub_task.description.as_deref().map(Into::into),
+                agent,
+                kind: sub_task.kind,
+                needs: std::iter::once(draft.id).chain(needs).collect(),
+                priority: sub_task.priority,
+                target_files: sub_task
+                    .target_files
+                    .iter()
+                    .map(|path| path.as_str().into())
+                    .collect(),
+                awaited_by: awaited_by.clone(),
+            });
+        }
+        if rest.len() == before || rest.is_empty() {
+            let why =
+                "what it depends on is not handed down with it and is no work that is done, or is a circle";
+            refused.extend(
+                rest.iter()
+                    .map(|(sub_task, _)| (sub_task.title.as_str(), why.to_owned())),
+            );
+            break;
+        }
+        open = rest;
+    }
+    renumber(&mut tasks, state.plan.tasks.len());
+    tasks
+}
+
+/// New tasks are appended in the order of their ids, without holes for what was refused.
+fn renumber(tasks: &mut [AddedTask], first: usize) {
+    let mut renamed = BTreeMap::new();
+    let new = tasks.iter_mut().filter(|task| task.id.index() >= first);
+    for (index, task) in (first..).zip(new) {
+        let id = TaskId::from_index(index);
+        renamed.insert(task.id, id);
+        task.id = id;
+    }
+    for task in tasks {
+        for needed in &mut task.needs {
+            *needed = renamed.get(needed).copied().unwrap_or(*needed);
+        }
+    }
+}
+
+/// Work of this run that is done. Anything else might itself wait for what is being handed down.
+fn done_task(state: &State, title: &str) -> Option<TaskId> {
+    let id = state.plan.find(title)?;
+    let is_done = state.task(id).status == Status::Done && state.plan.task(id).part == Part::Selected;
+    is_done.then_some(id)
+}
+
+/// What could only start once the task is done.
+fn waiting_for(state: &State, id: TaskId) -> Vec<TaskId> {
+    let plan = &state.plan;
+    let gates = plan.gates_after.of(id.index()).iter();
+    let behind_gates = gates.flat_map(|gate| &plan.gate(*gate).blocks);
+    let all: BTreeSet<TaskId> = plan
+        .dependents
+        .of(id.index())
+        .iter()
+        .chain(behind_gates)
+        .copied()
+        .filter(|task| state.task(*task).status == Status::Pending && plan.task(*task).part == Part::Selected)
+        .collect();
+    all.into_iter().collect()
+}
+
+/// What tasks that are done again had handed down: they hand down anew.
+pub(super) fn handed_down(plan: &Plan, again: &BTreeSet<TaskId>, built_on: &BTreeSet<TaskId>) -> Vec<TaskId> {
+    let is_from_them = |id: &&TaskId| {
+        let from = plan.task(**id).provenance.as_deref();
+        from.is_some_and(|from| {
+            from.origin == Origin::Delegated && from.source.is_some_and(|source| again.contains(&source))
+        })
+    };
+    built_on.iter().filter(is_from_them).copied().collect()
+}

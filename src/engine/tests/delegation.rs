@@ -1,0 +1,199 @@
+//! Work that agents hand down.
+
+use serde_json::json;
+
+use crate::domain::{QualityFlag, Status, TaskId};
+use crate::engine::{Effect, Event, Input, State};
+use crate::mission::{Part, SubTask, read_delegations};
+
+use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
+
+const LEAD: &str = "name: m
+agents:
+  lead: {run: [/bin/true], role: reviewer}
+  w: {run: [/bin/true]}
+  boss: {adapter: human}
+tasks:
+  - {title: plan, assignTo: lead, expectations: [{type: test, command: x}]}
+  - {title: after, assignTo: w, dependsOn: [plan], review: none}
+  - {title: behind, assignTo: w, review: none}
+qualityGates: [{name: g, afterTasks: [plan], blocksTasks: [behind]}]
+";
+
+fn wants(list: &serde_json::Value) -> Vec<SubTask> {
+    let (read, refused) = read_delegations(list);
+    assert!(refused.is_empty(), "{refused:?}");
+    read
+}
+
+fn run(yaml: &str, list: &serde_json::Value) -> Simulation {
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.run(script(list));
+    simulation
+}
+
+/// The first task hands this down; everybody else does well.
+fn script(list: &serde_json::Value) -> impl FnMut(&State, &Effect) -> Answer + use<> {
+    let sub_tasks = wants(list);
+    move |state, effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::HandsDown(sub_tasks.clone()),
+        _ => good(state, effect),
+    }
+}
+
+fn refusals(simulation: &Simulation) -> Vec<String> {
+    let events = simulation.journal.iter().flatten();
+    let refused = events.filter_map(|event| match event {
+        Event::DelegationRefused { title, reason, .. } => Some(format!("{title}: {reason}")),
+        _ => None,
+    });
+    refused.collect()
+}
+
+fn order(simulation: &Simulation) -> Vec<u32> {
+    simulation.turns.iter().map(|turn| turn.task.0).collect()
+}
+
+#[test]
+fn what_waits_for_the_task_waits_for_what_it_handed_down() {
+    let list = json!([{"title": "b", "assignTo": "w", "dependsOn": ["a"]}, {"title": "a"}]);
+    let simulation = run(LEAD, &list);
+    let state = &simulation.state;
+    assert_eq!(refusals(&simulation), [] as [&str; 0]);
+    assert_eq!(statuses(state), [Status::Done; 5]);
+    assert_eq!(order(&simulation)[..3], [0, 3, 4], "a, then b, before the others");
+    let a = state.plan.find("a").unwrap();
+    assert_eq!((a, state.counts.selected), (TaskId(3), 5));
+    assert_eq!(state.plan.depth(a), 1);
+    let (lead, w) = (state.plan.find_agent("lead"), state.plan.find_agent("w"));
+    assert_eq!(
+        (state.plan.task(a).delegated_by, Some(state.plan.task(a).agent)),
+        (lead, w)
+    );
+    // Reviewed by who handed it down.
+    let seats = simulation.count(|event| {
+        matches!(event, Event::SeatRequested { task, agent, .. } if *task == a && Some(*agent) == lead)
+    });
+    assert_eq!(seats, 1);
+}
+
+#[test]
+fn what_may_not_be_is_refused_one_by_one() {
+    let list = json!([
+        {"title": "good", "assignTo": "w"},
+        {"title": "after", "assignTo": "w"},
+        {"title": "self", "assignTo": "lead"},
+        {"title": "person", "assignTo": "boss"},
+        {"title": "nobody", "assignTo": "x"},
+        {"title": "early", "assignTo": "w", "dependsOn": ["behind"]},
+        {"title": "one", "assignTo": "w", "dependsOn": ["two"]},
+        {"title": "two", "assignTo": "w", "dependsOn": ["one"]},
+        {"title": "late", "assignTo": "w", "dependsOn": ["good"]},
+    ]);
+    let simulation = run(LEAD, &list);
+    let refused = refusals(&simulation);
+    assert_eq!(refused.len(), 7, "{refused:#?}");
+    for (title, why) in [
+        ("after", "there already"),
+        ("self", "itself"),
+        ("person", "a person"),
+        ("nobody", "there is no agent"),
+        ("early", "done"),
+        ("one", "circle"),
+        ("two", "circle"),
+    ] {
+        let found = refused
+            .iter()
+            .find(|text| text.starts_with(&format!("{title}: ")))
+            .unwrap();
+        assert!(found.contains(why), "{found}");
+    }
+    let titles: Vec<&str> = simulation
+        .state
+        .plan
+        .tasks
+        .iter()
+        .skip(3)
+        .map(|task| &*task.title)
+        .collect();
+    assert_eq!(titles, ["good", "late"]);
+    assert_eq!(statuses(&simulation.state), [Status::Done; 5]);
+}
+
+#[test]
+fn no_more_and_no_deeper_than_the_settings_say() {
+    let yaml = format!("{LEAD}settings: {{maxDelegations: 2}}\n");
+    let list = json!([{"title": "a"}, {"title": "b"}, {"title": "c"}]);
+    let simulation = run(&yaml, &list);
+    assert_eq!(simulation.state.plan.tasks.len(), 5);
+    assert!(refusals(&simulation)[0].contains("maxDelegations"));
+
+    let yaml = format!("{LEAD}settings: {{maxDelegationDepth: 1}}\n");
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(|state, effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
+            Answer::HandsDown(wants(&json!([{"title": "a", "assignTo": "w"}])))
+        }
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(3) => {
+            Answer::HandsDown(wants(&json!([{"title": "b", "assignTo": "lead"}])))
+        }
+        _ => good(state, effect),
+    });
+    assert_eq!(simulation.state.plan.tasks.len(), 4);
+    assert!(refusals(&simulation)[0].contains("maxDelegationDepth"));
+}
+
+#[test]
+fn nothing_fans_out_from_work_that_is_not_clean() {
+    let yaml = LEAD.replace("expectations: [{type: test, command: x}]", "review: none");
+    let simulation = run(&yaml, &json!([{"title": "a"}]));
+    assert_eq!(simulation.state.plan.tasks.len(), 3);
+    assert_eq!(
+        simulation.state.task(TaskId(0)).flag,
+        Some(QualityFlag::Unreviewed)
+    );
+    assert!(refusals(&simulation)[0].contains("unreviewed"));
+}
+
+#[test]
+fn a_replay_of_every_prefix_has_the_same_tasks() {
+    let list = json!([{"title": "a"}, {"title": "b", "dependsOn": ["a"], "assignTo": "w"}]);
+    let whole = run(LEAD, &list);
+    let plan = plan_of(LEAD, &options());
+    for length in 1..=whole.journal.len() {
+        let mut again = Simulation::recovered(plan.clone(), &whole.journal[..length]);
+        again.resume();
+        again.run(script(&list));
+        assert_eq!(
+            statuses(&again.state),
+            [Status::Done; 5],
+            "after {length} records"
+        );
+        assert_eq!(again.state.counts.selected, 5);
+    }
+    // The journal alone says it.
+    let text = serde_json::to_string(&whole.journal).unwrap();
+    let read: Vec<Vec<Event>> = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, whole.journal);
+}
+
+#[test]
+fn work_that_is_done_again_hands_down_anew() {
+    let first = json!([{"title": "a"}, {"title": "b", "assignTo": "w"}]);
+    let mut simulation = run(LEAD, &first);
+    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    let part = |simulation: &Simulation, id: u32| simulation.state.plan.task(TaskId(id)).part;
+    assert_eq!(
+        (part(&simulation, 3), part(&simulation, 4)),
+        (Part::Removed, Part::Removed)
+    );
+    assert_eq!(simulation.state.counts.selected, 3);
+    simulation.resume();
+    simulation.run(script(&json!([{"title": "b"}, {"title": "c"}])));
+    assert_eq!(refusals(&simulation), [] as [&str; 0]);
+    let state = &simulation.state;
+    assert_eq!(state.plan.find("b"), Some(TaskId(4)), "it returns under its id");
+    assert_eq!(part(&simulation, 3), Part::Removed);
+    assert_eq!((state.counts.selected, state.counts.done), (5, 5));
+    assert_eq!(state.task(TaskId(4)).attempt, 2, "attempt numbers go on");
+}

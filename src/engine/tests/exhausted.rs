@@ -1,0 +1,101 @@
+//! What becomes of work whose attempts are used up: `onExhausted`.
+
+use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
+use crate::engine::{Command, Effect, Event, Input, OperatorInput};
+
+use super::simulation::{Answer, Simulation, good, options};
+
+const TASK: TaskId = TaskId(0);
+
+/// One attempt whose check fails, with four declared files of which these are there.
+fn run(policy: &str, there: &[&str]) -> Simulation {
+    let yaml = format!(
+        "name: m
+agents: {{w: {{run: [/bin/true]}}}}
+tasks:
+  - {{title: t, maxAttempts: 1, onExhausted: {policy}, targetFiles: [a, b, c, d], expectations: [{{type: test, command: x}}]}}
+"
+    );
+    let mut simulation = Simulation::new(&yaml, options());
+    while let Some(effect) = simulation.todo.front().cloned() {
+        if let Effect::ScanFiles { task, attempt } = effect {
+            simulation.todo.pop_front();
+            let facts = ["a", "b", "c", "d"].map(|path| crate::engine::FileFact {
+                path: path.to_owned(),
+                size: there.contains(&path).then_some(3),
+                digest: None,
+            });
+            simulation.feed(&Input::FilesScanned {
+                task,
+                attempt,
+                files: facts.to_vec(),
+                hollow: None,
+            });
+        } else {
+            simulation.perform(0, &mut |state, effect| match effect {
+                Effect::RunCheck { .. } => Answer::Check(false),
+                _ => good(state, effect),
+            });
+        }
+    }
+    simulation
+}
+
+#[test]
+fn half_of_the_files_are_enough_for_degraded_work_and_less_is_not() {
+    let half = run("degrade", &["a", "c"]);
+    assert_eq!(half.state.task(TASK).flag, Some(QualityFlag::Degraded));
+    assert_eq!(half.state.counts.degraded, 1);
+    assert_eq!(
+        half.count(|event| matches!(event, Event::ForceAccepted { .. })),
+        1
+    );
+    let less = run("degrade", &["d"]);
+    let task = less.state.task(TASK);
+    assert_eq!(
+        (task.status, task.mode),
+        (Status::Failed, Some(FailureMode::Quality))
+    );
+}
+
+#[test]
+fn a_preflight_reject_is_failed_whatever_the_policy_says() {
+    for policy in ["accept", "degrade", "refer"] {
+        let hollow = run(policy, &[]);
+        let task = hollow.state.task(TASK);
+        assert_eq!(
+            (task.status, task.mode),
+            (Status::Failed, Some(FailureMode::Hollow)),
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn a_person_has_the_last_word_about_referred_work() {
+    for approve in [true, false] {
+        let mut simulation = run("refer", &["a", "b", "c", "d"]);
+        assert_eq!(simulation.state.task(TASK).status, Status::AwaitingApproval);
+        let (task, number) = (TASK, 1);
+        let command = match approve {
+            true => Command::Approve { task, number },
+            false => Command::Reject {
+                task,
+                number,
+                reason: "no use".to_owned(),
+            },
+        };
+        simulation.say(&Input::Operator(Box::new(OperatorInput {
+            id: Some("c".to_owned()),
+            command,
+            by: "ada".to_owned(),
+        })));
+        let task = simulation.state.task(TASK);
+        let expected = match approve {
+            true => (Status::Done, Some(QualityFlag::Clean), None),
+            false => (Status::Failed, None, Some(FailureMode::Rejected)),
+        };
+        assert_eq!((task.status, task.flag, task.mode), expected);
+        assert_eq!(task.attempt, 1, "nobody works on it again");
+    }
+}

@@ -1,0 +1,96 @@
+//! Work that an agent hands down, through the binary.
+
+use serde_json::{Value, json};
+
+use crate::support::{Workspace, task};
+
+const MISSION: &str = "
+name: handed down
+agents:
+  lead: {run: [/bin/sh, lead.sh], role: reviewer}
+  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
+tasks:
+  - {title: plan, assignTo: lead, expectations: [{type: script, command: 'CHECK'}], maxAttempts: 1, onExhausted: accept}
+  - {title: ship, assignTo: worker, dependsOn: [plan], review: none}
+";
+
+/// As a reviewer the lead is content; as a worker it hands this down.
+fn workspace(check: &str, delegate: &Value) -> Workspace {
+    let workspace = Workspace::with(&MISSION.replace("CHECK", check));
+    let result = json!({"output": "planned", "delegate": delegate});
+    workspace.write("result.json", result.to_string());
+    workspace.write(
+        "lead.sh",
+        "if [ -n \"$QUORUM_REVIEW_FILE\" ]; then echo 'SCORE: 90'; else cp result.json \"$QUORUM_RESULT_FILE\"; fi\n",
+    );
+    workspace
+}
+
+#[test]
+fn sub_tasks_run_before_what_waits_for_the_task_and_are_reviewed_by_who_handed_them_down() {
+    let list = json!([
+        {"title": "part two", "assignTo": "worker", "dependsOn": ["part one"]},
+        {"title": "part one", "assignTo": "worker", "description": "the first"},
+        {"title": "part three", "assignTo": "nobody"},
+        {"title": ""},
+    ]);
+    let workspace = workspace("true", &list);
+    let document = workspace.run_json(0, &[]);
+    let titles: Vec<&str> = document["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|t| t["title"].as_str())
+        .collect();
+    assert_eq!(titles, ["plan", "ship", "part one", "part two"]);
+    assert_eq!(document["counts"]["total"], 4);
+    let one = task(&document, "part one");
+    assert_eq!(one["added"], json!({"origin": "delegated", "source": "plan"}));
+    assert_eq!(
+        (&one["delegatedBy"], &one["qualityFlag"]),
+        (&json!("lead"), &json!("clean"))
+    );
+    assert_eq!(one["reviews"][0]["reviewer"], "lead");
+    assert_eq!(
+        task(&document, "ship")["dependsOn"],
+        json!(["plan", "part one", "part two"])
+    );
+    let log = workspace.read("log");
+    let lines: Vec<&str> = log.lines().collect();
+    assert!(
+        lines[0].contains("part one") && lines[1].contains("part two") && lines[2].contains("ship"),
+        "{log}"
+    );
+    let warnings = document["warnings"].to_string();
+    assert!(
+        warnings.contains("nobody") && warnings.contains("sub-task 4"),
+        "{warnings}"
+    );
+    // The journal alone knows of them.
+    let status = workspace.status();
+    assert_eq!(status["tasks"].as_array().map(Vec::len), Some(4));
+    workspace.quorum(&["show", "part two"]).exits(0);
+    let events = workspace.quorum(&["events"]).exits(0).stdout.clone();
+    for name in ["tasks:added", "delegation:refused", "task:created"] {
+        assert!(events.contains(name), "{name}");
+    }
+    // Done again, the task hands down anew.
+    let again = workspace.resume_json(0, &["--redo", "plan"]);
+    assert_eq!(again["counts"]["total"], 4);
+    assert_eq!(
+        task(&again, "part two")["attempts"].as_array().map(Vec::len),
+        Some(2)
+    );
+}
+
+#[test]
+fn nothing_is_handed_down_from_work_below_the_bar() {
+    let workspace = workspace("false", &json!({"title": "more", "assignTo": "worker"}));
+    let document = workspace.run_json(5, &[]);
+    assert_eq!(document["counts"]["total"], 2);
+    let warnings = document["warnings"].to_string();
+    assert!(
+        warnings.contains("'more'") && warnings.contains("below-threshold"),
+        "{warnings}"
+    );
+}
