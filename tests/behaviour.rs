@@ -22,6 +22,8 @@ mod config;
 mod control;
 #[path = "behaviour/delegation.rs"]
 mod delegation;
+#[path = "behaviour/dlq.rs"]
+mod dlq;
 #[path = "behaviour/doctor.rs"]
 mod doctor;
 #[path = "behaviour/doctor_state.rs"]
@@ -36,6 +38,8 @@ mod evidence;
 mod expectations;
 #[path = "behaviour/failed_dependencies.rs"]
 mod failed_dependencies;
+#[path = "behaviour/failure_classes.rs"]
+mod failure_classes;
 #[path = "behaviour/false_greens.rs"]
 mod false_greens;
 #[path = "behaviour/gates.rs"]
@@ -66,6 +70,8 @@ mod json;
 mod judging;
 #[path = "behaviour/look_into.rs"]
 mod look_into;
+#[path = "behaviour/notifications.rs"]
+mod notifications;
 #[path = "behaviour/only.rs"]
 mod only;
 #[path = "behaviour/operator.rs"]

@@ -18,7 +18,7 @@ use super::protocol::Protocol;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Secrets shorter than this are not searched for in messages: they would be found in every word.
-const MIN_SECRET: usize = 6;
+pub(super) const MIN_SECRET: usize = 6;
 
 /// Where one agent's model is, with everything that a request needs.
 #[derive(Clone)]
@@ -155,17 +155,22 @@ impl Endpoint {
     /// # Errors
     /// When the platform's TLS roots cannot be used.
     pub fn client(&self) -> Result<Client, reqwest::Error> {
-        // Fails only when a provider is installed already, which then serves.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never());
-        if is_loopback(&self.url) {
-            builder = builder.no_proxy();
-        }
-        builder.build()
+        http_client(&self.url)
     }
+}
+
+/// The client for one address; see [`Endpoint::client`].
+pub(super) fn http_client(url: &Url) -> Result<Client, reqwest::Error> {
+    // Fails only when a provider is installed already, which then serves.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never());
+    if is_loopback(url) {
+        builder = builder.no_proxy();
+    }
+    builder.build()
 }
 
 impl fmt::Debug for Endpoint {

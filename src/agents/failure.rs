@@ -1,8 +1,13 @@
-//! From what a provider or the network said to the class of the failure (semantics, section 13).
+//! From what a provider, the network or an agent's adapter said to the class of the failure (semantics, section 13).
 //!
-//! Status codes and structured error fields first, the provider's own error text last, a model's prose never.
+//! Exit and status codes and structured error fields first, the error text of the provider or adapter last, a worker's
+//! own words never.
+
+use serde_json::Value;
 
 use crate::domain::FailureClass;
+
+mod words;
 
 /// How a request failed before an answer was complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +72,16 @@ const TOLD: &[(&str, FailureClass)] = &[
     ("internal", FailureClass::ProviderTransient),
     ("timeout_error", FailureClass::Timeout),
     ("deadline_exceeded", FailureClass::Timeout),
+    ("content_filter", FailureClass::PolicyBlocked),
+    ("content_policy_violation", FailureClass::PolicyBlocked),
+    ("policy_blocked", FailureClass::PolicyBlocked),
+    ("permission_required", FailureClass::PermissionRequired),
+    ("invalid_tool_args", FailureClass::InvalidToolArgs),
+    ("missing_target_path", FailureClass::MissingTargetPath),
+    ("rate_limit", FailureClass::RateLimited),
 ];
 
-/// The text of a provider that says so without a code.
+/// Texts of providers that say so without a code, under a status that says nothing.
 const SPEND_TEXT: &str = "credit balance is too low";
 
 /// The class of an answer with an error.
@@ -89,7 +101,7 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
         408 | 504 => FailureClass::Timeout,
         429 => FailureClass::RateLimited,
         500..=599 => FailureClass::ProviderTransient,
-        200..=299 | 400 => told_class(answer.codes),
+        0 | 200..=299 | 400 => told_class(answer.codes),
         _ => FailureClass::Unknown,
     }
 }
@@ -102,70 +114,94 @@ fn told_class(codes: &[&str]) -> FailureClass {
     told.map_or(FailureClass::Unknown, |(_, class)| *class)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// How a command ended that should have exited with 0.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CommandEnd<'a> {
+    /// The name of its program, without folders.
+    pub program: &'a str,
+    /// The exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// Whether our own timer ended it.
+    pub timed_out: bool,
+    /// The end of what it wrote to standard error. What it wrote to standard output is its work and is never read here.
+    pub stderr: &'a str,
+    /// Paths that the task declares.
+    pub declared: &'a [&'a str],
+}
 
-    #[test]
-    fn answers_are_classed_by_status_then_code_then_text() {
-        use FailureClass::*;
-        for (status, codes, message, want) in [
-            (408, &[][..], "", Timeout),
-            (504, &[], "", Timeout),
-            (429, &[], "You exceeded your current quota", RateLimited),
-            (429, &["rate_limit_exceeded"], "", RateLimited),
-            (429, &["x", "Insufficient_Quota"], "", ProviderSpendLimit),
-            (402, &[], "", ProviderSpendLimit),
-            (403, &["insufficient_credits"], "", ProviderSpendLimit),
-            (
-                400,
-                &["invalid_request_error"],
-                "Your credit balance is too low.",
-                ProviderSpendLimit,
-            ),
-            (500, &[], "credit balance is too low", ProviderTransient),
-            (401, &[], "", ProviderAuth),
-            (403, &[], "", ProviderAuth),
-            (500, &[], "", ProviderTransient),
-            (502, &[], "", ProviderTransient),
-            (503, &[], "", ProviderTransient),
-            (529, &["overloaded_error"], "", ProviderTransient),
-            (400, &[], "", Unknown),
-            (404, &["model_not_found"], "", Unknown),
-            (302, &[], "", Unknown),
-            (400, &["INVALID_ARGUMENT", "API_KEY_INVALID"], "", ProviderAuth),
-            (403, &["PERMISSION_DENIED"], "", ProviderAuth),
-            (
-                403,
-                &["PERMISSION_DENIED", "BILLING_DISABLED"],
-                "",
-                ProviderSpendLimit,
-            ),
-            (429, &["RESOURCE_EXHAUSTED"], "", RateLimited),
-            (
-                429,
-                &["RESOURCE_EXHAUSTED", "quota_exhausted"],
-                "",
-                ProviderSpendLimit,
-            ),
-            (200, &["overloaded_error"], "", ProviderTransient),
-            (200, &["RESOURCE_EXHAUSTED"], "", RateLimited),
-            (500, &["rate_limit_error"], "", ProviderTransient),
-            (200, &[], "wrote 500 lines, timeout 504", Unknown),
-        ] {
-            let answer = ErrorAnswer {
-                status,
-                codes,
-                message,
-            };
-            assert_eq!(classify_answer(&answer), want, "{answer:?}");
-        }
+/// The class of a command's end: our timer, the exit codes that its program is known for, structured errors, then words.
+#[must_use]
+pub fn classify_command(end: &CommandEnd) -> FailureClass {
+    if end.timed_out {
+        return FailureClass::Timeout;
     }
+    let by_code = end.code.and_then(|code| known_exit(end.program, code));
+    by_code.unwrap_or_else(|| {
+        let said = words::classify(end.stderr, end.declared);
+        // What coreutils' `timeout` exits with when it has ended the command.
+        let by_timeout = end.code == Some(124) && said == FailureClass::Unknown;
+        if by_timeout { FailureClass::Timeout } else { said }
+    })
+}
 
-    #[test]
-    fn broken_connections_may_be_tried_again_and_impossible_requests_not() {
-        assert_eq!(classify_transport(Transport::TimedOut), FailureClass::Timeout);
-        assert!(classify_transport(Transport::Broken).request_retried());
-        assert!(!classify_transport(Transport::NotSent).request_retried());
+/// The class of what a program wrote to standard error before it failed.
+#[must_use]
+pub fn classify_stderr(stderr: &str) -> FailureClass {
+    words::classify(stderr, &[])
+}
+
+/// Exit codes with a meaning of their own: Gemini's CLI and its kin exit with the HTTP status, as far as eight bits hold
+/// it, and with 41 without credentials.
+fn known_exit(program: &str, code: i32) -> Option<FailureClass> {
+    if !matches!(program, "gemini" | "qwen") {
+        return None;
+    }
+    if code == 41 {
+        return Some(FailureClass::ProviderAuth);
+    }
+    let status = (400..=529).find(|status| status % 256 == code && code > 128)?;
+    let class = classify_answer(&ErrorAnswer {
+        status: u16::try_from(status).ok()?,
+        codes: &[],
+        message: "",
+    });
+    (class != FailureClass::Unknown).then_some(class)
+}
+
+/// The class that a structured error tells: the last object of an agent's event stream, or of its standard error.
+/// `None` if it has no field that says what went wrong.
+#[must_use]
+pub fn classify_error_object(error: &Value) -> Option<FailureClass> {
+    // The same few fields stand at the top, below `error`, or below its `data`.
+    let inner = error.get("error").unwrap_or(&Value::Null);
+    let levels = [error, inner, &inner["data"], &error["data"], &inner["error"]];
+    let texts = ["code", "type", "status", "name", "errorKind"];
+    let codes: Vec<&str> = levels
+        .iter()
+        .flat_map(|level| texts.iter().filter_map(|key| level[*key].as_str()))
+        .collect();
+    let numbers = ["api_error_status", "statusCode", "status_code", "status", "code"];
+    let status = levels
+        .iter()
+        .flat_map(|level| numbers.iter().filter_map(|key| level[*key].as_u64()))
+        .filter_map(|number| u16::try_from(number).ok())
+        .find(|status| (400..600).contains(status));
+    let message = levels
+        .iter()
+        .find_map(|level| level["message"].as_str().or(level["error"].as_str()));
+    let message = message.unwrap_or_default();
+    let class = classify_answer(&ErrorAnswer {
+        status: status.unwrap_or(0),
+        codes: &codes,
+        message,
+    });
+    match class {
+        FailureClass::Unknown => {
+            Some(words::classify(message, &[])).filter(|class| *class != FailureClass::Unknown)
+        }
+        class => Some(class),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 //! The rest of the program knows no provider and no protocol. An adapter takes a prompt and gives back a reply with
 //! what was really used, or a failure with its class; it never decides whether to try again.
 
+pub mod channel;
 pub mod command;
 pub mod endpoint;
 pub mod failure;

@@ -290,7 +290,7 @@ pub(super) fn millis_of(seconds: &str) -> Option<Millis> {
 }
 
 /// How long the provider asks to be left alone: milliseconds, seconds or an HTTP date.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Millis> {
+pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Millis> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|text| text.parse().ok()) {
         return Some(Millis(ms));

@@ -146,6 +146,9 @@ pub enum Subcommand {
     /// List what operators should know of: work that was accepted below the bar
     #[command(after_help = "Example: quorum requests")]
     Requests(OfRun),
+    /// Look at what failed for good (notifications, judges), try it again or close it
+    #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
+    Dlq(super::dlq::Dlq),
     /// Call off a run or one of its tasks; what runs for it is ended
     #[command(after_help = "Example: quorum cancel 'write the docs'")]
     Cancel(Cancel),

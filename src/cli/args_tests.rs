@@ -6,7 +6,9 @@ use super::*;
 
 /// Flags without a variable. They say what *this* command is about, or what a person decides here and now: a variable
 /// that outlives the command would say it of the next one too.
-const WITHOUT_VARIABLE: [(&str, &[&str]); 9] = [
+const WITHOUT_VARIABLE: [(&str, &[&str]); 11] = [
+    ("quorum dlq abandon", &["reason"]),
+    ("quorum dlq resolve", &["reason"]),
     (
         "quorum resume",
         &["retry-failed", "redo", "accept-changed-mission"],

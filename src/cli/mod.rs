@@ -9,6 +9,7 @@ mod clean;
 mod completions;
 mod config;
 mod confirm;
+mod dlq;
 mod doctor;
 mod events;
 mod explain;
@@ -90,6 +91,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Result(arguments)) => voice::result(&arguments, &screen),
         Some(Subcommand::Approvals(arguments)) => approvals::approvals(&arguments, &screen),
         Some(Subcommand::Requests(arguments)) => approvals::requests(&arguments, &screen),
+        Some(Subcommand::Dlq(arguments)) => dlq::dlq(&arguments, &screen),
         Some(Subcommand::Cancel(arguments)) => cancel::cancel(&arguments, &screen),
         Some(Subcommand::Pause(arguments)) => cancel::pause(&arguments, &screen),
         Some(Subcommand::Events(arguments)) => events::events(&arguments, &screen),

@@ -4,6 +4,7 @@
 //! attempt, verdict, gate); the same word stands in YAML, JSON, logs and code.
 
 mod consult;
+mod dead_letter;
 mod digest;
 mod duration;
 mod failure;
@@ -14,6 +15,7 @@ mod score;
 mod verdict;
 
 pub use consult::{Advice, ConsultId, Purpose};
+pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
 pub use duration::{Millis, ParseDurationError, Timestamp};
 pub use failure::{FailureClass, FailureMode};

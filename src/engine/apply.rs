@@ -26,6 +26,10 @@ const EXCHANGES_KEPT: usize = 16;
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
+    if state.notices.apply(event) {
+        // The session ends: it waits for nobody any more.
+        state.timers.cancel(Timer::WaitOver);
+    }
     match event {
         Event::RunStarted(started) => {
             state.options = started.options.clone();
@@ -113,7 +117,7 @@ pub fn apply(state: &mut State, event: &Event) {
             state.phase = RunPhase::Running;
             state.timers.cancel(Timer::WaitOver);
         }
-        Event::Warning { .. } => {}
+        Event::Notice(_) | Event::Warning { .. } => {}
         Event::Transition { task, .. } => transition(state, *task, event),
         Event::AttemptPlanned {
             task,
@@ -681,6 +685,7 @@ impl TaskState {
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::Salvaged { .. }
+            | Event::Notice(_)
             | Event::Warning { .. } => {}
         }
     }

@@ -6,6 +6,7 @@ use crate::domain::{AgentId, ConsultId, FailureMode, Purpose, Status, TaskId, Ti
 
 use super::decide::{must_note, needs_prompt};
 use super::event::Event;
+use super::notice::NoticeEvent;
 use super::payload::SeatId;
 use super::state::{RunPhase, SeatState, State, TaskState};
 
@@ -92,6 +93,20 @@ pub enum Effect {
         agent: AgentId,
         /// Not before this moment.
         not_before: Option<Timestamp>,
+    },
+    /// Tell a channel something.
+    Deliver {
+        /// The notification's number.
+        number: u32,
+        /// Which try it is, from 1.
+        tried: u32,
+        /// Not before this moment.
+        not_before: Option<Timestamp>,
+    },
+    /// Put an operation that failed for good into the dead-letter queue.
+    File {
+        /// Its id within the run.
+        letter: String,
     },
     /// End what runs for a task that was called off.
     StopTask(TaskId),
@@ -181,6 +196,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             not_before: *not_before,
         }],
         Event::Stopping { .. } => vec![Effect::StopAll],
+        Event::Notice(event) => of_notice(state, event),
         _ => Vec::new(),
     }
 }
@@ -215,7 +231,49 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             not_before: open.not_before,
         }));
     }
+    pending.extend(
+        state
+            .notices
+            .next_of_each()
+            .filter_map(|number| deliver(state, number)),
+    );
+    let letters = state.notices.letters().keys().cloned();
+    pending.extend(letters.map(|letter| Effect::File { letter }));
     pending
+}
+
+/// Each channel is told one thing after the other.
+fn of_notice(state: &State, event: &NoticeEvent) -> Vec<Effect> {
+    let number = match event {
+        NoticeEvent::Requested { number, channel, .. } => {
+            Some(*number).filter(|number| state.notices.next_of(channel) == Some(*number))
+        }
+        NoticeEvent::Retried { number, .. } => Some(*number),
+        // The channel is free for what waits behind it.
+        NoticeEvent::Sent { number, channel } | NoticeEvent::Failed { number, channel, .. } => {
+            // Numbers go up: what is given up while it waits frees nothing.
+            state.notices.next_of(channel).filter(|next| next > number)
+        }
+        NoticeEvent::Died(letter) => {
+            return vec![Effect::File {
+                letter: letter.id.clone(),
+            }];
+        }
+        NoticeEvent::Filed { .. } => None,
+    };
+    number
+        .and_then(|number| deliver(state, number))
+        .into_iter()
+        .collect()
+}
+
+fn deliver(state: &State, number: u32) -> Option<Effect> {
+    let open = state.notices.open(number)?;
+    Some(Effect::Deliver {
+        number,
+        tried: open.failed_tries + 1,
+        not_before: open.not_before,
+    })
 }
 
 /// A task between its decision to work and the turn: its files are to be noted, then its prompt is to be written.

@@ -14,6 +14,7 @@ use crate::mission::{Addition, RunOptions, SubTask};
 
 use super::command::CommandResult;
 use super::mission_change::MissionChange;
+use super::notice::NoticeEvent;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
     SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
@@ -672,6 +673,9 @@ pub enum Event {
     /// `mission:changed`: from here on the run goes by another mission.
     #[serde(rename = "mc")]
     MissionChanged(Box<MissionChange>),
+    /// What happens to notifications and dead letters.
+    #[serde(rename = "no")]
+    Notice(Box<NoticeEvent>),
     /// Something a person should know that changes nothing.
     #[serde(rename = "wn")]
     Warning {

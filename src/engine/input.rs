@@ -180,6 +180,22 @@ pub enum Input {
         /// The mission as it was compiled, under ids of its own.
         mission: Arc<Plan>,
     },
+    /// A try to deliver a notification ended.
+    Delivered {
+        /// Its number.
+        number: u32,
+        /// Which try it was, from 1.
+        tried: u32,
+        /// Whether it was taken, or why not.
+        result: Result<(), Undelivered>,
+    },
+    /// The dead-letter queue has taken these over, or has said why it cannot.
+    Filed {
+        /// Their ids within the run.
+        ids: Vec<String>,
+    },
+    /// The end of the session has waited long enough for what is on its way.
+    NoticesOverdue,
     /// Something a person should know.
     Warn(String),
 }
@@ -213,6 +229,9 @@ impl Input {
             Self::RetryFailed => "retry-failed",
             Self::Redo(_) => "redo",
             Self::ChangeMission { .. } => "change-mission",
+            Self::Delivered { .. } => "delivered",
+            Self::Filed { .. } => "filed",
+            Self::NoticesOverdue => "notices-overdue",
             Self::Warn(_) => "warn",
         }
     }
@@ -227,6 +246,21 @@ pub struct OperatorInput {
     pub command: Command,
     /// By whom, as recorded.
     pub by: String,
+}
+
+/// Why a notification was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undelivered {
+    /// By class.
+    pub class: FailureClass,
+    /// In words, without secrets.
+    pub message: String,
+    /// The pause that was asked for.
+    pub retry_after: Option<Millis>,
+    /// Whether trying again cannot help: there is nothing to deliver to.
+    pub hopeless: bool,
+    /// Randomness for the back-off, 0 to 1000.
+    pub jitter: u16,
 }
 
 /// How a turn ended, and with what.

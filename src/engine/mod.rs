@@ -20,6 +20,7 @@ mod event;
 mod growth;
 mod input;
 mod mission_change;
+mod notice;
 mod outcome;
 mod payload;
 mod ready;
@@ -35,8 +36,9 @@ pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::Event;
-pub use input::{ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd};
+pub use input::{ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
 pub use mission_change::MissionChange;
+pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
@@ -76,6 +78,12 @@ pub fn worst_case(state: &State, task: crate::domain::TaskId) -> WorstCase {
 #[must_use]
 pub fn agents_needed(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {
     decide::agents_needed(state)
+}
+
+/// Whether a session has nothing left to do but to wait for notifications on their way.
+#[must_use]
+pub fn holds_the_end(state: &State) -> bool {
+    decide::holds_the_end(state)
 }
 
 /// The mission's score over its done tasks; `None` if none has a score (section 14).

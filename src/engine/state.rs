@@ -10,6 +10,7 @@ use crate::domain::{
 use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::command::CommandResult;
+use super::notice::Notices;
 use super::payload::{
     Asked, CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls,
     Way,
@@ -42,6 +43,8 @@ pub struct State {
     pub timers: Timers,
     /// Commands that were taken, by id, with what they met.
     pub commands: BTreeMap<String, CommandResult>,
+    /// Notifications and dead letters on their way.
+    pub notices: Notices,
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
@@ -567,6 +570,7 @@ impl State {
             exclusive: 0,
             timers: Timers::default(),
             commands: BTreeMap::new(),
+            notices: Notices::default(),
             paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),

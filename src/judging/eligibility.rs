@@ -200,6 +200,7 @@ mod tests {
             on_exhausted: None,
             verify_prior_feedback: true,
             workspace: "/".into(),
+            default_channels: Box::default(),
         };
         let agents = agents.iter().map(agent).collect();
         Plan::new("m".to_owned(), agents, vec![task], Vec::new(), &[], rules)

@@ -13,8 +13,8 @@ use super::defaults;
 use super::growth::AddedTask;
 use super::model::{self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, AttemptLimits, Expectations, FinishCommand, FinishGate, GatePlan, Panel, Part, Plan, Recipe,
-    Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand, FinishGate, GatePlan, Panel, Part,
+    Plan, Recipe, Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
 };
 use super::scalar::Fraction;
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
@@ -59,11 +59,14 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
             spec,
         })
         .collect();
+    let channels = mission.channels.0.into_iter();
+    let channels = channels.map(|(name, spec)| ChannelPlan { name, spec }).collect();
     let mut plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
     plan.recipe = Arc::new(Recipe {
         settings: mission.settings,
         options: options.clone(),
     });
+    plan.channels = Arc::new(channels);
     for (index, wave) in waves(&plan).into_iter().enumerate() {
         plan.tasks[index].wave = wave;
     }
@@ -148,6 +151,7 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
             require_all_passed: gate.require_all_passed,
             accept_below_threshold: gate.accept_below_threshold,
             halt_on_fail: gate.on_fail == GateFailure::Halt,
+            notify: gate.notify_channels.clone(),
         })
         .collect()
 }
@@ -188,6 +192,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
+        default_channels: settings.default_channels.clone().unwrap_or_default(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `quorum.yaml` of a project and of a user: agents and settings beneath a mission.
+//! `quorum.yaml` of a project and of a user: agents, channels and settings beneath a mission.
 //!
 //! What the mission says wins over the project, the project over the user. Named things are taken whole, settings one
 //! by one.
@@ -37,6 +37,7 @@ impl Layers {
         for config in self.each() {
             mission.settings = mission.settings.or(config.settings.clone());
             add_missing(&mut mission.agents, &config.agents);
+            add_missing(&mut mission.channels, &config.channels);
         }
         mission
     }
@@ -47,7 +48,7 @@ impl Layers {
 
     pub(super) fn channels(&self) -> HashSet<Box<str>> {
         self.each()
-            .flat_map(|config| config.channels.iter().cloned())
+            .flat_map(|config| config.channels.0.iter().map(|(name, _)| name.clone()))
             .collect()
     }
 
@@ -85,13 +86,8 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
         let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
         return Err(Report { diagnostics, more });
     }
-    let names = |key: &str| {
-        names_under(&tree, key)
-            .into_iter()
-            .map(|name| tree.text(name).into())
-            .collect()
-    };
-    (config.channels, config.rubrics) = (names("channels"), names("rubrics"));
+    let rubrics = names_under(&tree, "rubrics").into_iter();
+    config.rubrics = rubrics.map(|name| tree.text(name).into()).collect();
     let origin = match layer {
         ConfigLayer::Project => BarOrigin::Project,
         ConfigLayer::User => BarOrigin::User,

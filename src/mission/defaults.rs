@@ -63,6 +63,7 @@ pub fn default_settings() -> Settings {
         verify_prior_feedback: Some(true),
         judge_breaker: Some(JUDGE_BREAKER),
         protect: Box::default(),
+        default_channels: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `${NAME}`: values that come from the environment of the run, never from the file.
 //!
-//! Only agents' `env`, `headers` and `apiKey` and the URLs of channels are expanded. `$${` stands for a literal `${`.
+//! Only agents' `env`, `headers` and `apiKey` and the URLs and headers of channels are expanded. `$${` stands for a literal `${`.
 
 use std::collections::BTreeSet;
 

@@ -52,8 +52,8 @@ pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use growth::{AddedTask, Addition, Origin, Provenance};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
-    AgentPlan, AttemptLimits, Expectations, FinishCommand, FinishGate, GatePlan, Panel, Part, Plan,
-    Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand, FinishGate, GatePlan, Panel, Part,
+    Plan, Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::Positive;

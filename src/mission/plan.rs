@@ -26,6 +26,8 @@ pub struct Plan {
     pub tasks: TaskList,
     /// Gates in file order.
     pub gates: Arc<Vec<GatePlan>>,
+    /// Channels that notifications can go to.
+    pub channels: Arc<Vec<ChannelPlan>>,
     /// `dependsOn`, from a task to what it needs.
     pub dependencies: Edges<TaskId>,
     /// `dependsOn` turned round: from a task to the tasks that need it.
@@ -72,6 +74,7 @@ impl Plan {
             agents: Arc::new(agents),
             tasks: tasks.into(),
             gates: Arc::new(gates),
+            channels: Arc::default(),
             rules,
             recipe: Arc::default(),
             titles: Titles::default(),
@@ -88,6 +91,20 @@ impl Plan {
     #[must_use]
     pub fn agent(&self, id: AgentId) -> &AgentPlan {
         &self.agents[id.index()]
+    }
+
+    /// The channel of this name.
+    #[must_use]
+    pub fn channel(&self, name: &str) -> Option<&ChannelPlan> {
+        self.channels.iter().find(|channel| &*channel.name == name)
+    }
+
+    /// The names of all channels that anything in the plan notifies, each once.
+    #[must_use]
+    pub fn notified_channels(&self) -> std::collections::BTreeSet<&str> {
+        let of_gates = self.gates.iter().filter_map(|gate| gate.notify.as_deref());
+        let all = of_gates.chain([&*self.rules.default_channels]).flatten();
+        all.map(|name| &**name).collect()
     }
 
     /// The gate with this id.
@@ -151,6 +168,15 @@ pub struct AgentPlan {
     pub reports_to: Option<AgentId>,
     /// What the file says of it.
     pub spec: model::Agent,
+}
+
+/// A channel with its name; the rest as written in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelPlan {
+    /// Its name.
+    pub name: Box<str>,
+    /// What the file says of it.
+    pub spec: model::Channel,
 }
 
 /// A task, resolved.
@@ -315,6 +341,8 @@ pub struct GatePlan {
     pub accept_below_threshold: bool,
     /// Whether its failure stops everything else too.
     pub halt_on_fail: bool,
+    /// The channels that hear of its result; `None`: the default channels, of failures only.
+    pub notify: Option<Box<[Box<str>]>>,
 }
 
 /// What holds for the whole run: settings of the file under the flags and environment of the command line.
@@ -354,6 +382,8 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// The channels of notifications that name none.
+    pub default_channels: Box<[Box<str>]>,
 }
 
 /// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.

@@ -160,14 +160,26 @@ where
     Ok(option::<D, S>(deserializer)?.map(Into::into).unwrap_or_default())
 }
 
+/// A list of texts, kept small.
+type Texts = Box<[Box<str>]>;
+
+/// A list of texts read by the rules of `S`; `None` if it is missing, which may mean something else than an empty one.
+pub(super) fn maybe_list_as<'de, S, D>(deserializer: D) -> Result<Option<Texts>, D::Error>
+where
+    S: Scalar + Into<Box<str>>,
+    D: Deserializer<'de>,
+{
+    let list: Option<Vec<S>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
+    Ok(list.map(|list| list.into_iter().map(Into::into).collect()))
+}
+
 /// A list of texts read by the rules of `S`, empty if it is missing.
 pub(super) fn list_as<'de, S, D>(deserializer: D) -> Result<Box<[Box<str>]>, D::Error>
 where
     S: Scalar + Into<Box<str>>,
     D: Deserializer<'de>,
 {
-    let list: Option<Vec<S>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
-    Ok(list.unwrap_or_default().into_iter().map(Into::into).collect())
+    Ok(maybe_list_as::<S, D>(deserializer)?.unwrap_or_default())
 }
 
 /// An order of remedies, if there is one.

@@ -83,6 +83,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     };
     let mut plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
     plan.recipe = new.recipe;
+    plan.channels = new.channels;
     for id in added {
         plan.refresh(id);
     }

@@ -330,6 +330,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::TasksAdded(_)
         | Event::TasksWithdrawn { .. }
         | Event::Paused { .. }
+        | Event::Notice(_)
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }
         | Event::Salvaged { .. }

@@ -52,6 +52,12 @@ impl fmt::Display for RequestId<'_> {
     }
 }
 
+/// The id of a notification: `<run-id>.n<number>`. A receiver that has seen it has seen the notification.
+#[must_use]
+pub fn notification_id(run: &str, number: u32) -> String {
+    format!("{run}.n{number}")
+}
+
 /// The stable id of a task in events: `t<index>`. The title stands beside it.
 #[must_use]
 pub fn task_key(task: TaskId) -> String {

@@ -25,6 +25,7 @@
 
 pub mod annotations;
 pub mod codes;
+pub mod dead_letters;
 pub mod difference;
 pub mod doctor;
 pub mod events;

@@ -100,6 +100,7 @@ impl Mission {
             on_exhausted: None,
             verify_prior_feedback: true,
             workspace: "/site".into(),
+            default_channels: Box::default(),
         };
         let plan = Plan::new(name.to_owned(), agents, Vec::new(), Vec::new(), &[], rules);
         Self {
@@ -218,6 +219,7 @@ impl Mission {
             require_all_passed: true,
             accept_below_threshold: false,
             halt_on_fail: false,
+            notify: None,
         });
         self
     }

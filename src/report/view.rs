@@ -313,6 +313,7 @@ impl RunView {
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }
             | Event::Paused { .. }
+            | Event::Notice(_)
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::ThresholdFailed { .. } => {}

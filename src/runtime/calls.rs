@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
+use crate::agents::failure::classify_stderr;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
@@ -28,6 +29,8 @@ use super::world::{Child, Message, Reach, World, jitter, not_reachable, workspac
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
 /// How much of a reply is read, in bytes.
 pub(super) const LARGEST_REPLY: u64 = 1024 * 1024;
+/// How much of a judge's standard error is read when it fails, in bytes.
+const STDERR_TAIL: u64 = 8_000;
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;
 /// How much of a reply that could not be read is carried into feedback, in characters.
@@ -248,12 +251,19 @@ impl World {
     }
 }
 
+/// The end of a text.
+fn last_characters(text: &str, count: usize) -> &str {
+    let begin = text.char_indices().rev().nth(count.saturating_sub(1));
+    begin.map_or(text, |(begin, _)| &text[begin..])
+}
+
 /// Why the reply of a command does not count; its standard error is quoted.
 pub(super) fn reviewer_failure(
     who: &str,
     exit: &keeper::Exit,
     stderr: &Path,
 ) -> Option<(FailureClass, String)> {
+    let mut class = FailureClass::Unknown;
     let message = match (exit.timed_out, exit.code, &exit.output_lost) {
         (true, _, _) => {
             return Some((
@@ -264,12 +274,14 @@ pub(super) fn reviewer_failure(
         (false, Some(0), None) => return None,
         (false, Some(0), Some(lost)) => format!("the reply of {who} is lost: {lost}"),
         (false, code, _) => {
-            let said = read_tail(stderr, 500).unwrap_or_default();
+            let said = read_tail(stderr, STDERR_TAIL).unwrap_or_default();
+            class = classify_stderr(&said);
+            let said = last_characters(&said, 500);
             let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
             format!("{who} {how}: {}", said.trim())
         }
     };
-    Some((FailureClass::Unknown, message))
+    Some((class, message))
 }
 
 async fn worker_turn(

@@ -42,7 +42,8 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     store::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
     let programs = Programs::resolve(&state, folder.path()).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
-    let mut world = World::new(run, keeper::Client::left_alone(), programs, sender);
+    let (errands, _) = mpsc::unbounded_channel();
+    let mut world = World::new(run, keeper::Client::left_alone(), programs, sender, errands);
     world.perform(&state, call).unwrap();
     let Some(Message::Prepared(prepared)) = inbox.recv().await else {
         panic!("the judge's request is prepared");

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, TASK_VARIABLE, check_argv, environment};
+use crate::agents::failure::{CommandEnd, classify_command};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
 use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
-use crate::mission::model::{Check, Input as PromptInput};
+use crate::mission::model::{Check, CommandLine, Input as PromptInput};
 use crate::mission::{Plan, read_delegations};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
@@ -26,10 +27,12 @@ use super::{consult, voice};
 pub(super) const CHECK_SHOWN: u64 = 4_000;
 /// What has more bytes than this is no question, in bytes.
 const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
+/// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
+const STDERR_TAIL: u64 = 8_000;
+/// Characters of that line.
+const LONGEST_QUOTE: usize = 500;
 /// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
 const REFUSALS: usize = 20;
-/// How much of standard error is quoted when an agent fails, in bytes.
-const STDERR_TAIL: u64 = 1_000;
 
 impl World {
     pub(super) fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
@@ -241,6 +244,7 @@ impl World {
             }
             keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
+                Some((Child::Errand, _)) => self.errand_ended(key, Err(message)),
                 Some((child, plan)) => {
                     if let Child::Seat { task, seat } = child {
                         self.works.remove(&(task, seat));
@@ -287,6 +291,14 @@ impl World {
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
             Child::Consult { id, purpose } => self.consult_exited(id, purpose, exit),
+            Child::Errand => self.errand_ended(exit.key, Ok(exit)),
+        }
+    }
+
+    fn errand_ended(&mut self, key: u64, end: Result<keeper::Exit, String>) {
+        if let Some(reply) = self.waiting_for.remove(&key) {
+            // Who no longer waits does not want to know.
+            let _ = reply.send(end);
         }
     }
 
@@ -297,7 +309,7 @@ impl World {
         if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() && after.is_known() {
             inputs.push(Input::TurnEnded(Box::new(TurnEnd {
                 files: after.seen(&plan, &self.folder, turn.task),
-                ..turn_end(turn, &exit, limit, String::new())
+                ..turn_end(turn, &exit, limit, "", || class_of(&plan, turn.task, &exit, ""))
             })));
             return;
         }
@@ -360,11 +372,42 @@ struct EndedTurn {
     folder: RunFolder,
 }
 
+/// The class of a turn that did not end well.
+fn class_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stderr: &str) -> FailureClass {
+    let task = plan.task(task);
+    let first = plan
+        .agent(task.agent)
+        .spec
+        .run
+        .as_ref()
+        .and_then(|line| match line {
+            CommandLine::Argv(argv) => argv.first().map(String::as_str),
+            CommandLine::Shell(script) => script.split_whitespace().next(),
+        });
+    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let of_checks = checks.iter().flat_map(|check| match check {
+        Check::FileExists { paths, .. } => paths.as_slice(),
+        _ => &[],
+    });
+    let targets = task.target_files.iter().map(AsRef::as_ref);
+    let declared: Vec<&str> = targets.chain(of_checks.map(String::as_str)).collect();
+    classify_command(&CommandEnd {
+        program: first
+            .and_then(|first| first.rsplit('/').next())
+            .unwrap_or_default(),
+        code: exit.code,
+        timed_out: exit.timed_out,
+        stderr,
+        declared: &declared,
+    })
+}
+
 /// Makes what a turn left behind durable, reads its claims and looks at what it did.
 fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
     let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
-    let mut end = turn_end(turn, exit, limit, stderr);
+    let class = || class_of(&files.plan, turn.task, exit, &stderr);
+    let mut end = turn_end(turn, exit, limit, &stderr, class);
     match seal(&files.err) {
         Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", files.err.display()))),
         sealed => end.stderr = sealed.file(),
@@ -403,25 +446,27 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn)
     inputs
 }
 
-fn turn_end(turn: TurnId, exit: &keeper::Exit, limit: Millis, stderr: String) -> TurnEnd {
-    let said = stderr
-        .trim()
-        .lines()
-        .last()
-        .map_or_else(String::new, |line| format!(": {line}"));
+fn turn_end(
+    turn: TurnId,
+    exit: &keeper::Exit,
+    limit: Millis,
+    stderr: &str,
+    class: impl FnOnce() -> FailureClass,
+) -> TurnEnd {
+    let said = stderr.trim().lines().last().map_or_else(String::new, |line| {
+        let quote: String = line.chars().take(LONGEST_QUOTE).collect();
+        format!(": {quote}")
+    });
     let (failure, message) = match (exit.timed_out, exit.code, exit.signal) {
         (true, _, _) => (
             Some(FailureClass::Timeout),
             Some(format!("killed after {limit}{said}")),
         ),
         (false, Some(0), _) => (None, None),
-        (false, Some(code), _) => (Some(FailureClass::Unknown), Some(format!("exited {code}{said}"))),
+        (false, Some(code), _) => (Some(class()), Some(format!("exited {code}{said}"))),
         (false, None, signal) => {
             let signal = signal.unwrap_or_default();
-            (
-                Some(FailureClass::Unknown),
-                Some(format!("killed by signal {signal}{said}")),
-            )
+            (Some(class()), Some(format!("killed by signal {signal}{said}")))
         }
     };
     let lost = exit.output_lost.as_deref();
@@ -534,8 +579,8 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             jitter: jitter(),
         })),
         Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
-        // Its round takes its end by itself.
-        Child::Probe { .. } => return None,
+        // Its round, or whoever waits for it, takes its end by itself.
+        Child::Probe { .. } | Child::Errand => return None,
     })
 }
 
@@ -555,7 +600,7 @@ mod tests {
             output_lost: lost.map(str::to_owned),
             ..keeper::Exit::default()
         };
-        let end = |exit| turn_end(turn, &exit, Millis(1), String::new()).exit;
+        let end = |exit| turn_end(turn, &exit, Millis(1), "", || FailureClass::Unknown).exit;
         assert_eq!(end(exit(0, None)), Exit::default());
         let lost = end(exit(0, Some("the folder is gone")));
         assert_eq!(lost.failure, Some(FailureClass::Unknown));

@@ -107,7 +107,8 @@ impl Missions {
     }
 }
 
-fn frozen_plan(
+/// The plan of a frozen mission.
+pub(super) fn frozen_plan(
     run: &RunFolder,
     number: u32,
     expected: Digest,

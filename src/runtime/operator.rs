@@ -67,8 +67,14 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
         };
         teller.decide(&resume)?;
         while teller.decide(&Input::Advance)? {}
+        // There is nobody to deliver anything: what is on its way goes to the dead-letter queue.
+        if teller.state.phase != RunPhase::Finished {
+            teller.decide(&Input::NoticesOverdue)?;
+        }
     }
     teller.journal.commit()?;
+    // What the queue does not have yet stays in the journal for the next session.
+    let _ = super::dead_letters::file_all(run, &teller.state);
     Ok(teller.state)
 }
 

@@ -16,6 +16,8 @@ use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, RunFo
 use super::adopt::Adopted;
 use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
+use super::dead_letters;
+use super::errands::Errand;
 use super::observer::Observer;
 use super::operator;
 use super::others::Others;
@@ -28,6 +30,12 @@ const HEARTBEAT: Duration = Duration::from_secs(60);
 
 /// How often the inbox is looked into. It is for those who cannot reach the socket.
 const INBOX_LOOK: Duration = Duration::from_secs(1);
+
+/// How long the end of a session waits for notifications on their way.
+const LAST_DELIVERIES: Duration = Duration::from_secs(45);
+
+/// How long it waits for letters that are being tried again.
+const LAST_RETRIES: Duration = Duration::from_secs(15);
 
 /// What a session needs to begin.
 pub struct SessionSetup {
@@ -101,6 +109,8 @@ pub struct Session {
     /// Peers whose commands the next commit makes durable.
     asked: Vec<Asked>,
     inbox: mpsc::UnboundedReceiver<Message>,
+    /// Commands of channels, to be started.
+    errands: mpsc::UnboundedReceiver<Errand>,
     adopted: Adopted,
     observers: Vec<Box<dyn Observer>>,
 }
@@ -110,9 +120,10 @@ impl Session {
     #[must_use]
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
+        let (errand_sender, errands) = mpsc::unbounded_channel();
         let snapshots = Snapshots::new(setup.folder.clone(), setup.journal.offset());
         let folder = setup.folder.clone();
-        let world = World::new(setup.folder, setup.keeper, setup.programs, sender);
+        let world = World::new(setup.folder, setup.keeper, setup.programs, sender, errand_sender);
         Self {
             state: setup.state,
             journal: setup.journal,
@@ -124,6 +135,7 @@ impl Session {
             door: None,
             asked: Vec::new(),
             inbox,
+            errands,
             adopted: setup.adopted,
             observers: setup.observers,
         }
@@ -180,17 +192,21 @@ impl Session {
         // What became due while nobody worked on the run comes before anything is concluded from the state.
         let mut clock = Clock::default();
         beginning.extend(clock.due(&self.state, Timestamp::now()));
+        beginning.extend(self.world.drain_dead_letters());
         self.turn(beginning, recovered)?;
         let limit = self
             .state
             .options
             .timeout
             .map(|timeout| begin + timeout.as_duration());
+        let mut overdue = None;
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
             let mut due = Vec::new();
             let mut taken = Vec::new();
             clock.follow(&self.state);
+            let is_held = engine::holds_the_end(&self.state);
+            overdue = is_held.then(|| overdue.unwrap_or_else(|| Instant::now() + LAST_DELIVERIES));
             tokio::select! {
                 biased;
                 heard = signals.next() => {
@@ -201,6 +217,8 @@ impl Session {
                 }
                 event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, &mut inputs),
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
+                Some(errand) = self.errands.recv() => self.world.run_errand(&self.state.plan, errand)?,
+                () = sleep_until(overdue) => inputs.push(Input::NoticesOverdue),
                 () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
                 }
@@ -364,6 +382,7 @@ impl Session {
         for effect in due {
             self.world.perform(&self.state, effect)?;
         }
+        self.world.performed(&self.state);
         Ok(())
     }
 
@@ -387,10 +406,44 @@ impl Session {
             .find_map(|observer| observer.page(&self.state))
     }
 
+    /// Gives letters that are being tried again a moment, for sessions that end at once. What is left of them is
+    /// pending again for whoever looks next.
+    async fn end_draining(&mut self, patient: bool) {
+        let Some(mut draining) = self.world.draining.take() else {
+            return;
+        };
+        let patience = if patient { LAST_RETRIES } else { Duration::ZERO };
+        let end = Instant::now() + patience;
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut draining => return,
+                () = tokio::time::sleep_until(end) => break,
+                Some(errand) = self.errands.recv() => {
+                    if self.world.run_errand(&self.state.plan.clone(), errand).is_err() {
+                        break;
+                    }
+                }
+                event = self.world.keeper_event() => match event.map(|event| self.world.take(event, &mut Vec::new())) {
+                    Ok(()) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+        draining.abort();
+    }
+
     async fn end(mut self) -> Result<Ending, RunError> {
         let outcome = engine::outcome(&self.state);
         let page = self.page();
+        let by_signal = matches!(
+            self.state.stop,
+            Some(StopCause::Interrupted | StopCause::Terminated)
+        );
+        self.end_draining(!by_signal).await;
         self.world.close().await;
+        // The run has ended well: what the queue does not have yet stays in the journal for the next session.
+        let _ = dead_letters::file_all(&self.folder, &self.state);
         self.snapshots
             .write(&self.state, &self.journal, Some(outcome.class), page);
         for observer in &mut self.observers {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::agents::channel::Channel;
 use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
@@ -25,7 +26,9 @@ use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
 use super::calls::Prepared;
+use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
+use super::notices::{self, Channels};
 use super::session::RunError;
 use super::voice::Progress;
 use super::watch::{Before, frozen};
@@ -50,6 +53,8 @@ pub struct Programs {
     needed: HashMap<AgentId, Reach>,
     /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
     others: HashMap<AgentId, Reach>,
+    channels: Channels,
+    mission_folder: PathBuf,
 }
 
 /// How an agent is reached.
@@ -65,16 +70,17 @@ pub(super) enum Reach {
 
 /// What a run would need and this machine does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("agent '{agent}': {problem}")]
+#[error("{who}: {problem}")]
 pub struct EnvironmentProblem {
-    /// Who could not work.
-    pub agent: String,
+    /// Which agent could not work, or which channel could not be told.
+    pub who: String,
     /// Why.
     pub problem: String,
 }
 
 impl Programs {
-    /// Finds the programs and credentials of all agents that the run would need; relative programs in `folder`.
+    /// Finds the programs and credentials of all agents and channels that the run would need; relative programs in
+    /// `folder`.
     ///
     /// # Errors
     /// All that is missing; no agent was started.
@@ -88,11 +94,18 @@ impl Programs {
                     found.insert(id, reach);
                 }
                 Err(problem) => problems.push(EnvironmentProblem {
-                    agent: agent.name.to_string(),
+                    who: format!("agent '{}'", agent.name),
                     problem,
                 }),
             }
         }
+        let channels = notices::resolve(&state.plan, folder).unwrap_or_else(|missing| {
+            problems.extend(missing.into_iter().map(|(name, problem)| EnvironmentProblem {
+                who: format!("channel '{name}'"),
+                problem,
+            }));
+            Channels::new()
+        });
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -102,7 +115,21 @@ impl Programs {
         Ok(Self {
             others: others.collect(),
             needed: found,
+            channels,
+            mission_folder: folder.to_owned(),
         })
+    }
+
+    pub(super) fn channel(&self, name: &str) -> Option<Arc<Channel>> {
+        self.channels.get(name).cloned()
+    }
+
+    pub(super) fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    pub(super) fn mission_folder(&self) -> &Path {
+        &self.mission_folder
     }
 
     /// Where each agent is, in the order of the mission: see [`locate`].
@@ -178,11 +205,29 @@ fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Child {
     Turn(TurnId),
-    Check { task: TaskId, attempt: u32, check: u32 },
-    Finish { turn: TurnId, command: u32 },
-    Seat { task: TaskId, seat: SeatId },
-    Probe { round: Round, command: u32 },
-    Consult { id: ConsultId, purpose: Purpose },
+    Check {
+        task: TaskId,
+        attempt: u32,
+        check: u32,
+    },
+    Finish {
+        turn: TurnId,
+        command: u32,
+    },
+    Seat {
+        task: TaskId,
+        seat: SeatId,
+    },
+    Probe {
+        round: Round,
+        command: u32,
+    },
+    Consult {
+        id: ConsultId,
+        purpose: Purpose,
+    },
+    /// Of a channel; whoever waits for it is found by its key.
+    Errand,
 }
 
 /// Everything outside of the loop.
@@ -203,6 +248,16 @@ pub(super) struct World {
     pub(super) frozen: Vec<PathBuf>,
     pub(super) progress: Progress,
     background: Vec<AbortHandle>,
+    /// Deliveries of notifications.
+    pub(super) deliveries: Vec<AbortHandle>,
+    /// Who waits for a command of a channel, by its key.
+    pub(super) waiting_for: HashMap<u64, tokio::sync::oneshot::Sender<Result<keeper::Exit, String>>>,
+    /// Where commands of channels are handed in; the loop takes them.
+    pub(super) errands: Errands,
+    /// The work on letters that are due to be tried again.
+    pub(super) draining: Option<tokio::task::JoinHandle<()>>,
+    /// Failed operations that go to the dead-letter queue with the effects of this turn of the loop.
+    letters_due: Vec<String>,
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
     next_key: u64,
@@ -215,6 +270,7 @@ impl World {
         keeper: keeper::Client,
         programs: Programs,
         sender: mpsc::UnboundedSender<Message>,
+        errands: Errands,
     ) -> Self {
         Self {
             frozen: frozen(&folder),
@@ -229,6 +285,11 @@ impl World {
             gatherings: Vec::new(),
             progress: Progress::default(),
             background: Vec::new(),
+            deliveries: Vec::new(),
+            waiting_for: HashMap::new(),
+            errands,
+            draining: None,
+            letters_due: Vec::new(),
             http: HashMap::new(),
             keeper,
             next_key: 1,
@@ -267,6 +328,21 @@ impl World {
     pub fn perform(&mut self, state: &State, effect: Effect) -> Result<(), RunError> {
         if let Effect::StopAll = effect {
             return self.stop_all();
+        }
+        match effect {
+            Effect::Deliver {
+                number,
+                tried,
+                not_before,
+            } => {
+                self.deliver(state, number, tried, not_before);
+                return Ok(());
+            }
+            Effect::File { letter } => {
+                self.letters_due.push(letter);
+                return Ok(());
+            }
+            _ => {}
         }
         // An effect may be overtaken: by a stop, or by the end of the task it was for.
         if self.stopping || !is_wanted(state, &effect) {
@@ -337,9 +413,23 @@ impl World {
                 ..
             } => self.call_seat(state, task, seat, agent, strict),
             Effect::StopTask(task) => return self.stop_task(task),
-            Effect::PreparePrompt(_) | Effect::StopAll => {}
+            Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
         Ok(())
+    }
+
+    /// After the effects of a turn of the loop: what can be done for all of them at once.
+    pub fn performed(&mut self, state: &State) {
+        if !self.letters_due.is_empty() {
+            let due = std::mem::take(&mut self.letters_due);
+            self.file(state, due);
+        }
+    }
+
+    /// Starts a command of a channel.
+    pub fn run_errand(&mut self, plan: &Arc<Plan>, errand: Errand) -> Result<(), RunError> {
+        self.waiting_for.insert(self.next_key, errand.reply);
+        self.spawn(plan, Child::Errand, errand.spawn)
     }
 
     /// Starts a child of the keeper.
@@ -422,7 +512,7 @@ impl World {
 
     /// Ends the keeper and with it every child.
     pub async fn close(self) {
-        for task in &self.background {
+        for task in self.background.iter().chain(&self.deliveries) {
             task.abort();
         }
         // It has nothing to tell any more that the run would wait for.
@@ -474,7 +564,12 @@ impl World {
             task.abort();
             self.post(Input::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
         }
-        let keys: Vec<u64> = self.children.keys().copied().collect();
+        // A channel's command is not the run's work: it ends within its own time-out.
+        let children = self
+            .children
+            .iter()
+            .filter(|(_, (child, _))| !matches!(child, Child::Errand));
+        let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
         for key in keys {
             let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) {
                 GRACE_MS
@@ -499,6 +594,7 @@ impl World {
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
             Child::Consult { id, .. } => id.task == task,
+            Child::Errand => false,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
@@ -550,7 +646,11 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             remedies.is_some_and(|remedies| remedies.scanning.contains(dependency))
         }
         Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
-        Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll => true,
+        Effect::PreparePrompt(_)
+        | Effect::StopTask(_)
+        | Effect::StopAll
+        | Effect::Deliver { .. }
+        | Effect::File { .. } => true,
     }
 }
 

@@ -4,6 +4,7 @@
 //! a failed sync is never tried again.
 
 pub mod checked_line;
+mod dead_letters;
 mod file_util;
 mod inbox;
 mod journal;
@@ -22,6 +23,7 @@ mod double;
 #[cfg(test)]
 mod simulation;
 
+pub use dead_letters::{DeadLetters, MOST_LETTERS, QueueError};
 pub use file_util::{create_dir_durable, open_regular, read_regular, replace_file, sync_parent, write_new};
 pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, Reader};

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 pub use run::{Finished, Running};
 pub use terminal::{AtTerminal, Seen, at_terminal};
-pub use wait::{DEADLINE, is_alive, parent, read_pid, wait_for, wait_for_file};
+pub use wait::{DEADLINE, is_alive, parent, poll, read_pid, wait_for, wait_for_file};
 
 /// What is tested.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_quorum");

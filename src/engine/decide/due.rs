@@ -13,7 +13,7 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp) -> Vec<Event> {
         return Vec::new();
     }
     match timer {
-        Timer::WaitOver if state.phase == RunPhase::Running => schedule::wait_over(state),
+        Timer::WaitOver if state.phase == RunPhase::Running => schedule::wait_over(state, at),
         Timer::WaitOver => Vec::new(),
     }
 }

@@ -21,6 +21,7 @@
 //! | `delegation` | sub-tasks that an agent hands down (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
+//! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod again;
@@ -34,6 +35,7 @@ mod draft;
 mod due;
 mod evidence;
 mod finish;
+mod notify;
 mod operator;
 mod preflight;
 mod questions;
@@ -52,6 +54,7 @@ use super::state::{RunPhase, State};
 
 pub(super) use conclude::signature;
 pub(super) use evidence::must_note;
+pub(super) use notify::holds_the_end;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
@@ -61,6 +64,10 @@ pub(super) use worst_case::worst_case;
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]
 pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
+    notify::follow_up(state, rules(state, input, now), now)
+}
+
+fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
     match input {
         Input::Start(started) if state.phase == RunPhase::New => vec![Event::RunStarted(started.clone())],
         Input::Resume {
@@ -116,6 +123,13 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         } => dependencies::scanned(state, *task, *dependency, files),
         Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice),
         Input::ConsultFailed(failure) => consult::failed(state, failure, now),
+        Input::Delivered {
+            number,
+            tried,
+            result,
+        } => notify::delivered(state, *number, *tried, result, now),
+        Input::Filed { ids } => notify::filed(state, ids),
+        Input::NoticesOverdue => notify::overdue(state, now),
         Input::Start(_)
         | Input::Resume { .. }
         | Input::Operator(_)

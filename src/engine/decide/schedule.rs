@@ -18,7 +18,7 @@ use crate::mission::{Plan, RunOptions, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
-use super::{dependencies, stages, turns};
+use super::{dependencies, notify, stages, turns};
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
@@ -28,7 +28,8 @@ pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
         events = start_tasks(state);
     }
     if events.is_empty() && is_over(state) {
-        events = wait(state, now).unwrap_or_else(|| finish(state));
+        let wait = wait(state, now).filter(|_| !state.notices.announced);
+        events = wait.unwrap_or_else(|| finish(state, now));
     }
     events
 }
@@ -48,11 +49,13 @@ fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 }
 
 /// Nobody answered in time: the session ends. A wait that has ended otherwise is over already.
-pub(super) fn wait_over(state: &State) -> Vec<Event> {
-    if state.only_a_person_moves_it_on() {
-        finish(state)
-    } else {
+pub(super) fn wait_over(state: &State, now: Timestamp) -> Vec<Event> {
+    if !state.only_a_person_moves_it_on() {
         Vec::new()
+    } else if state.plan.rules.default_channels.is_empty() {
+        notify::overdue(state, now)
+    } else {
+        finish(state, now)
     }
 }
 
@@ -163,7 +166,7 @@ pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
 }
 
 /// Whether the session has nothing left to do.
-fn is_over(state: &State) -> bool {
+pub(super) fn is_over(state: &State) -> bool {
     match state.phase {
         RunPhase::Running => state.slots == 0 && state.calls_open == 0,
         RunPhase::Stopping => state.turns_running == 0,
@@ -171,7 +174,7 @@ fn is_over(state: &State) -> bool {
     }
 }
 
-fn finish(state: &State) -> Vec<Event> {
+fn finish(state: &State, now: Timestamp) -> Vec<Event> {
     if let (Some(threshold), None, false) = (
         state.plan.rules.quality_threshold,
         state.threshold_failed,
@@ -180,6 +183,11 @@ fn finish(state: &State) -> Vec<Event> {
     {
         return vec![Event::ThresholdFailed { points, threshold }];
     }
+    notify::before_the_end(state, now).unwrap_or_else(|| run_finished(state))
+}
+
+/// The last event of a session.
+pub(super) fn run_finished(state: &State) -> Vec<Event> {
     let outcome = outcome(state);
     vec![Event::RunFinished {
         outcome: outcome.class,

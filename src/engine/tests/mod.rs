@@ -6,6 +6,7 @@ mod delegation;
 mod evidence;
 mod exhausted;
 mod finish;
+mod notices;
 mod operator;
 mod properties;
 pub(crate) mod random;

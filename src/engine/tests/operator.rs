@@ -453,10 +453,10 @@ proptest! {
                 if waits && patience == 0 {
                     simulation.time_passes();
                 }
-                if waits && simulation.state.next_timer().is_none() {
+                if simulation.todo.is_empty() && simulation.state.next_timer().is_none() {
                     break;
                 }
-                patience -= u32::from(waits);
+                patience = u32::saturating_sub(patience, u32::from(waits));
                 if waits || random.chance(5) {
                     let input = anything(&mut random, &simulation.state);
                     simulation.feed(&input);

@@ -48,7 +48,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     let _ = writeln!(
         yaml,
         "settings: {{maxAttempts: {}, maxFixAttempts: {}, maxRetries: {}, maxAssessmentRetries: {}, \
-         failOpenOnUnparsedEval: {}, judgeBreaker: {}{}}}",
+         failOpenOnUnparsedEval: {}, judgeBreaker: {}{}{}}}",
         1 + random.below(4),
         random.below(3),
         random.below(3),
@@ -63,7 +63,9 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", onDependencyFailed: [partial, skip], maxQuestionRounds: 1",
             ", orchestrator: o, onDependencyFailed: [resolve], maxResolutionAttempts: 1",
         ]),
+        random.pick(&["", ", defaultChannels: [ops]"]),
     );
+    yaml.push_str("channels: {ops: {type: file, path: f}, dev: {type: file, path: g}}\n");
     if random.chance(30) {
         let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));
     }
@@ -132,7 +134,8 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
                 ", minScore: 4",
                 ", requireAllPassed: true",
                 ", minScore: 2, onFail: halt",
-                ", acceptBelowThreshold: true"
+                ", acceptBelowThreshold: true",
+                ", notifyChannels: [dev, ops]"
             ]),
         );
     }

@@ -10,8 +10,8 @@ use crate::domain::{
 };
 use crate::engine::{
     Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef,
-    ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles, Usage,
-    apply, decide, effects, pending_effects,
+    ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
+    Undelivered, Usage, apply, decide, effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -179,8 +179,7 @@ impl Simulation {
     }
 
     fn interrupt_all(&mut self) {
-        self.todo
-            .retain(|effect| matches!(effect, Effect::RunTurn { .. }));
+        self.todo.retain(outlives_a_stop);
     }
 
     /// Performs the effect at `index` with the script's answer.
@@ -189,8 +188,14 @@ impl Simulation {
             return;
         };
         let stopping = self.state.phase != RunPhase::Running;
-        if stopping && !matches!(effect, Effect::RunTurn { .. }) {
+        if stopping && !outlives_a_stop(&effect) {
             return;
+        }
+        if let Effect::Deliver {
+            not_before: Some(at), ..
+        } = &effect
+        {
+            self.now = self.now.max(at.0);
         }
         let answer = match &effect {
             Effect::PreparePrompt(turn) => {
@@ -249,6 +254,14 @@ impl Simulation {
             (statuses(&self.state), self.journal.last())
         );
     }
+}
+
+/// Whether the world goes on with it when a session stops.
+pub fn outlives_a_stop(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::RunTurn { .. } | Effect::Deliver { .. } | Effect::File { .. }
+    )
 }
 
 /// What the world says when an effect comes to this end.
@@ -435,6 +448,29 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 result,
             }]
         }
+        (Effect::Deliver { number, tried, .. }, answer) => {
+            let failure = match answer {
+                Answer::Unreachable(class) => Some(*class),
+                _ => None,
+            };
+            let result = failure.map_or(Ok(()), |class| {
+                Err(Undelivered {
+                    class,
+                    message: "no".to_owned(),
+                    retry_after: None,
+                    hopeless: false,
+                    jitter: 0,
+                })
+            });
+            vec![Input::Delivered {
+                number: *number,
+                tried: *tried,
+                result,
+            }]
+        }
+        (Effect::File { letter }, _) => vec![Input::Filed {
+            ids: vec![letter.clone()],
+        }],
         (Effect::ScanArtifacts { task, dependency }, answer) => {
             let size = match answer {
                 Answer::Files(size, _) => *size,

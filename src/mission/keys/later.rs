@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 use super::tables::{CHANNEL_NAMES, TASK_TITLES};
 use super::{Key, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::Millis;
-use crate::mission::environment::Template;
 use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};
 
 /// Declares an enum whose values nothing reads yet: only its words are checked.
@@ -32,9 +31,6 @@ word_list!(ViolationAction: "what happens when a deadline passes", "notify" => N
 word_list!(OnRefer: "what happens to referred work", "human" => Human, "rework" => Rework, "pass" => Pass);
 word_list!(Grade: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
 word_list!(ExpectedVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
-word_list!(ChannelType: "a type of channel",
-    "webhook" => Webhook, "slack" => Slack, "command" => Command, "file" => File,
-    "email" => Email, "telegram" => Telegram);
 word_list!(IdentityDecomposer: "a decomposer", "identity" => Identity);
 word_list!(AgentMiddleware: "an agent middleware",
     "checkpoint_resume" => CheckpointResume, "delegation_chain_hash" => DelegationChainHash,
@@ -56,23 +52,6 @@ const SPAN: Shape = one::<Millis>();
 const SHARE: Shape = one::<Fraction>();
 const PATHS: Shape = Shape::List(&one::<InnerPath>());
 const AGENT: Shape = reference(Referent::Agent);
-const COMMAND_LINE: Shape = Shape::Either(&[Shape::NonEmptyList(&TEXT), FILLED]);
-
-pub(super) static CHANNEL: Table = Table {
-    name: "a channel",
-    keys: &[
-        key("type", one::<ChannelType>(), "What kind of channel it is.").required(),
-        key("url", one::<Template>(), "Where messages are posted."),
-        key("path", FILLED, "The file that messages are appended to."),
-        key("run", COMMAND_LINE, "The command that gets messages."),
-        key(
-            "headers",
-            Shape::Named(&one_shape::<Name>(), &one::<Template>()),
-            "Headers of the request.",
-        ),
-        key("timeout", SPAN, "How long a delivery may take."),
-    ],
-};
 
 pub(super) static RUBRIC: Table = Table {
     name: "a rubric",

@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 
 use semver::VersionReq;
 
+use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHANNEL, CHECKPOINT, Clarification, DELAY,
+    APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHECKPOINT, Clarification, DELAY,
     Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
@@ -38,7 +39,7 @@ const CHANNEL_NAME: Shape = reference(Referent::Channel);
 pub(super) const AGENT_NAMES: Shape = Shape::NonEmptyList(&AGENT_NAME);
 pub(super) const TASK_TITLES: Shape = Shape::List(&TASK_TITLE);
 pub(super) const CHANNEL_NAMES: Shape = Shape::List(&CHANNEL_NAME);
-const COMMAND_LINE: Shape = Shape::Either(&[Shape::NonEmptyList(&TEXT), FILLED]);
+pub(super) const COMMAND_LINE: Shape = Shape::Either(&[Shape::NonEmptyList(&TEXT), FILLED]);
 
 const ON_EXHAUSTED: Key = key(
     "onExhausted",
@@ -163,8 +164,7 @@ const CHANNELS: Key = key(
     "channels",
     Shape::Named(&TITLE, &ONE_CHANNEL),
     "Where notifications go, by name.",
-)
-.later("notifications");
+);
 const RUBRICS: Key = key(
     "rubrics",
     Shape::Named(&TITLE, &ONE_RUBRIC),
@@ -402,9 +402,8 @@ static SETTINGS: Table = Table {
         key(
             "defaultChannels",
             CHANNEL_NAMES,
-            "Channels of notifications that name none.",
-        )
-        .later("notifications"),
+            "Channels of notifications that name none: waiting approvals, failed tasks and gates, the end of the run.",
+        ),
     ],
 };
 
@@ -583,6 +582,10 @@ static GATE: Table = Table {
             one::<GateFailure>(),
             "What its failure does to the rest of the run [continue].",
         ),
-        key("notifyChannels", CHANNEL_NAMES, "Channels that are told.").later("notifications"),
+        key(
+            "notifyChannels",
+            CHANNEL_NAMES,
+            "Channels that hear of its result [`defaultChannels`, of failures only].",
+        ),
     ],
 };

@@ -9,7 +9,7 @@ use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
 use crate::mission::scalar::{Filled, InnerGlob, Name, words};
 
-use super::{Agent, Consensus, OnExhausted, RemedyOrder, Task};
+use super::{Agent, Channel, Consensus, OnExhausted, RemedyOrder, Task};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -36,6 +36,9 @@ pub struct Mission {
     /// Who works and judges; after loading also those of a `quorum.yaml`, behind the mission's own.
     #[serde(deserialize_with = "read::or_empty")]
     pub agents: Named<Agent>,
+    /// Where notifications go; after loading also the channels of a `quorum.yaml`, behind the mission's own.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub channels: Named<Channel>,
     /// How it is run.
     #[serde(deserialize_with = "read::or_empty")]
     pub settings: Settings,
@@ -60,9 +63,9 @@ pub struct Config {
     /// Settings that hold where a mission says nothing.
     #[serde(deserialize_with = "read::or_empty")]
     pub settings: Settings,
-    /// The names of its channels.
-    #[serde(skip)]
-    pub(in crate::mission) channels: Vec<Box<str>>,
+    /// Channels that missions may name without describing them.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub channels: Named<Channel>,
     /// The names of its rubrics.
     #[serde(skip)]
     pub(in crate::mission) rubrics: Vec<Box<str>>,
@@ -129,6 +132,9 @@ pub struct Settings {
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
+    /// The channels of notifications that name none.
+    #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
+    pub default_channels: Option<Box<[Box<str>]>>,
 }
 
 impl Settings {
@@ -157,6 +163,7 @@ impl Settings {
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
+            default_channels: self.default_channels.or(below.default_channels),
         }
     }
 }
@@ -197,6 +204,9 @@ pub struct Gate {
     /// What its failure does to the rest of the run.
     #[serde(deserialize_with = "read::or_default")]
     pub on_fail: GateFailure,
+    /// The channels that hear of its result; `None` is the default channels, and of failures only.
+    #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
+    pub notify_channels: Option<Box<[Box<str>]>>,
 }
 
 /// What a failed gate does to the rest of the run.

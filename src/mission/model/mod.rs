@@ -4,6 +4,7 @@
 //! against the table in `keys` and stop a run before it starts, so nothing here would ever read them.
 
 mod agent;
+mod channel;
 mod expectation;
 mod finish;
 mod mission;
@@ -12,6 +13,7 @@ mod verification;
 mod words;
 
 pub use agent::{Adapter, Agent, CommandLine, Input};
+pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Mission, Settings};

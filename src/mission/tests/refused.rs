@@ -58,7 +58,27 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("deadline: soon\n", vec!["Q0204"]),
         ("onExhausted: fixup\n", vec!["Q0210"]),
         ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
-        ("settings: {defaultChannels: [ops]}\n", vec!["Q0503", "Q0210"]),
+        ("settings: {defaultChannels: [ops]}\n", vec!["Q0503"]),
+        (
+            "qualityGates: [{name: g, afterTasks: [t], notifyChannels: [ops]}]\n",
+            vec!["Q0502", "Q0503"],
+        ),
+        ("channels: {c: {type: pigeon}}\n", vec!["Q0205"]),
+        ("channels: {c: {url: 'http://h'}}\n", vec!["Q0202"]),
+        ("channels: {c: {type: webhook}}\n", vec!["Q0202"]),
+        ("channels: {c: {type: slack, path: f}}\n", vec!["Q0202", "Q0206"]),
+        (
+            "channels: {c: {type: file, path: f, headers: {a: b}}}\n",
+            vec!["Q0206"],
+        ),
+        (
+            "channels: {c: {type: command, run: [x], url: 'http://h'}}\n",
+            vec!["Q0206"],
+        ),
+        (
+            "channels: {c: {type: webhook, url: 'http://${}'}}\n",
+            vec!["Q0305"],
+        ),
         (
             "settings: {middleware: {agent: [policy_gate, policy_gate]}}\n",
             vec!["Q0209", "Q0210"],

@@ -3,6 +3,7 @@
 //! Works on the structs, is linear in tasks and edges, and collects everything it finds.
 
 mod agents;
+mod channels;
 mod order;
 mod tasks;
 
@@ -96,6 +97,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
         let place = || Place::Value(Path::of("settings").key("orchestrator"));
         names.check_agent(orchestrator, place, &mut problems);
     }
+    channels::validate(&mission.channels, &mut problems);
     tasks::validate(mission, &names, &mut problems);
     for (index, gate) in mission.gates.iter().enumerate() {
         validate_gate(index, gate, mission, &names, &mut problems);
@@ -109,6 +111,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
 pub(super) fn validate_config(config: &Config) -> Problems {
     let mut problems = Problems::default();
     agents::validate_each(&config.agents, &mut problems);
+    channels::validate(&config.channels, &mut problems);
     problems
 }
 

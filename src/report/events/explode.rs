@@ -18,6 +18,7 @@ use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
 use super::PublicEvent;
+use super::notices::notice_event;
 use super::payload::{
     Payload, created_task, facts, file, findings_of, run_finished, scores, stop_cause, turn_files,
 };
@@ -142,6 +143,7 @@ impl Exploder {
                 let payload = payload.with("lostBytes", *bytes).with("lostRecords", *records);
                 vec![("run:salvaged", payload.with("file", file.as_str()))]
             }
+            Event::Notice(event) => vec![notice_event(&self.plan, &self.run_id, event)],
             Event::MissionChanged(change) => vec![("mission:changed", self.mission_changed(change))],
             Event::TasksAdded(addition) => vec![("tasks:added", self.tasks_added(addition))],
             Event::TasksWithdrawn { tasks } => {

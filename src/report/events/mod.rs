@@ -7,6 +7,7 @@
 mod consult;
 mod explode;
 mod human;
+mod notices;
 mod payload;
 
 use std::sync::Arc;

@@ -9,8 +9,9 @@ use crate::domain::{
     Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FileFact, GateResult, KeeperRef, ProcessRef, ReplyRef, SeatId, SeatResult,
-    StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
+    CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef, Notice, NoticeEvent,
+    Operation, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Topic, TurnFiles,
+    Usage, Way,
 };
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
@@ -72,13 +73,14 @@ fn variant(event: &Event) -> &'static str {
         Event::MissionChanged(_) => "MissionChanged",
         Event::DelegationRequested { .. } => "DelegationRequested",
         Event::DelegationRefused { .. } => "DelegationRefused",
+        Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 53;
+const VARIANTS: usize = 54;
 
 const TASK: TaskId = TaskId(0);
 
@@ -445,6 +447,65 @@ fn review_samples() -> Vec<Event> {
     ]
 }
 
+fn notice_samples() -> Vec<Event> {
+    let notice = Notice {
+        gate: Some(GateId(0)),
+        points: Some(Points::whole(55)),
+        text: "average score 55 is below 80".to_owned(),
+        ..Notice::new(Topic::GateFailed, START)
+    };
+    let (channel, class, message) = ("ops", FailureClass::ProviderTransient, "HTTP 503 from hooks");
+    let operation = Operation::Notify {
+        number: 1,
+        channel: channel.into(),
+        notice: Box::new(notice.clone()),
+    };
+    let failed = |operation, id: &str| {
+        NoticeEvent::Died(Box::new(FailedOperation {
+            id: id.to_owned(),
+            operation,
+            class,
+            error: message.to_owned(),
+        }))
+    };
+    let judge = Operation::Judge {
+        agent: AgentId(1),
+        task: TASK,
+        attempt: 1,
+    };
+    let events = [
+        NoticeEvent::Requested {
+            number: 1,
+            channel: channel.into(),
+            notice: Box::new(notice),
+        },
+        NoticeEvent::Retried {
+            number: 1,
+            channel: channel.into(),
+            class,
+            message: message.to_owned(),
+            not_before: START,
+        },
+        NoticeEvent::Failed {
+            number: 1,
+            channel: channel.into(),
+            class,
+            message: message.to_owned(),
+            down_until: Some(START),
+        },
+        failed(operation, "n1"),
+        failed(judge, "j0.1.1"),
+        NoticeEvent::Filed {
+            ids: vec!["n1".to_owned(), "j0.1.1".to_owned()],
+        },
+        NoticeEvent::Sent {
+            number: 2,
+            channel: channel.into(),
+        },
+    ];
+    events.map(|event| Event::Notice(Box::new(event))).into()
+}
+
 fn task_samples() -> Vec<Event> {
     vec![
         Event::Transition {
@@ -498,7 +559,14 @@ fn lines(events: &[PublicEvent]) -> String {
 
 #[test]
 fn every_variant_has_its_name_and_keys() {
-    let samples = [run_samples(), turn_samples(), review_samples(), task_samples()].concat();
+    let samples = [
+        run_samples(),
+        turn_samples(),
+        review_samples(),
+        task_samples(),
+        notice_samples(),
+    ]
+    .concat();
     let mut covered: Vec<_> = samples.iter().map(variant).collect();
     covered.sort_unstable();
     covered.dedup();

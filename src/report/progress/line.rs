@@ -7,7 +7,7 @@ use crate::domain::{
     Advice, AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId,
     Timestamp, TurnId, Verdict,
 };
-use crate::engine::{self, Event, GateResult, SeatResult, StageReport, State, Way};
+use crate::engine::{self, Event, GateResult, NoticeEvent, SeatResult, StageReport, State, Way};
 use crate::report::events::stop_cause;
 use crate::report::ids::ApprovalId;
 use crate::report::style::{Role, Screen, Symbols};
@@ -154,6 +154,7 @@ impl Lines {
             | Event::Salvaged { .. }
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
+            Event::Notice(event) => of_notice(event),
             Event::GateOverridden { gate, reason, by } => {
                 let detail = format!("overridden by {by}: {reason}");
                 Some(Line::new(
@@ -577,5 +578,20 @@ pub(in crate::report) fn flag_role(flag: QualityFlag) -> Role {
         | QualityFlag::Unverified
         | QualityFlag::Degraded
         | QualityFlag::BelowThreshold => Role::Warn,
+    }
+}
+
+/// Only what a person may have to do something about.
+fn of_notice(event: &NoticeEvent) -> Option<Line> {
+    match event {
+        NoticeEvent::Failed { channel, message, .. } => {
+            let detail = format!("not delivered: {message}");
+            Some(Line::new("NOTIFY", Role::Warn, channel, detail))
+        }
+        NoticeEvent::Requested { .. }
+        | NoticeEvent::Sent { .. }
+        | NoticeEvent::Retried { .. }
+        | NoticeEvent::Died(_)
+        | NoticeEvent::Filed { .. } => None,
     }
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use crate::domain::{Digest, GateId, RunId, TaskId, Timestamp, TurnId, WaitingReason};
 use crate::engine::random::{Random, random_answer, random_mission, random_options};
-use crate::engine::simulation::{Answer, good, inputs, plan_of};
+use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
     Command, Effect, Event, FORMAT, Input, KeeperRef, OperatorInput, RunPhase, RunStarted, State, StopCause,
     Timer, TurnEnd, apply, decide, effects, pending_effects,
@@ -252,6 +252,9 @@ impl History {
             };
             self.decide(&resume, &mut Vec::new())?;
             while self.decide(&Input::Advance, &mut Vec::new())? {}
+            if self.state.phase != RunPhase::Finished {
+                self.decide(&Input::NoticesOverdue, &mut Vec::new())?;
+            }
         }
         self.journal.commit().map_err(|_| Dead)
     }
@@ -323,8 +326,7 @@ impl History {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::StopAll => {
-                self.in_flight
-                    .retain(|effect| matches!(effect, Effect::RunTurn { .. }));
+                self.in_flight.retain(outlives_a_stop);
             }
             // What runs for it comes to its end by itself, too late.
             Effect::StopTask(_) => {}
@@ -335,7 +337,9 @@ impl History {
                     self.in_flight.push(effect);
                 }
             }
-            other if self.state.phase == RunPhase::Running => self.in_flight.push(other),
+            other if self.state.phase == RunPhase::Running || outlives_a_stop(&other) => {
+                self.in_flight.push(other);
+            }
             _ => {}
         }
     }
@@ -352,6 +356,9 @@ impl History {
             not_before: Some(at), ..
         }
         | Effect::CallSeat {
+            not_before: Some(at), ..
+        }
+        | Effect::Deliver {
             not_before: Some(at), ..
         } = &effect
         {

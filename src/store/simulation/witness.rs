@@ -371,6 +371,7 @@ impl Witness {
             | Event::ConsultFailed { .. }
             | Event::Waiting { .. }
             | Event::Warning { .. }
+            | Event::Notice(_)
             | Event::TasksWithdrawn { .. }
             | Event::DelegationRequested { .. }
             | Event::DelegationRefused { .. }

@@ -1,0 +1,330 @@
+//! Channels: where notifications go, and how one is handed over (semantics, section 18).
+//!
+//! Addresses and headers may hold secrets, which come from environment variables only. Like those of an endpoint they
+//! live in one type that never shows them: neither in errors nor in debug output. No redirect is followed, so that what
+//! was meant for one host never travels to another.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use serde_json::{Value, json};
+
+use crate::domain::{FailureClass, Millis, Timestamp};
+use crate::mission::model::ChannelType;
+use crate::mission::{self, ChannelPlan};
+
+use super::command::Program;
+use super::endpoint::{MIN_SECRET, http_client};
+use super::failure::{ErrorAnswer, Transport, classify_answer, classify_transport};
+use super::model::retry_after;
+
+/// How long one delivery may take, where the channel does not say.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Characters of what a receiver says that are kept.
+const LONGEST_ANSWER: usize = 200;
+
+/// A channel with everything that a delivery needs.
+#[derive(Clone)]
+pub struct Channel {
+    /// How it is reached.
+    pub way: Way,
+    /// How long one delivery may take.
+    pub timeout: Duration,
+    secrets: Vec<String>,
+}
+
+/// How a channel is reached.
+#[derive(Clone)]
+pub enum Way {
+    /// By a POST.
+    Http(Hook),
+    /// By starting a command that reads the notification from its standard input.
+    Command(Program),
+    /// By appending a line to a file.
+    File(PathBuf),
+}
+
+/// Where something is posted, and in which form.
+#[derive(Clone)]
+pub struct Hook {
+    url: Url,
+    headers: HeaderMap,
+    form: ChannelType,
+    /// Made when it is first needed.
+    client: OnceLock<Client>,
+}
+
+/// Why a notification was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// By class.
+    pub class: FailureClass,
+    /// In words, without secrets.
+    pub message: String,
+    /// The pause that the receiver asks for.
+    pub retry_after: Option<Millis>,
+}
+
+impl Refusal {
+    /// Without a pause.
+    #[must_use]
+    pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            message: message.into(),
+            retry_after: None,
+        }
+    }
+}
+
+impl Channel {
+    /// The channel of a plan; relative paths in `folder`, variables as `variable` knows them.
+    ///
+    /// # Errors
+    /// What is missing or cannot be used, in words without secrets.
+    pub fn of_plan(
+        plan: &ChannelPlan,
+        folder: &Path,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, String> {
+        let spec = &plan.spec;
+        let secrets = RefCell::new(Vec::new());
+        let expand = |text: &str| {
+            let lookup = |name: &str| {
+                let value = variable(name).map(|value| value.trim().to_owned());
+                let value = value.filter(|value| !value.is_empty())?;
+                secrets.borrow_mut().push(value.clone());
+                Some(value)
+            };
+            mission::expand(text, lookup).map_err(|error| error.to_string())
+        };
+        let way = match spec.kind {
+            ChannelType::File => Way::File(folder.join(spec.path.as_deref().ok_or("it has no `path`")?)),
+            ChannelType::Command => {
+                let line = spec.run.as_ref().ok_or("it has no `run`")?;
+                Way::Command(Program::resolve(line, folder).map_err(|error| error.to_string())?)
+            }
+            form => {
+                let url = expand(spec.url.as_deref().ok_or("it has no `url`")?)?;
+                let url = web_address(&url)?;
+                let mut headers = HeaderMap::new();
+                for (name, text) in &spec.headers {
+                    let value = expand(text)?;
+                    let (header, value) = header(name, &value)
+                        .ok_or_else(|| format!("'{name}' is not a header that can be sent"))?;
+                    headers.insert(header, value);
+                }
+                Way::Http(Hook {
+                    url,
+                    headers,
+                    form,
+                    client: OnceLock::new(),
+                })
+            }
+        };
+        let mut secrets = secrets.into_inner();
+        secrets.extend(way.private_parts());
+        secrets.retain(|secret| secret.len() >= MIN_SECRET);
+        // The longest first: one secret may be a part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Ok(Self {
+            way,
+            timeout: spec.timeout.map_or(TIMEOUT, Millis::as_duration),
+            secrets,
+        })
+    }
+
+    /// `text` as people may see it: one short line without any of the channel's secrets.
+    #[must_use]
+    pub fn presentable(&self, text: &str) -> String {
+        let clean = self.secrets.iter().fold(text.to_owned(), |text, secret| {
+            text.replace(secret.as_str(), "[redacted]")
+        });
+        let plain = |c: char| if c.is_control() { ' ' } else { c };
+        let line: String = clean.chars().take(LONGEST_ANSWER).map(plain).collect();
+        line.trim().to_owned()
+    }
+
+    /// Posts a notification once.
+    ///
+    /// # Errors
+    /// When the receiver does not say that it has taken it.
+    pub async fn post(&self, hook: &Hook, notification: &Value) -> Result<(), Refusal> {
+        let host = hook.url.host_str().unwrap_or("the receiver");
+        let request = hook
+            .client()?
+            .post(hook.url.clone())
+            .headers(hook.headers.clone())
+            .timeout(self.timeout)
+            .json(&body(hook.form, notification));
+        let mut response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => return Err(self.unreachable(host, error)),
+        };
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        // Of an error the status is enough; what it says helps people.
+        let said = match response.chunk().await {
+            Ok(Some(said)) => self.presentable(&String::from_utf8_lossy(&said[..said.len().min(2_000)])),
+            Ok(None) | Err(_) => String::new(),
+        };
+        let class = classify_answer(&ErrorAnswer {
+            status: status.as_u16(),
+            codes: &[],
+            message: "",
+        });
+        let hint = match (status.is_redirection(), said.is_empty()) {
+            (true, _) => ": redirects are not followed, write the address that it leads to".to_owned(),
+            (false, true) => String::new(),
+            (false, false) => format!(": {said}"),
+        };
+        Err(Refusal {
+            retry_after: retry_after(response.headers(), Timestamp::now()),
+            ..Refusal::new(
+                class,
+                self.presentable(&format!("HTTP {} from {host}{hint}", status.as_u16())),
+            )
+        })
+    }
+
+    fn unreachable(&self, host: &str, error: reqwest::Error) -> Refusal {
+        if error.is_timeout() {
+            let message = format!("{host} did not answer within {}", Millis::from(self.timeout));
+            return Refusal::new(FailureClass::Timeout, message);
+        }
+        let transport = if error.is_builder() {
+            Transport::NotSent
+        } else {
+            Transport::Broken
+        };
+        let error = error.without_url();
+        let mut message = format!("{host}: {error}");
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            message.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        Refusal::new(classify_transport(transport), self.presentable(&message))
+    }
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.way {
+            Way::Http(hook) => hook.url.host_str().unwrap_or_default().to_owned(),
+            Way::Command(program) => program.path().display().to_string(),
+            Way::File(path) => path.display().to_string(),
+        };
+        f.debug_tuple("Channel").field(&kind).finish()
+    }
+}
+
+impl Way {
+    /// What of it may be a secret, whoever wrote it down: all of an address behind its host, and the headers.
+    fn private_parts(&self) -> Vec<String> {
+        let Self::Http(hook) = self else {
+            return Vec::new();
+        };
+        let mut parts: Vec<String> = hook
+            .url
+            .path_segments()
+            .into_iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect();
+        parts.extend(hook.url.query().map(str::to_owned));
+        let values = hook.headers.values().filter_map(|value| value.to_str().ok());
+        parts.extend(values.map(str::to_owned));
+        parts
+    }
+}
+
+impl Hook {
+    fn client(&self) -> Result<&Client, Refusal> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let made = http_client(&self.url).map_err(|error| {
+            let message = format!("cannot make an HTTP client: {error}");
+            Refusal::new(FailureClass::Unknown, message)
+        })?;
+        Ok(self.client.get_or_init(|| made))
+    }
+}
+
+fn web_address(text: &str) -> Result<Url, String> {
+    // The text is not repeated: it may be a secret as a whole.
+    let url = Url::parse(text).map_err(|_| "its `url` is not a URL")?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        _ => Err("its `url` must start with http:// or https://".to_owned()),
+    }
+}
+
+fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
+    let name = HeaderName::try_from(name).ok()?;
+    let mut value = HeaderValue::from_str(value).ok()?;
+    value.set_sensitive(true);
+    Some((name, value))
+}
+
+/// What is posted. A service that wants a form of its own gets title and text.
+fn body(form: ChannelType, notification: &Value) -> Value {
+    let part = |key: &str| notification[key].as_str().unwrap_or_default();
+    let (title, text) = (part("title"), part("text"));
+    let line = if text.is_empty() { "" } else { "\n" };
+    match form {
+        ChannelType::Slack => {
+            let escaped = |text: &str| {
+                text.replace('&', "&amp;")
+                    .replace('<', "&lt;")
+                    .replace('>', "&gt;")
+            };
+            json!({"text": format!("*{}*{line}{}", escaped(title), escaped(text))})
+        }
+        ChannelType::Telegram => json!({"text": format!("{title}{line}{text}")}),
+        _ => notification.clone(),
+    }
+}
+
+/// Appends a notification to a file, made if it is not there. Blocks.
+///
+/// # Errors
+/// When it is no regular file, is inside `forbidden`, or cannot be written.
+pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(), Refusal> {
+    let failed = |error: io::Error| {
+        let message = format!("cannot write {}: {error}", path.display());
+        Refusal::new(FailureClass::Unknown, message)
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let real = folder.canonicalize().map_err(failed)?;
+    if forbidden
+        .canonicalize()
+        .is_ok_and(|forbidden| real.starts_with(forbidden))
+    {
+        let message = format!("{} is inside the state folder", path.display());
+        return Err(Refusal::new(FailureClass::PolicyBlocked, message));
+    }
+    // A FIFO without a reader must not hold us up.
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).custom_flags(libc::O_NONBLOCK);
+    let mut file = options.open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        let message = format!("{} is not a regular file", path.display());
+        return Err(Refusal::new(FailureClass::Unknown, message));
+    }
+    // One write, so that lines of several runs do not mix.
+    file.write_all(format!("{notification}\n").as_bytes())
+        .map_err(failed)
+}

@@ -1,0 +1,337 @@
+//! The last resort of the classifier: what stands on an adapter's standard error, or in a provider's message.
+//!
+//! A number is a status only where it is called one, or where its own phrase stands behind it: "wrote 500 lines" is not
+//! a 500. The last line that says something decides: what an agent met and got over before does not.
+
+use serde_json::{Deserializer, Value};
+
+use crate::domain::FailureClass;
+
+use super::{ErrorAnswer, classify_answer, classify_error_object};
+
+/// Lines from the end that are looked at.
+const LINES: usize = 20;
+
+/// What stands before a number that is a status.
+const STATUS_WORDS: &[&str] = &[
+    "http",
+    "http/1.1",
+    "http/2",
+    "https",
+    "status",
+    "status code",
+    "statuscode",
+    "status_code",
+    "error code",
+    "api error",
+    "apierror",
+    "response code",
+    "server returned",
+    "last status",
+    "unexpected status",
+];
+
+/// What stands behind a number that is a status.
+const REASONS: &[(u16, &[&str])] = &[
+    (401, &["unauthorized"]),
+    (402, &["payment required"]),
+    (403, &["forbidden"]),
+    (408, &["request timeout"]),
+    (429, &["too many requests"]),
+    (500, &["internal server error"]),
+    (502, &["bad gateway"]),
+    (503, &["service unavailable"]),
+    (504, &["gateway timeout", "gateway time-out"]),
+    (529, &["overloaded", "site is overloaded"]),
+];
+
+/// Words by class. The first class wins that has one of its words in the line: what no retry can help with comes first.
+const WORDS: &[(FailureClass, &[&str])] = &[
+    (
+        FailureClass::ProviderSpendLimit,
+        &[
+            "spend limit",
+            "insufficient_quota",
+            "insufficient quota",
+            "credit balance is too low",
+            "billing hard limit",
+            "billing_hard_limit_reached",
+            "insufficient credits",
+            "insufficient balance",
+            "out of credits",
+            "requires more credits",
+            "payment required",
+            "usage limit reached",
+            "monthly limit reached",
+        ],
+    ),
+    (
+        FailureClass::ProviderAuth,
+        &[
+            "unauthorized",
+            "forbidden",
+            "invalid api key",
+            "incorrect api key",
+            "invalid x-api-key",
+            "api key not valid",
+            "authenticationerror",
+            "authentication_error",
+            "authentication failed",
+            "not authorized",
+            "not logged in",
+            "please run /login",
+            "api key not found",
+            "missing api key",
+            "no api key",
+            "token has expired",
+            "please set an auth method",
+            "no auth credentials found",
+        ],
+    ),
+    (
+        FailureClass::PolicyBlocked,
+        &[
+            "tool call blocked",
+            "policy whitelist",
+            "not allowed by policy",
+            "blocked by policy",
+            "content policy violation",
+            "content_policy_violation",
+            "usage policy",
+            "operation not allowed",
+        ],
+    ),
+    (
+        FailureClass::PermissionRequired,
+        &[
+            "requires approval",
+            "sandbox_permissions",
+            "require_escalated",
+            "permission_required",
+            "permission requested:",
+            "permission denied (publickey",
+            "eacces:",
+            "eperm:",
+            "cannot be used with root",
+            "not inside a trusted directory",
+        ],
+    ),
+    (
+        FailureClass::RateLimited,
+        &[
+            "too many requests",
+            "rate limit",
+            "rate_limit",
+            "rate_limit_exceeded",
+            "rate_limit_error",
+            "ratelimiterror",
+            "rate-limited",
+            "resource_exhausted",
+            "resource has been exhausted",
+        ],
+    ),
+    (
+        FailureClass::InvalidToolArgs,
+        &[
+            "arguments could not be parsed",
+            "failed to parse arguments",
+            "arguments were of the wrong type",
+            "invalid arguments for tool",
+            "malformed json in tool call",
+            "schema validation failed",
+        ],
+    ),
+    (
+        FailureClass::MissingTargetPath,
+        &[
+            "file not found",
+            "target file or directory does not exist",
+            "use glob to search for similar files",
+            "the path does not exist",
+        ],
+    ),
+    (
+        FailureClass::ProviderTransient,
+        &[
+            "internal server error",
+            "bad gateway",
+            "service unavailable",
+            "overloaded",
+            "network error",
+            "fetch failed",
+            "econnreset",
+            "econnrefused",
+            "etimedout",
+            "enotfound",
+            "eai_again",
+            "epipe",
+            "socket hang up",
+            "connection refused",
+            "connection reset",
+            "connection error",
+            "connection closed before",
+            "could not resolve host",
+            "temporary failure in name resolution",
+            "name or service not known",
+            "dns error",
+            "tls handshake",
+            "certificate has expired",
+            "unable to get local issuer certificate",
+            "currently experiencing high demand",
+            "stream disconnected before completion",
+        ],
+    ),
+    (
+        FailureClass::Timeout,
+        &[
+            "request timed out",
+            "request timeout",
+            "worker timed out",
+            "gateway timeout",
+            "deadline exceeded",
+            "timed out waiting for the model",
+            "read timeout",
+        ],
+    ),
+];
+
+/// The class that an error's text tells; paths in `declared` are the task's own.
+pub(super) fn classify(text: &str, declared: &[&str]) -> FailureClass {
+    if let Some(class) = last_object(text).as_ref().and_then(classify_error_object) {
+        return class;
+    }
+    let lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let classes = lines
+        .take(LINES)
+        .map(|line| of_line(&line.to_lowercase(), declared));
+    classes
+        .into_iter()
+        .find(|class| *class != FailureClass::Unknown)
+        .unwrap_or(FailureClass::Unknown)
+}
+
+/// The last JSON object that begins a line, or stands behind a few words on it.
+fn last_object(text: &str) -> Option<Value> {
+    let starts = text.match_indices('{').map(|(at, _)| at);
+    let mut last: Option<(usize, Value)> = None;
+    let mut looked = 0;
+    for at in starts {
+        // An object inside of the one before is not a later one.
+        if last.as_ref().is_some_and(|(end, _)| at < *end) {
+            continue;
+        }
+        looked += 1;
+        if looked > 500 {
+            break;
+        }
+        let mut objects = Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        if let Some(Ok(object @ Value::Object(_))) = objects.next() {
+            last = Some((at + objects.byte_offset(), object));
+        }
+    }
+    last.map(|(_, object)| object)
+}
+
+fn of_line(line: &str, declared: &[&str]) -> FailureClass {
+    let by_words = WORDS
+        .iter()
+        .find(|(_, words)| words.iter().any(|word| contains(line, word)));
+    let by_words = by_words.map_or(FailureClass::Unknown, |(class, _)| *class);
+    if by_words == FailureClass::ProviderSpendLimit {
+        return by_words;
+    }
+    let statuses = statuses(line).map(|status| {
+        classify_answer(&ErrorAnswer {
+            status,
+            codes: &[],
+            message: "",
+        })
+    });
+    // What no retry can help with weighs most.
+    let weight = |class: &FailureClass| match class {
+        FailureClass::ProviderSpendLimit => 4,
+        FailureClass::ProviderAuth => 3,
+        FailureClass::Unknown => 0,
+        _ => 1,
+    };
+    let by_status = statuses
+        .max_by_key(weight)
+        .filter(|class| *class != FailureClass::Unknown);
+    by_status.unwrap_or_else(|| match by_words {
+        FailureClass::Unknown if is_missing(line, declared) => FailureClass::MissingTargetPath,
+        class => class,
+    })
+}
+
+/// Whether a file that is not there is one that the task declares.
+fn is_missing(line: &str, declared: &[&str]) -> bool {
+    let says_so = ["enoent", "no such file or directory"]
+        .iter()
+        .any(|word| contains(line, word));
+    says_so && declared.iter().any(|path| contains(line, &path.to_lowercase()))
+}
+
+/// Whether a word stands in a line as a word: not as a part of another.
+fn contains(line: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let begins_word = word.starts_with(|c: char| c.is_alphanumeric());
+    let ends_word = word.ends_with(|c: char| c.is_alphanumeric());
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        // A plural is the same word.
+        let after = if after == Some('s') {
+            line[at + word.len()..].chars().nth(1)
+        } else {
+            after
+        };
+        !(begins_word && is_part(before) || ends_word && is_part(after))
+    })
+}
+
+/// The numbers of a line that are called a status.
+fn statuses(line: &str) -> impl Iterator<Item = u16> + '_ {
+    let digits = |c: char| c.is_ascii_digit();
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        while let Some(found) = line[rest..].find(digits) {
+            let begin = rest + found;
+            let end = line[begin..]
+                .find(|c: char| !digits(c))
+                .map_or(line.len(), |length| begin + length);
+            rest = end;
+            let number = line[begin..end]
+                .parse::<u16>()
+                .ok()
+                .filter(|n| (400..600).contains(n));
+            if let Some(number) = number.filter(|n| is_status(&line[..begin], *n, &line[end..])) {
+                return Some(number);
+            }
+        }
+        None
+    })
+}
+
+fn is_status(before: &str, number: u16, after: &str) -> bool {
+    // A part of a longer number or word: a size, a version, an address.
+    let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '/');
+    if joined(before.chars().next_back())
+        || after.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '%')
+    {
+        return false;
+    }
+    let reason = after.trim_start_matches([' ', ':', '-', '"', ')', ']', ',']);
+    let has_reason = REASONS
+        .iter()
+        .any(|(status, reasons)| *status == number && reasons.iter().any(|text| reason.starts_with(text)));
+    let called = before.trim_end_matches([' ', ':', '(', '[', '"', '=', '\'']);
+    let is_called = |word: &&str| -> bool {
+        let rest = called.strip_suffix(*word);
+        // An exit status is none.
+        let is_word = |rest: &str| {
+            !rest.ends_with(|c: char| c.is_alphanumeric() || c == '_') && !rest.ends_with("exit ")
+        };
+        rest.is_some_and(is_word)
+    };
+    has_reason || STATUS_WORDS.iter().any(is_called)
+}

@@ -1,0 +1,195 @@
+//! `quorum dlq`: what failed for good, and what becomes of it (semantics, section 13).
+
+use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::domain::{DeadLetter, LetterStatus, Timestamp};
+use crate::report::dead_letters as human;
+use crate::runtime::{RetryError, retry_now};
+use crate::store::{DeadLetters, QueueError};
+
+use super::failure::Failure;
+use super::operate::refuse_agents;
+use super::project::state_folder;
+use super::screen::Screen;
+use super::session::fork_keeper;
+
+#[derive(Debug, Args)]
+pub struct Dlq {
+    #[command(subcommand)]
+    command: Option<DlqCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum DlqCommand {
+    /// List them, the oldest first
+    #[command(after_help = "Example: quorum dlq list --all --json | jq '.letters[].operation'")]
+    List(List),
+    /// Show everything about one
+    #[command(after_help = "Example: quorum dlq show 20261121-215900-123.n1")]
+    Show(One),
+    /// Try one again at once: exit 0 done, 4 failed again
+    #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
+    Retry(One),
+    /// Say that one has been dealt with
+    #[command(
+        after_help = "Example: quorum dlq resolve 20261121-215900-123.n1 --reason 'told them by phone'"
+    )]
+    Resolve(Close),
+    /// Say that one will not be done
+    #[command(
+        after_help = "Example: quorum dlq abandon 20261121-215900-123.n1 --reason 'nobody needs it any more'"
+    )]
+    Abandon(Close),
+}
+
+#[derive(Debug, Default, Args)]
+struct List {
+    /// Those that are resolved or abandoned, too
+    #[arg(short, long, env = "QUORUM_DLQ_ALL")]
+    all: bool,
+}
+
+#[derive(Debug, Args)]
+struct One {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+#[derive(Debug, Args)]
+struct Close {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Why; it is kept with the letter
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub fn dlq(arguments: &Dlq, screen: &Screen) -> Result<u8, Failure> {
+    match &arguments.command {
+        None => list(&List::default(), screen),
+        Some(DlqCommand::List(arguments)) => list(arguments, screen),
+        Some(DlqCommand::Show(one)) => show(&one.id, screen),
+        Some(DlqCommand::Retry(one)) => retry(&one.id, screen),
+        Some(DlqCommand::Resolve(close)) => closed(close, LetterStatus::Resolved, screen),
+        Some(DlqCommand::Abandon(close)) => closed(close, LetterStatus::Abandoned, screen),
+    }
+}
+
+fn queue(screen: &Screen) -> Result<DeadLetters, Failure> {
+    Ok(DeadLetters::of(&state_folder(screen.output())?))
+}
+
+fn list(arguments: &List, screen: &Screen) -> Result<u8, Failure> {
+    let letters = queue(screen)?.read().map_err(unusable)?;
+    let letters: Vec<DeadLetter> = letters
+        .into_iter()
+        .filter(|letter| arguments.all || !letter.status.is_closed())
+        .collect();
+    if screen.is_json() {
+        let rows: Vec<Value> = letters.iter().map(row).collect();
+        screen.document(&json!({"schema": "quorum.dlq/v1", "letters": rows}));
+    } else {
+        screen.result(&human::list(&letters, &screen.out()));
+    }
+    Ok(0)
+}
+
+fn show(id: &str, screen: &Screen) -> Result<u8, Failure> {
+    let letter = find(&queue(screen)?, id)?;
+    say(&letter, screen);
+    Ok(0)
+}
+
+fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
+    refuse_agents()?;
+    // While there is one thread.
+    let keeper = fork_keeper()?;
+    let folder = state_folder(screen.output())?;
+    let letter = find(&DeadLetters::of(&folder), id)?;
+    if letter.channel().is_none() {
+        let by = match letter.operation.starts_with("judge:") {
+            true => format!("`quorum resume {}` asks its judges again", letter.run),
+            false => "do it by hand, then close it with `quorum dlq resolve`".to_owned(),
+        };
+        let message = format!("'{}' cannot be tried again from here", letter.operation);
+        return Err(Failure::usage(anyhow!(message)).help(by));
+    }
+    if letter.status == LetterStatus::Resolved {
+        say(&letter, screen);
+        return Ok(0);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
+    let retried = runtime.block_on(async {
+        let keeper = keeper.into_async().map_err(RetryError::Keeper)?;
+        retry_now(&folder, &letter, keeper).await
+    });
+    runtime.shutdown_background();
+    let letter = retried.map_err(|error| match error {
+        RetryError::Queue(error) => unusable(error),
+        error @ RetryError::Busy => Failure::environment(error).help("wait a moment, then try again"),
+        error @ RetryError::Keeper(_) => Failure::internal(error),
+    })?;
+    say(&letter, screen);
+    Ok(if letter.status == LetterStatus::Resolved {
+        0
+    } else {
+        4
+    })
+}
+
+fn closed(close: &Close, status: LetterStatus, screen: &Screen) -> Result<u8, Failure> {
+    refuse_agents()?;
+    let queue = queue(screen)?;
+    let letter = find(&queue, &close.id)?;
+    let now = Timestamp::now();
+    let changed = queue.update(&letter.id, now, |letter| {
+        if letter.status != status {
+            letter.close(status, close.reason.clone(), now);
+        }
+    });
+    say(&changed.map_err(unusable)?.unwrap_or(letter), screen);
+    Ok(0)
+}
+
+/// The letter with this id, or the only one whose id begins like this.
+fn find(queue: &DeadLetters, id: &str) -> Result<DeadLetter, Failure> {
+    let letters = queue.read().map_err(unusable)?;
+    if let Some(letter) = letters.iter().find(|letter| letter.id == id) {
+        return Ok(letter.clone());
+    }
+    let mut like = letters
+        .into_iter()
+        .filter(|letter| !id.is_empty() && letter.id.starts_with(id));
+    match (like.next(), like.next()) {
+        (Some(letter), None) => Ok(letter),
+        (None, _) => Err(Failure::usage(anyhow!("there is no dead letter '{id}'"))
+            .help("`quorum dlq list --all` shows the ids")),
+        (Some(_), Some(_)) => Err(Failure::usage(anyhow!("several dead letters begin with '{id}'"))
+            .help("`quorum dlq list --all` shows the whole ids")),
+    }
+}
+
+fn unusable(error: QueueError) -> Failure {
+    match error {
+        QueueError::Damaged { .. } | QueueError::Locked(_) => Failure::environment(error),
+        QueueError::Io { .. } => Failure::environment(error).help(super::run::WRITABLE),
+    }
+}
+
+fn say(letter: &DeadLetter, screen: &Screen) {
+    if screen.is_json() {
+        screen.document(&json!({"schema": "quorum.dlq/v1", "letter": row(letter)}));
+    } else {
+        screen.result(&human::letter(letter, &screen.out()));
+    }
+}
+
+fn row(letter: &DeadLetter) -> Value {
+    json!(letter)
+}

@@ -1,0 +1,362 @@
+//! Who is told of what (semantics, section 18), and what becomes of what could not be done (section 13).
+//!
+//! Other rules only emit events; what follows from them for channels and for the dead-letter queue is decided here, in
+//! the same record. A channel that fails never fails a task, and never holds the end of a run for ever: a notification
+//! has three tries, what waits behind one that failed is given up with it, and the runtime bounds the whole wait.
+//!
+//! | event | channels |
+//! |---|---|
+//! | gate passed or failed | its `notifyChannels`; without them a failure goes to the default channels |
+//! | approval requested | the default channels |
+//! | task failed, unless by a dependency or because it was called off | the default channels |
+//! | accepted below the bar | the default channels |
+//! | the end of a session, unless by a signal | the default channels |
+
+use crate::domain::{FailureClass, FailureMode, Millis, Status, Timestamp};
+use crate::engine::event::Event;
+use crate::engine::input::Undelivered;
+use crate::engine::notice::{FailedOperation, Notice, NoticeEvent, Operation, Topic};
+use crate::engine::outcome::outcome;
+use crate::engine::payload::{SeatId, StopCause};
+use crate::engine::state::{RunPhase, State};
+use crate::engine::timers::Timer;
+
+use super::schedule::{is_over, run_finished};
+use super::turns::pause_before_retry;
+
+/// Tries to deliver one notification in a session.
+const MAX_TRIES: u32 = 3;
+/// The longest pause between two of them; the run may be waiting.
+const LONGEST_PAUSE: Millis = Millis::from_secs(10);
+/// How long a channel is left alone once a notification was given up on it.
+const DOWN_FOR: Millis = Millis::from_secs(60);
+/// Characters of a text that a channel is told.
+const LONGEST_TEXT: usize = 1_000;
+
+/// Appends to a decision what follows from its events for channels and dead letters.
+pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
+    // The last event of a session stays the last one.
+    if matches!(events.last(), Some(Event::RunFinished { .. })) {
+        return events;
+    }
+    let mut follow = FollowUp::new(state, now);
+    for event in &events {
+        match event {
+            Event::SeatFailed { task, seat, .. } => follow.judge_failed(event, &events, *task, *seat),
+            // Most missions have no channels.
+            _ if !state.plan.channels.is_empty() => follow.notify(event),
+            _ => {}
+        }
+    }
+    events.extend(follow.events);
+    events
+}
+
+struct FollowUp<'s> {
+    state: &'s State,
+    now: Timestamp,
+    count: u32,
+    events: Vec<Event>,
+}
+
+impl<'s> FollowUp<'s> {
+    fn new(state: &'s State, now: Timestamp) -> Self {
+        Self {
+            state,
+            now,
+            count: state.notices.count,
+            events: Vec::new(),
+        }
+    }
+
+    fn emit(&mut self, event: NoticeEvent) {
+        self.events.push(Event::Notice(Box::new(event)));
+    }
+
+    fn notify(&mut self, event: &Event) {
+        let Some(mut notice) = notice_of(event, self.now) else {
+            return;
+        };
+        if let Some((end, _)) = notice.text.char_indices().nth(LONGEST_TEXT) {
+            notice.text.truncate(end);
+            notice.text.push('…');
+        }
+        self.tell(&notice);
+    }
+
+    fn tell(&mut self, notice: &Notice) {
+        for channel in channels_of(self.state, notice) {
+            self.count += 1;
+            let number = self.count;
+            self.emit(NoticeEvent::Requested {
+                number,
+                channel: channel.clone(),
+                notice: Box::new(notice.clone()),
+            });
+            let down = self.state.notices.down_until(channel);
+            if down.is_some_and(|until| self.now < until) {
+                let why = "the channel failed less than a minute before";
+                self.give_up(
+                    number,
+                    channel,
+                    notice,
+                    FailureClass::ProviderTransient,
+                    why,
+                    None,
+                );
+            }
+        }
+    }
+
+    fn give_up(
+        &mut self,
+        number: u32,
+        channel: &str,
+        notice: &Notice,
+        class: FailureClass,
+        message: &str,
+        down_until: Option<Timestamp>,
+    ) {
+        self.emit(NoticeEvent::Failed {
+            number,
+            channel: channel.into(),
+            class,
+            message: message.to_owned(),
+            down_until,
+        });
+        self.emit(NoticeEvent::Died(Box::new(FailedOperation {
+            id: format!("n{number}"),
+            operation: Operation::Notify {
+                number,
+                channel: channel.into(),
+                notice: Box::new(notice.clone()),
+            },
+            class,
+            error: message.to_owned(),
+        })));
+    }
+
+    /// Everything of `numbers` that is still on its way.
+    fn give_up_each(&mut self, numbers: &[u32], class: FailureClass, message: &str) {
+        for number in numbers {
+            if let Some(open) = self.state.notices.open(*number) {
+                self.give_up(*number, &open.channel, &open.notice, class, message, None);
+            }
+        }
+    }
+
+    /// A call to a judge that is not made again. One dead letter stands for all calls to it about one attempt.
+    fn judge_failed(&mut self, event: &Event, events: &[Event], task: crate::domain::TaskId, seat: SeatId) {
+        let Event::SeatFailed { class, message, .. } = event else {
+            return;
+        };
+        let is_asked_again = events.iter().any(|event| {
+            matches!(event, Event::SeatRequested { task: of, seat: again, .. }
+                if *of == task && again.round == seat.round && again.seat == seat.seat)
+        });
+        let judging = self.state.task(task).judging.as_deref();
+        let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
+        let Some(agent) = asked.map(|seat| seat.agent).filter(|_| !is_asked_again) else {
+            return;
+        };
+        self.emit(NoticeEvent::Died(Box::new(FailedOperation {
+            id: format!("j{}.{}.{}", task.0, seat.attempt, agent.0),
+            operation: Operation::Judge {
+                agent,
+                task,
+                attempt: seat.attempt,
+            },
+            class: *class,
+            error: message.clone(),
+        })));
+    }
+}
+
+/// What there is to tell of an event, if anything.
+fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
+    let of = |topic| Notice::new(topic, now);
+    Some(match event {
+        Event::GateEvaluated { gate, result } => Notice {
+            gate: Some(*gate),
+            points: result.avg,
+            text: result.reason.clone().unwrap_or_default(),
+            ..of(if result.passed {
+                Topic::GatePassed
+            } else {
+                Topic::GateFailed
+            })
+        },
+        Event::ApprovalRequested {
+            task,
+            number,
+            reason,
+            message,
+            ..
+        } => Notice {
+            task: Some(*task),
+            approval: Some(*number),
+            waiting: Some(*reason),
+            text: message.clone(),
+            ..of(Topic::ApprovalRequested)
+        },
+        // One failure is told once, not again for everything that hangs on it; and nobody needs to hear what a person
+        // has just done.
+        Event::Transition {
+            task,
+            to: Status::Failed,
+            mode,
+            reason,
+            ..
+        } if !matches!(mode, Some(FailureMode::Cascade | FailureMode::Cancelled)) => Notice {
+            task: Some(*task),
+            mode: *mode,
+            text: reason.clone().unwrap_or_default(),
+            ..of(Topic::TaskFailed)
+        },
+        Event::ForceAccepted {
+            task,
+            points,
+            message,
+        } => Notice {
+            task: Some(*task),
+            points: *points,
+            text: message.clone(),
+            ..of(Topic::ForceAccepted)
+        },
+        _ => return None,
+    })
+}
+
+/// Who is told: the channels that the thing names, else the default ones, which hear of nothing that went well but the
+/// end of the run.
+fn channels_of<'s>(state: &'s State, notice: &Notice) -> &'s [Box<str>] {
+    let default = &*state.plan.rules.default_channels;
+    match (notice.topic, notice.gate) {
+        (Topic::GatePassed, Some(gate)) => state.plan.gate(gate).notify.as_deref().unwrap_or_default(),
+        (Topic::GateFailed, Some(gate)) => state.plan.gate(gate).notify.as_deref().unwrap_or(default),
+        _ => default,
+    }
+}
+
+/// How a try to deliver ended.
+pub(super) fn delivered(
+    state: &State,
+    number: u32,
+    tried: u32,
+    result: &Result<(), Undelivered>,
+    now: Timestamp,
+) -> Vec<Event> {
+    let Some(open) = state
+        .notices
+        .open(number)
+        .filter(|open| open.failed_tries + 1 == tried)
+    else {
+        return Vec::new();
+    };
+    let mut follow = FollowUp::new(state, now);
+    match result {
+        Ok(()) => follow.emit(NoticeEvent::Sent {
+            number,
+            channel: open.channel.clone(),
+        }),
+        Err(failure) if tried < MAX_TRIES && !failure.hopeless => {
+            let pause = pause_before_retry(open.failed_tries, failure.retry_after, failure.jitter);
+            let pause = pause.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);
+            follow.emit(NoticeEvent::Retried {
+                number,
+                channel: open.channel.clone(),
+                class: failure.class,
+                message: failure.message.clone(),
+                not_before: now.plus(pause),
+            });
+        }
+        Err(failure) => {
+            let (class, message) = (failure.class, &*failure.message);
+            // What waits behind it goes first, so that nothing of it is tried.
+            let behind: Vec<u32> = state
+                .notices
+                .queue(&open.channel)
+                .filter(|n| *n != number)
+                .collect();
+            follow.give_up_each(&behind, class, message);
+            let down = Some(now.plus(DOWN_FOR));
+            follow.give_up(number, &open.channel, &open.notice, class, message, down);
+        }
+    }
+    follow.events
+}
+
+/// The dead-letter queue has them.
+pub(super) fn filed(state: &State, ids: &[String]) -> Vec<Event> {
+    let letters = state.notices.letters();
+    let ids: Vec<String> = ids
+        .iter()
+        .filter(|id| letters.contains_key(*id))
+        .cloned()
+        .collect();
+    if ids.is_empty() {
+        return Vec::new();
+    }
+    vec![Event::Notice(Box::new(NoticeEvent::Filed { ids }))]
+}
+
+/// What comes between the last work and the end of a session: the end is announced, and what is on its way is waited
+/// for. `None`: nothing does.
+pub(super) fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let by_signal = matches!(state.stop, Some(StopCause::Interrupted | StopCause::Terminated));
+    let notices = &state.notices;
+    // Who pressed Ctrl-C wants the end, not a wait for it.
+    if by_signal {
+        let open: Vec<u32> = notices.open_numbers().collect();
+        return (!open.is_empty()).then(|| give_up_all(state, now));
+    }
+    if !notices.announced && !state.plan.rules.default_channels.is_empty() {
+        return Some(announce(state, now));
+    }
+    (!notices.is_quiet()).then(Vec::new)
+}
+
+fn announce(state: &State, now: Timestamp) -> Vec<Event> {
+    let counts = &state.counts;
+    let parts = [
+        (counts.done, "done"),
+        (counts.failed, "failed"),
+        (counts.awaiting, "waiting for a person"),
+        (counts.below_threshold, "accepted below the bar"),
+    ];
+    let parts = parts
+        .into_iter()
+        .filter(|(count, what)| *count > 0 || *what == "done");
+    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let mut follow = FollowUp::new(state, now);
+    follow.tell(&Notice {
+        outcome: Some(outcome(state).class),
+        text: format!("{} of {} tasks", parts.join(", "), counts.selected),
+        ..Notice::new(Topic::RunFinished, now)
+    });
+    follow.events
+}
+
+/// Whether the session has nothing left to do but to wait for what is on its way.
+pub(in crate::engine) fn holds_the_end(state: &State) -> bool {
+    let waits_for_a_person = state.timers.at(Timer::WaitOver).is_some();
+    !state.notices.is_quiet() && (state.notices.announced || !waits_for_a_person) && is_over(state)
+}
+
+/// Nobody waits any longer: what is on its way becomes dead letters, and the session ends. They are filed with its end.
+pub(super) fn overdue(state: &State, now: Timestamp) -> Vec<Event> {
+    if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) || !is_over(state) {
+        return Vec::new();
+    }
+    let mut events = give_up_all(state, now);
+    events.extend(run_finished(state));
+    events
+}
+
+fn give_up_all(state: &State, now: Timestamp) -> Vec<Event> {
+    let mut follow = FollowUp::new(state, now);
+    let all: Vec<u32> = state.notices.open_numbers().collect();
+    let message = "the session ended before it was delivered";
+    follow.give_up_each(&all, FailureClass::Timeout, message);
+    follow.events
+}

@@ -1,0 +1,379 @@
+//! Notifications and dead letters, as they stand in the journal and in the state (semantics, sections 13 and 18).
+//!
+//! A notification is decided in the record of what it is about, so no crash loses it; its delivery is an effect, done at
+//! least once, with an id by which a receiver can tell a repeated one. Each channel is told one thing after the other, in
+//! the order in which things happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    AgentId, FailureClass, FailureMode, GateId, OutcomeClass, Points, TaskId, Timestamp, WaitingReason,
+};
+
+use super::event::Event;
+
+/// What a notification is about: one public event each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Topic {
+    /// `quality:gate:passed`
+    #[serde(rename = "gp")]
+    GatePassed,
+    /// `quality:gate:failed`
+    #[serde(rename = "gf")]
+    GateFailed,
+    /// `approval:requested`
+    #[serde(rename = "aq")]
+    ApprovalRequested,
+    /// `task:transition` to failed.
+    #[serde(rename = "tf")]
+    TaskFailed,
+    /// `task.forceAccept`
+    #[serde(rename = "fa")]
+    ForceAccepted,
+    /// `run:finished`
+    #[serde(rename = "rf")]
+    RunFinished,
+}
+
+impl Topic {
+    /// The public event.
+    #[must_use]
+    pub fn event(self) -> &'static str {
+        match self {
+            Self::GatePassed => "quality:gate:passed",
+            Self::GateFailed => "quality:gate:failed",
+            Self::ApprovalRequested => "approval:requested",
+            Self::TaskFailed => "task:transition",
+            Self::ForceAccepted => "task.forceAccept",
+            Self::RunFinished => "run:finished",
+        }
+    }
+}
+
+/// What a channel is told, by value: the state may have moved on when it is delivered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// What it is about.
+    #[serde(rename = "k")]
+    pub topic: Topic,
+    /// When that happened.
+    #[serde(rename = "a")]
+    pub at: Timestamp,
+    /// The task, if it is about one.
+    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The gate, if it is about one.
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateId>,
+    /// The approval's number within the task.
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<u32>,
+    /// Why a person is asked.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingReason>,
+    /// The score of the task, or the mean score of the gate.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<Points>,
+    /// How the task failed.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<FailureMode>,
+    /// What the run ends with.
+    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<OutcomeClass>,
+    /// In words.
+    #[serde(rename = "x", default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+}
+
+impl Notice {
+    /// A notice without details.
+    #[must_use]
+    pub fn new(topic: Topic, at: Timestamp) -> Self {
+        Self {
+            topic,
+            at,
+            task: None,
+            gate: None,
+            approval: None,
+            waiting: None,
+            points: None,
+            mode: None,
+            outcome: None,
+            text: String::new(),
+        }
+    }
+}
+
+/// An operation that failed for good, on its way to the dead-letter queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedOperation {
+    /// Its id within the run: the same operation never has two.
+    #[serde(rename = "i")]
+    pub id: String,
+    /// What could not be done.
+    #[serde(rename = "p")]
+    pub operation: Operation,
+    /// Why not, by class.
+    #[serde(rename = "c")]
+    pub class: FailureClass,
+    /// Why not, in words.
+    #[serde(rename = "m")]
+    pub error: String,
+}
+
+/// What could not be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operation {
+    /// A notification could not be delivered.
+    #[serde(rename = "n")]
+    Notify {
+        /// Its number.
+        #[serde(rename = "n")]
+        number: u32,
+        /// The channel.
+        #[serde(rename = "c")]
+        channel: Box<str>,
+        /// What it said.
+        #[serde(rename = "o")]
+        notice: Box<Notice>,
+    },
+    /// A judge could not be asked.
+    #[serde(rename = "j")]
+    Judge {
+        /// The judge.
+        #[serde(rename = "g")]
+        agent: AgentId,
+        /// The work that it did not judge.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// The attempt.
+        #[serde(rename = "a")]
+        attempt: u32,
+    },
+}
+
+/// What happens to notifications and dead letters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum NoticeEvent {
+    /// `notification:requested`: a channel is to be told.
+    #[serde(rename = "q")]
+    Requested {
+        /// Its number, counted from 1 over the whole run; the id is made of it.
+        #[serde(rename = "n")]
+        number: u32,
+        /// The channel.
+        #[serde(rename = "c")]
+        channel: Box<str>,
+        /// What it is told.
+        #[serde(rename = "o")]
+        notice: Box<Notice>,
+    },
+    /// `notification:sent`
+    #[serde(rename = "s")]
+    Sent {
+        /// Which.
+        #[serde(rename = "n")]
+        number: u32,
+        /// The channel.
+        #[serde(rename = "c")]
+        channel: Box<str>,
+    },
+    /// `notification:retry`: a try failed, there will be another.
+    #[serde(rename = "r")]
+    Retried {
+        /// Which.
+        #[serde(rename = "n")]
+        number: u32,
+        /// The channel.
+        #[serde(rename = "c")]
+        channel: Box<str>,
+        /// What went wrong, by class.
+        #[serde(rename = "f")]
+        class: FailureClass,
+        /// What went wrong, in words.
+        #[serde(rename = "m")]
+        message: String,
+        /// When it is tried again.
+        #[serde(rename = "b")]
+        not_before: Timestamp,
+    },
+    /// `notification:failed`: it is given up; a dead letter stands beside it.
+    #[serde(rename = "x")]
+    Failed {
+        /// Which.
+        #[serde(rename = "n")]
+        number: u32,
+        /// The channel.
+        #[serde(rename = "c")]
+        channel: Box<str>,
+        /// What went wrong, by class.
+        #[serde(rename = "f")]
+        class: FailureClass,
+        /// What went wrong, in words.
+        #[serde(rename = "m")]
+        message: String,
+        /// Until when nothing else is tried on the channel; `None` if it is not to blame.
+        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+        down_until: Option<Timestamp>,
+    },
+    /// `dlq:requested`: an operation failed for good.
+    #[serde(rename = "d")]
+    Died(Box<FailedOperation>),
+    /// `dlq:added`: the dead-letter queue has them.
+    #[serde(rename = "f")]
+    Filed {
+        /// Their ids within the run.
+        #[serde(rename = "i")]
+        ids: Vec<String>,
+    },
+}
+
+/// A notification that has not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenNotice {
+    /// The channel.
+    pub channel: Box<str>,
+    /// What it is told.
+    pub notice: Box<Notice>,
+    /// Tries that failed.
+    pub failed_tries: u32,
+    /// When the next one may be made.
+    pub not_before: Option<Timestamp>,
+}
+
+/// Notifications and dead letters of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Notices {
+    /// How many there were.
+    pub(super) count: u32,
+    open: BTreeMap<u32, OpenNotice>,
+    /// The open ones of each channel, in order.
+    queues: BTreeMap<Box<str>, BTreeSet<u32>>,
+    /// Channels that failed lately, and until when they are left alone.
+    down: BTreeMap<Box<str>, Timestamp>,
+    letters: BTreeMap<String, FailedOperation>,
+    /// Whether the end of this session was announced.
+    pub(super) announced: bool,
+}
+
+impl Notices {
+    /// One that has not come to its end.
+    #[must_use]
+    pub fn open(&self, number: u32) -> Option<&OpenNotice> {
+        self.open.get(&number)
+    }
+
+    /// The numbers of all that have not come to their end.
+    pub fn open_numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.open.keys().copied()
+    }
+
+    /// What each channel is to be told next.
+    pub fn next_of_each(&self) -> impl Iterator<Item = u32> + '_ {
+        self.queues.values().filter_map(|queue| queue.first().copied())
+    }
+
+    /// What a channel is to be told next.
+    pub(super) fn next_of(&self, channel: &str) -> Option<u32> {
+        self.queues.get(channel)?.first().copied()
+    }
+
+    /// Everything that a channel is still to be told.
+    pub(super) fn queue(&self, channel: &str) -> impl Iterator<Item = u32> + '_ {
+        self.queues.get(channel).into_iter().flatten().copied()
+    }
+
+    /// Until when a channel is left alone.
+    pub(super) fn down_until(&self, channel: &str) -> Option<Timestamp> {
+        self.down.get(channel).copied()
+    }
+
+    /// Dead letters that the queue is not known to have, by id.
+    #[must_use]
+    pub fn letters(&self) -> &BTreeMap<String, FailedOperation> {
+        &self.letters
+    }
+
+    /// Whether no channel is still to be told anything.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Changes by one event, its own or another one's. Says whether it announces the end of the session.
+    pub(super) fn apply(&mut self, event: &Event) -> bool {
+        let was_announced = self.announced;
+
+        match event {
+            // What was announced is not the end after all, or was the end of an earlier session.
+            Event::RunResumed { .. } | Event::Transition { .. } | Event::Salvaged { .. } => {
+                self.announced = false
+            }
+            Event::Notice(event) => self.apply_own(event),
+            _ => {}
+        }
+        self.announced && !was_announced
+    }
+
+    fn apply_own(&mut self, event: &NoticeEvent) {
+        match event {
+            NoticeEvent::Requested {
+                number,
+                channel,
+                notice,
+            } => {
+                self.count = self.count.max(*number);
+                self.announced |= notice.topic == Topic::RunFinished;
+                self.queues.entry(channel.clone()).or_default().insert(*number);
+                let open = OpenNotice {
+                    channel: channel.clone(),
+                    notice: notice.clone(),
+                    failed_tries: 0,
+                    not_before: None,
+                };
+                self.open.insert(*number, open);
+            }
+            NoticeEvent::Sent { number, .. } => {
+                if let Some(sent) = self.close(*number) {
+                    self.down.remove(&sent.channel);
+                }
+            }
+            NoticeEvent::Retried {
+                number, not_before, ..
+            } => {
+                if let Some(open) = self.open.get_mut(number) {
+                    open.failed_tries += 1;
+                    open.not_before = Some(*not_before);
+                }
+            }
+            NoticeEvent::Failed {
+                number, down_until, ..
+            } => {
+                if let (Some(failed), Some(until)) = (self.close(*number), down_until) {
+                    self.down.insert(failed.channel, *until);
+                }
+            }
+            NoticeEvent::Died(letter) => {
+                self.letters.insert(letter.id.clone(), (**letter).clone());
+            }
+            NoticeEvent::Filed { ids } => {
+                for id in ids {
+                    self.letters.remove(id);
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, number: u32) -> Option<OpenNotice> {
+        let closed = self.open.remove(&number)?;
+        if let Some(queue) = self.queues.get_mut(&closed.channel) {
+            queue.remove(&number);
+            if queue.is_empty() {
+                self.queues.remove(&closed.channel);
+            }
+        }
+        Some(closed)
+    }
+}

@@ -1,0 +1,73 @@
+//! Public names and keys of what happens to notifications and dead letters.
+
+use crate::engine::{FailedOperation, NoticeEvent, Operation};
+use crate::mission::Plan;
+use crate::report::ids::{notification_id, task_key};
+
+use super::payload::Payload;
+
+/// The public event; `run` is the run's id.
+pub(super) fn notice_event(plan: &Plan, run: &str, event: &NoticeEvent) -> (&'static str, Payload) {
+    let of = |number: u32, channel: &str| {
+        Payload::default()
+            .with("notificationId", notification_id(run, number))
+            .with("channel", channel)
+    };
+    match event {
+        NoticeEvent::Requested {
+            number,
+            channel,
+            notice,
+        } => (
+            "notification:requested",
+            of(*number, channel)
+                .with("about", notice.topic.event())
+                .maybe("taskId", notice.task.map(task_key))
+                .maybe("title", notice.task.map(|task| &*plan.task(task).title))
+                .maybe("gateName", notice.gate.map(|gate| &*plan.gate(gate).name))
+                .with("message", notice.text.as_str()),
+        ),
+        NoticeEvent::Sent { number, channel } => ("notification:sent", of(*number, channel)),
+        NoticeEvent::Retried {
+            number,
+            channel,
+            class,
+            message,
+            not_before,
+        } => (
+            "notification:retry",
+            of(*number, channel)
+                .failure(*class, Some(message))
+                .with("notBefore", not_before.to_rfc3339()),
+        ),
+        NoticeEvent::Failed {
+            number,
+            channel,
+            class,
+            message,
+            ..
+        } => (
+            "notification:failed",
+            of(*number, channel).failure(*class, Some(message)),
+        ),
+        NoticeEvent::Died(letter) => ("dlq:requested", dead_letter(plan, run, letter)),
+        NoticeEvent::Filed { ids } => {
+            let ids = ids.iter().map(|id| format!("{run}.{id}"));
+            (
+                "dlq:added",
+                Payload::default().with("ids", ids.collect::<Vec<_>>()),
+            )
+        }
+    }
+}
+
+fn dead_letter(plan: &Plan, run: &str, letter: &FailedOperation) -> Payload {
+    let operation = match &letter.operation {
+        Operation::Notify { channel, .. } => format!("notify:{channel}"),
+        Operation::Judge { agent, .. } => format!("judge:{}", plan.agent(*agent).name),
+    };
+    Payload::default()
+        .with("id", format!("{run}.{}", letter.id))
+        .with("operation", operation)
+        .failure(letter.class, Some(&letter.error))
+}

@@ -1,0 +1,83 @@
+//! Commands that are run for somebody who waits for their end: a channel's, in a session or outside of one. Like every
+//! child they are started, watched and ended by the keeper.
+
+use std::collections::HashMap;
+use std::io;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::keeper::{self, Command, Spawn};
+
+/// A command, and who waits for its end.
+pub struct Errand {
+    /// What is started; its key is given by whoever starts it.
+    pub spawn: Spawn,
+    /// Who waits: for its exit, or for why it never ran.
+    pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
+}
+
+/// Where errands are handed in.
+pub type Errands = mpsc::UnboundedSender<Errand>;
+
+/// Runs a command and waits for its end.
+///
+/// # Errors
+/// Why it never ran.
+pub async fn run_errand(errands: &Errands, spawn: Spawn) -> Result<keeper::Exit, String> {
+    let (reply, end) = oneshot::channel();
+    let nobody = || "there is nobody left to start it".to_owned();
+    errands.send(Errand { spawn, reply }).map_err(|_| nobody())?;
+    end.await.unwrap_or_else(|_| Err(nobody()))
+}
+
+/// Waits for `work`, running its errands by a keeper of its own. For commands that have no session.
+///
+/// # Errors
+/// When the keeper is gone.
+pub async fn with_errands<T>(
+    mut keeper: keeper::Client,
+    work: impl AsyncFnOnce(Errands) -> T,
+) -> io::Result<T> {
+    let (sender, mut inbox) = mpsc::unbounded_channel::<Errand>();
+    // Nobody will look for what ended here.
+    let records = tempfile::tempdir()?;
+    keeper.send(&Command::Open {
+        exits_log: records.path().join("exits.log"),
+        socket: records.path().join("keeper.sock"),
+    })?;
+    let mut out: HashMap<u64, oneshot::Sender<Result<keeper::Exit, String>>> = HashMap::new();
+    let mut next_key = 1;
+    let result = {
+        let work = work(sender);
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                result = &mut work => break result,
+                Some(mut errand) = inbox.recv() => {
+                    errand.spawn.key = next_key;
+                    next_key += 1;
+                    match keeper.send(&Command::Spawn(errand.spawn)) {
+                        Ok(()) => drop(out.insert(next_key - 1, errand.reply)),
+                        Err(error) => drop(errand.reply.send(Err(error.to_string()))),
+                    }
+                }
+                event = keeper.recv() => match event? {
+                    keeper::Event::Exited(exit) => {
+                        if let Some(reply) = out.remove(&exit.key) {
+                            // Who no longer waits does not want to know.
+                            let _ = reply.send(Ok(exit));
+                        }
+                    }
+                    keeper::Event::SpawnFailed { key, message, .. } => {
+                        if let Some(reply) = out.remove(&key) {
+                            let _ = reply.send(Err(message));
+                        }
+                    }
+                    keeper::Event::Spawned { .. } | keeper::Event::Warning { .. } => {}
+                },
+            }
+        }
+    };
+    keeper.shutdown().await?;
+    Ok(result)
+}

@@ -1,0 +1,251 @@
+//! Notifications: what a channel is told, and handing it over (semantics, section 18).
+//!
+//! A delivery never runs on the loop and never fails anything but itself. It is at least once: a runner that dies
+//! between the delivery and its record delivers again, under the same id.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::agents::channel::{self, Channel, Refusal, Way};
+use crate::agents::command::{Placeholders, Program, environment};
+use crate::agents::failure::classify_stderr;
+use crate::domain::{FailureClass, Points, RunId, Timestamp};
+use crate::engine::{Input, Notice, OpenNotice, State, Topic, Undelivered};
+use crate::keeper::Spawn;
+use crate::mission::Plan;
+
+use super::errands::{Errands, run_errand};
+use super::spool::read_tail;
+use super::world::{GRACE_MS, Message, World, jitter};
+
+/// How much of what a command says when it fails is read, in bytes.
+const STDERR_TAIL: u64 = 1_000;
+
+/// The channels of a run, with their secrets.
+pub(super) type Channels = HashMap<Box<str>, Arc<Channel>>;
+
+/// The channels that a plan notifies, or what is missing for them, each with its name.
+pub(super) fn resolve(plan: &Plan, folder: &Path) -> Result<Channels, Vec<(String, String)>> {
+    let mut channels = Channels::new();
+    let mut problems = Vec::new();
+    for name in plan.notified_channels() {
+        match channel_of(plan, name, folder) {
+            Ok(channel) => drop(channels.insert(name.into(), Arc::new(channel))),
+            Err(problem) => problems.push((name.to_owned(), problem)),
+        }
+    }
+    if problems.is_empty() {
+        Ok(channels)
+    } else {
+        Err(problems)
+    }
+}
+
+/// One channel, ready to be used; relative paths in `folder`.
+pub(super) fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<Channel, String> {
+    // The key that speaks for the user reaches nobody.
+    let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
+    let channel = plan.channel(name).ok_or("the mission has no such channel")?;
+    Channel::of_plan(channel, folder, variable)
+}
+
+/// The document that a channel is given: `quorum.notification/v1`. Fields are only ever added.
+pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &Notice) -> Value {
+    let task = notice.task.map(|task| &*plan.task(task).title);
+    let gate = notice.gate.map(|gate| &*plan.gate(gate).name);
+    let approval = notice.task.zip(notice.approval);
+    let approval = approval.map(|(task, number)| format!("{run}.{}.{number}", task.0));
+    json!({
+        "schema": "quorum.notification/v1",
+        "id": format!("{run}.n{number}"),
+        "event": notice.topic.event(),
+        "severity": severity(notice),
+        "at": notice.at.to_rfc3339(),
+        "runId": run.as_str(),
+        "mission": plan.name,
+        "channel": channel,
+        "title": title(plan, notice, task, gate),
+        "text": notice.text,
+        "task": task,
+        "gate": gate,
+        "approval": approval,
+        "reason": notice.waiting.map(|reason| reason.as_str()),
+        "mode": notice.mode.map(|mode| mode.as_str()),
+        "points": notice.points.map(Points::to_f64),
+        "score": notice.points.map(Points::score_f64),
+        "outcome": notice.outcome.map(|outcome| outcome.as_str()),
+        "exitCode": notice.outcome.map(|outcome| outcome.exit_code()),
+    })
+}
+
+fn severity(notice: &Notice) -> &'static str {
+    match notice.topic {
+        Topic::GatePassed => "info",
+        Topic::RunFinished if notice.outcome == Some(crate::domain::OutcomeClass::Ok) => "info",
+        Topic::TaskFailed => "critical",
+        Topic::GateFailed | Topic::ApprovalRequested | Topic::ForceAccepted | Topic::RunFinished => "warning",
+    }
+}
+
+fn title(plan: &Plan, notice: &Notice, task: Option<&str>, gate: Option<&str>) -> String {
+    let (task, gate) = (task.unwrap_or_default(), gate.unwrap_or_default());
+    let what = match notice.topic {
+        Topic::GatePassed => format!("gate {gate} passed"),
+        Topic::GateFailed => format!("gate {gate} failed"),
+        Topic::ApprovalRequested => format!("task '{task}' waits for a person"),
+        Topic::TaskFailed => format!("task '{task}' failed"),
+        Topic::ForceAccepted => format!("task '{task}' was accepted below the bar"),
+        Topic::RunFinished => {
+            let outcome = notice.outcome.map_or("", |outcome| outcome.as_str());
+            format!("the run ended: {outcome}")
+        }
+    };
+    format!("[{}] {what}", plan.name)
+}
+
+/// What a delivery needs beside the channel.
+#[derive(Clone)]
+pub(super) struct Hands {
+    pub errands: Errands,
+    /// The state folder: files of a delivery lie there, and no channel writes into it.
+    pub state_folder: PathBuf,
+    /// Where a command is started.
+    pub cwd: PathBuf,
+}
+
+/// Hands a notification over once.
+pub(super) async fn hand_over(channel: Arc<Channel>, document: Value, hands: Hands) -> Result<(), Refusal> {
+    match &channel.way {
+        Way::Http(hook) => channel.post(hook, &document).await,
+        Way::File(path) => {
+            let path = path.clone();
+            let written =
+                tokio::task::spawn_blocking(move || channel::append(&path, &hands.state_folder, &document));
+            written
+                .await
+                .unwrap_or_else(|error| Err(Refusal::new(FailureClass::Unknown, error.to_string())))
+        }
+        Way::Command(program) => run_command(&channel, program, &document, &hands).await,
+    }
+}
+
+/// Starts a channel's command with the notification on its standard input, in the clean environment.
+async fn run_command(
+    channel: &Channel,
+    program: &Program,
+    document: &Value,
+    hands: &Hands,
+) -> Result<(), Refusal> {
+    let refused = |what: String| Refusal::new(FailureClass::Unknown, what);
+    let cannot = |error: std::io::Error| refused(format!("cannot write the notification: {error}"));
+    let files = tempfile::Builder::new()
+        .prefix(".notify-")
+        .tempdir_in(&hands.state_folder)
+        .map_err(cannot)?;
+    let (stdin, stderr) = (files.path().join("in"), files.path().join("err"));
+    std::fs::write(&stdin, document.to_string()).map_err(cannot)?;
+    let text = |key: &str| document[key].as_str().unwrap_or_default();
+    let placeholders = Placeholders {
+        task: text("task"),
+        prompt_file: &stdin.to_string_lossy(),
+        workspace: &hands.cwd.to_string_lossy(),
+        ..Placeholders::default()
+    };
+    let run = ("QUORUM_RUN_ID".to_owned(), text("runId").to_owned());
+    let spawn = Spawn {
+        label: text("id").to_owned(),
+        argv: program.argv(&placeholders),
+        env: environment(vec![run]),
+        cwd: hands.cwd.clone(),
+        stdin: Some(stdin),
+        stderr: Some(stderr.clone()),
+        timeout_ms: Some(u64::try_from(channel.timeout.as_millis()).unwrap_or(u64::MAX)),
+        grace_ms: GRACE_MS,
+        ..Spawn::default()
+    };
+    let exit = run_errand(&hands.errands, spawn).await.map_err(refused)?;
+    let said = read_tail(&stderr, STDERR_TAIL).unwrap_or_default();
+    let last = said
+        .trim()
+        .lines()
+        .last()
+        .map_or_else(String::new, |line| format!(": {line}"));
+    let (class, how) = match (exit.timed_out, exit.code, exit.signal) {
+        (true, _, _) => (
+            FailureClass::Timeout,
+            "it was killed after its time-out".to_owned(),
+        ),
+        (false, Some(0), _) => return Ok(()),
+        (false, Some(code), _) => (classify_stderr(&said), format!("it exited {code}")),
+        (false, None, signal) => {
+            let signal = signal.unwrap_or_default();
+            (FailureClass::Unknown, format!("it was killed by signal {signal}"))
+        }
+    };
+    Err(Refusal::new(class, channel.presentable(&format!("{how}{last}"))))
+}
+
+impl World {
+    /// What deliveries of this session need.
+    pub(super) fn hands(&self) -> Hands {
+        Hands {
+            errands: self.errands.clone(),
+            state_folder: self.folder.state_folder().path().to_owned(),
+            cwd: self.programs.mission_folder().to_owned(),
+        }
+    }
+
+    /// Tells a channel something, off the loop. A session that stops does not end this: it ends it, or gives up on it,
+    /// when it ends.
+    pub(super) fn deliver(&mut self, state: &State, number: u32, tried: u32, not_before: Option<Timestamp>) {
+        let Some(open) = state.notices.open(number) else {
+            return;
+        };
+        let Some(channel) = self.programs.channel(&open.channel) else {
+            let failure = Undelivered {
+                class: FailureClass::Unknown,
+                message: format!("the mission has no channel '{}' any more", open.channel),
+                retry_after: None,
+                hopeless: true,
+                jitter: 0,
+            };
+            return self.post(Input::Delivered {
+                number,
+                tried,
+                result: Err(failure),
+            });
+        };
+        let OpenNotice {
+            channel: name,
+            notice,
+            ..
+        } = open;
+        let document = document(&state.plan, self.folder.id(), number, name, notice);
+        let (hands, sender) = (self.hands(), self.sender.clone());
+        let pause = not_before.map(|at| at.since(Timestamp::now()).as_duration());
+        let work = tokio::spawn(async move {
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
+            }
+            let result = hand_over(channel, document, hands).await;
+            let result = result.map_err(|refusal| Undelivered {
+                class: refusal.class,
+                message: refusal.message,
+                retry_after: refusal.retry_after,
+                hopeless: false,
+                jitter: jitter(),
+            });
+            // After the loop has ended nobody wants to know.
+            let _ = sender.send(Message::Input(Input::Delivered {
+                number,
+                tried,
+                result,
+            }));
+        });
+        self.deliveries.retain(|work| !work.is_finished());
+        self.deliveries.push(work.abort_handle());
+    }
+}

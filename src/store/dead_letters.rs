@@ -1,0 +1,376 @@
+//! `dead-letters.jsonl`: what failed for good, for all runs of a state folder (semantics, section 13).
+//!
+//! One line each, with a checksum. Every change replaces the whole file in one step, under a lock of its own, so that a
+//! session and a person at a terminal can both write and a crash leaves the old file or the new one. The file is
+//! bounded: closed letters go first, and when only open ones are left, new ones are refused, loudly.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::domain::{DeadLetter, LetterStatus, Millis, Timestamp};
+
+use super::checked_line;
+use super::file_util::{read_regular, replace_file};
+use super::layout::StateFolder;
+use super::lock::{Lock, LockError};
+
+/// Letters that the file holds.
+pub const MOST_LETTERS: usize = 1_000;
+/// Bytes of one letter; its arguments go where it would be longer.
+const LONGEST_LETTER: usize = 16 << 10;
+/// How long closed letters are kept.
+const KEPT_FOR: Millis = Millis::from_secs(7 * 24 * 60 * 60);
+/// How long a writer waits for another one.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The queue of a state folder.
+#[derive(Debug, Clone)]
+pub struct DeadLetters {
+    path: PathBuf,
+    lock: PathBuf,
+    retry_lock: PathBuf,
+}
+
+/// Why the queue cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// A line in the middle is not what was written.
+    #[error("{path}, line {line}: {why}; move the file away to begin a new queue")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file system said no.
+    #[error("cannot use {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Somebody else writes and does not end.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+}
+
+impl DeadLetters {
+    /// The queue of a state folder, whether it exists or not.
+    #[must_use]
+    pub fn of(folder: &StateFolder) -> Self {
+        let at = |name: &str| folder.path().join(name);
+        Self {
+            path: at("dead-letters.jsonl"),
+            lock: at("dead-letters.lock"),
+            retry_lock: at("dead-letters.retry.lock"),
+        }
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All letters, the oldest first. A torn last line never happened.
+    ///
+    /// # Errors
+    /// [`QueueError`]; no file is no letters.
+    pub fn read(&self) -> Result<Vec<DeadLetter>, QueueError> {
+        let bytes = match read_regular(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(self.io(source)),
+        };
+        let mut letters = Vec::new();
+        for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let Some(line) = line.strip_suffix(b"\n") else {
+                break;
+            };
+            let damaged = |why: String| QueueError::Damaged {
+                path: self.path.clone(),
+                line: index + 1,
+                why,
+            };
+            checked_line::verify(line).map_err(|why| damaged(why.to_owned()))?;
+            letters.push(serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?);
+        }
+        Ok(letters)
+    }
+
+    /// Changes the letters under the lock; durable when it returns.
+    ///
+    /// # Errors
+    /// [`QueueError`]; then nothing has changed.
+    pub fn change<T>(
+        &self,
+        now: Timestamp,
+        change: impl FnOnce(&mut Vec<DeadLetter>) -> T,
+    ) -> Result<T, QueueError> {
+        let _lock = self.take(&self.lock)?;
+        let before = self.read()?;
+        let mut letters = before.clone();
+        let result = change(&mut letters);
+        letters.retain(|letter| !letter.status.is_closed() || letter.updated_at.plus(KEPT_FOR) > now);
+        if letters != before {
+            self.write(&letters)?;
+        }
+        Ok(result)
+    }
+
+    /// Adds letters. One whose id the queue has is not added again, whatever became of it. Returns the ids of those that
+    /// found no room.
+    ///
+    /// # Errors
+    /// [`QueueError`]; then none was added.
+    pub fn add(&self, new: Vec<DeadLetter>, now: Timestamp) -> Result<Vec<String>, QueueError> {
+        self.change(now, |letters| {
+            let mut refused = Vec::new();
+            for letter in new {
+                if letters.iter().any(|known| known.id == letter.id) {
+                    continue;
+                }
+                if letters.len() >= MOST_LETTERS {
+                    match letters.iter().position(|known| known.status.is_closed()) {
+                        Some(oldest_closed) => drop(letters.remove(oldest_closed)),
+                        None => {
+                            refused.push(letter.id);
+                            continue;
+                        }
+                    }
+                }
+                letters.push(letter);
+            }
+            refused
+        })
+    }
+
+    /// The right to try letters again, which one process has at a time. Whoever has it knows that a letter found
+    /// `retrying` was left by one that died: those are pending again when this returns. `None`: somebody else has it.
+    ///
+    /// # Errors
+    /// [`QueueError`]
+    pub fn begin_retries(&self, now: Timestamp) -> Result<Option<Lock>, QueueError> {
+        let lock = match Lock::take(&self.retry_lock, "dlq retry", None) {
+            Ok(lock) => lock,
+            Err(LockError::Held { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let is_left = |letter: &DeadLetter| letter.status == LetterStatus::Retrying;
+        if self.read()?.iter().any(is_left) {
+            self.change(now, |letters| {
+                letters.iter_mut().for_each(DeadLetter::return_to_pending)
+            })?;
+        }
+        Ok(Some(lock))
+    }
+
+    /// Changes one letter. Returns it as it is then; `None` if there is none with this id.
+    ///
+    /// # Errors
+    /// [`QueueError`]; then nothing has changed.
+    pub fn update(
+        &self,
+        id: &str,
+        now: Timestamp,
+        change: impl FnOnce(&mut DeadLetter),
+    ) -> Result<Option<DeadLetter>, QueueError> {
+        self.change(now, |letters| {
+            let letter = letters.iter_mut().find(|letter| letter.id == id)?;
+            change(letter);
+            Some(letter.clone())
+        })
+    }
+
+    fn take(&self, path: &Path) -> Result<Lock, QueueError> {
+        let begin = Instant::now();
+        loop {
+            match Lock::take(path, "the dead-letter queue", None) {
+                Err(LockError::Held { .. }) if begin.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+                taken => return Ok(taken?),
+            }
+        }
+    }
+
+    fn write(&self, letters: &[DeadLetter]) -> Result<(), QueueError> {
+        if letters.is_empty() {
+            return match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.io(error)),
+                _ => Ok(()),
+            };
+        }
+        let mut bytes = Vec::new();
+        for letter in letters {
+            let start = bytes.len();
+            checked_line::encode(&mut bytes, letter).map_err(|error| self.io(error.into()))?;
+            if bytes.len() - start > LONGEST_LETTER {
+                bytes.truncate(start);
+                let mut short = letter.clone();
+                short.args = serde_json::json!({"tooLong": true});
+                short.error = short.error.chars().take(1_000).collect();
+                checked_line::encode(&mut bytes, &short).map_err(|error| self.io(error.into()))?;
+            }
+            bytes.push(b'\n');
+        }
+        replace_file(&self.path, &bytes).map_err(|source| self.io(source))
+    }
+
+    fn io(&self, source: io::Error) -> QueueError {
+        QueueError::Io {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{FailureClass, RunId};
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+    struct Scene {
+        _folder: tempfile::TempDir,
+        queue: DeadLetters,
+    }
+
+    fn scene() -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = DeadLetters::of(&StateFolder::at(folder.path()).unwrap());
+        Scene {
+            _folder: folder,
+            queue,
+        }
+    }
+
+    fn letter(n: usize) -> DeadLetter {
+        let run = RunId::new("r1").unwrap();
+        let operation = DeadLetter::notify("ops");
+        DeadLetter::new(
+            format!("r1.n{n}"),
+            run,
+            operation,
+            FailureClass::Timeout,
+            "slow".to_owned(),
+            NOW,
+        )
+    }
+
+    fn ids(queue: &DeadLetters) -> Vec<String> {
+        queue
+            .read()
+            .unwrap()
+            .into_iter()
+            .map(|letter| letter.id)
+            .collect()
+    }
+
+    #[test]
+    fn what_is_added_twice_is_there_once() {
+        let Scene { queue, .. } = &scene();
+        assert_eq!(ids(queue), Vec::<String>::new());
+        assert!(queue.add(vec![letter(1), letter(2)], NOW).unwrap().is_empty());
+        queue
+            .update("r1.n1", NOW, |letter| {
+                letter.close(LetterStatus::Resolved, None, NOW)
+            })
+            .unwrap();
+        queue.add(vec![letter(1), letter(3)], NOW).unwrap();
+        assert_eq!(ids(queue), ["r1.n1", "r1.n2", "r1.n3"]);
+        assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Resolved);
+        assert!(queue.update("r1.n9", NOW, |_| {}).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_torn_tail_never_happened_and_damage_before_it_is_said() {
+        let Scene { queue, .. } = &scene();
+        queue.add(vec![letter(1), letter(2)], NOW).unwrap();
+        let whole = fs::read(queue.path()).unwrap();
+        let second = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in second..whole.len() {
+            fs::write(queue.path(), &whole[..cut]).unwrap();
+            assert_eq!(ids(queue), ["r1.n1"], "cut at {cut}");
+        }
+        let mut damaged = whole.clone();
+        damaged[40] ^= 1;
+        fs::write(queue.path(), &damaged).unwrap();
+        let error = queue.read().unwrap_err();
+        assert!(matches!(error, QueueError::Damaged { line: 1, .. }), "{error}");
+        // What cannot be read is not written over.
+        assert!(queue.add(vec![letter(3)], NOW).is_err());
+        assert_eq!(fs::read(queue.path()).unwrap(), damaged);
+    }
+
+    #[test]
+    fn closed_letters_go_after_a_week_and_open_ones_never() {
+        let Scene { queue, .. } = &scene();
+        queue.add((1..=3).map(letter).collect(), NOW).unwrap();
+        queue
+            .update("r1.n1", NOW, |letter| {
+                letter.close(LetterStatus::Resolved, None, NOW)
+            })
+            .unwrap();
+        queue
+            .update("r1.n2", NOW, |letter| {
+                letter.close(LetterStatus::Abandoned, None, NOW)
+            })
+            .unwrap();
+        let week = NOW.plus(KEPT_FOR);
+        queue.add(Vec::new(), Timestamp(week.0 - 1)).unwrap();
+        assert_eq!(ids(queue).len(), 3);
+        queue.add(Vec::new(), week).unwrap();
+        assert_eq!(ids(queue), ["r1.n3"]);
+        queue.add(Vec::new(), week.plus(KEPT_FOR)).unwrap();
+        assert_eq!(ids(queue), ["r1.n3"]);
+    }
+
+    #[test]
+    fn a_full_queue_lets_closed_letters_go_and_refuses_rather_than_lose_an_open_one() {
+        let Scene { queue, .. } = &scene();
+        queue.add((1..=MOST_LETTERS).map(letter).collect(), NOW).unwrap();
+        queue
+            .update("r1.n7", NOW, |letter| {
+                letter.close(LetterStatus::Resolved, None, NOW)
+            })
+            .unwrap();
+        let refused = queue.add(vec![letter(5_001), letter(5_002)], NOW).unwrap();
+        assert_eq!(refused, ["r1.n5002"]);
+        let ids = ids(queue);
+        assert_eq!(ids.len(), MOST_LETTERS);
+        assert!(!ids.contains(&"r1.n7".to_owned()) && ids.contains(&"r1.n1".to_owned()));
+    }
+
+    #[test]
+    fn a_letter_is_bounded() {
+        let Scene { queue, .. } = &scene();
+        let mut long = letter(1);
+        long.args = serde_json::json!({"text": "x".repeat(LONGEST_LETTER)});
+        queue.add(vec![long], NOW).unwrap();
+        assert!(fs::metadata(queue.path()).unwrap().len() < 2_000);
+        assert_eq!(queue.read().unwrap()[0].args["tooLong"], true);
+    }
+
+    #[test]
+    fn one_process_tries_again_at_a_time_and_takes_back_what_a_dead_one_left() {
+        let Scene { queue, .. } = &scene();
+        queue.add(vec![letter(1)], NOW).unwrap();
+        queue
+            .update("r1.n1", NOW, |letter| letter.begin_retry(NOW))
+            .unwrap();
+        let held = queue.begin_retries(NOW).unwrap();
+        assert!(held.is_some());
+        assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Pending);
+        queue
+            .update("r1.n1", NOW, |letter| letter.begin_retry(NOW))
+            .unwrap();
+        assert!(queue.begin_retries(NOW).unwrap().is_none());
+        assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Retrying);
+    }
+}

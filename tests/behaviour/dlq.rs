@@ -1,0 +1,229 @@
+//! `quorum dlq`: what failed for good, tried again by itself and by hand.
+
+use serde_json::Value;
+
+use crate::support::Workspace;
+
+/// A mission whose channel works once a file is there.
+const MISSION: &str = "name: m
+agents: {w: {run: 'true'}}
+channels: {ops: {type: command, run: 'test -e receiver-is-up || exit 7; cat >> told'}}
+settings: {defaultChannels: [ops]}
+tasks: [{title: t}]
+";
+
+fn letters(workspace: &Workspace) -> Vec<Value> {
+    let document = workspace
+        .quorum(&["dlq", "list", "--all", "--json"])
+        .exits(0)
+        .json();
+    document["letters"].as_array().expect("a list").clone()
+}
+
+fn only(workspace: &Workspace) -> Value {
+    match letters(workspace).as_slice() {
+        [one] => one.clone(),
+        other => panic!("not one: {other:?}"),
+    }
+}
+
+fn failed() -> (Workspace, String) {
+    let workspace = Workspace::with(MISSION);
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    let id = only(&workspace)["id"].as_str().expect("it has an id").to_owned();
+    (workspace, id)
+}
+
+#[test]
+fn a_letter_is_tried_again_by_hand_until_it_is_done() {
+    let (workspace, id) = failed();
+    let finished = workspace.quorum(&["dlq", "show", &id]).exits(0);
+    assert!(
+        finished.stdout.contains("notify:ops") && finished.stdout.contains("it exited 7"),
+        "{}",
+        finished.stdout
+    );
+    // Its receiver is still down.
+    let again = workspace.quorum(&["dlq", "retry", &id, "--json"]).exits(4).json();
+    assert_eq!(
+        (&again["letter"]["status"], &again["letter"]["retryCount"]),
+        (&"pending".into(), &1.into())
+    );
+    workspace.write("receiver-is-up", "");
+    let done = workspace.quorum(&["dlq", "retry", &id, "--json"]).exits(0).json();
+    assert_eq!(done["letter"]["status"], "resolved");
+    let told: Value = serde_json::from_str(&workspace.read("told")).expect("it got JSON");
+    assert_eq!(
+        told["id"].as_str(),
+        Some(&*id),
+        "the same notification under the same id"
+    );
+    // What is done is not done twice.
+    workspace.quorum(&["dlq", "retry", &id]).exits(0);
+    assert_eq!(workspace.read("told").lines().count(), 1);
+    let none = workspace.quorum(&["dlq", "list"]).exits(0).stdout;
+    assert_eq!(none, "there are no dead letters\n");
+}
+
+#[test]
+fn after_three_tries_more_it_is_abandoned() {
+    let (workspace, id) = failed();
+    for status in ["pending", "pending", "abandoned"] {
+        let again = workspace.quorum(&["dlq", "retry", &id, "--json"]).exits(4).json();
+        assert_eq!(again["letter"]["status"], status);
+    }
+    assert_eq!(only(&workspace)["retryCount"], 3);
+}
+
+#[test]
+fn a_person_closes_letters_with_a_reason() {
+    let (workspace, id) = failed();
+    let closed = workspace
+        .quorum(&["dlq", "abandon", &id, "--reason", "the team is gone", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&closed["letter"]["status"], &closed["letter"]["note"]),
+        (&"abandoned".into(), &"the team is gone".into())
+    );
+    let closed = workspace
+        .quorum(&["dlq", "resolve", &id, "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(closed["letter"]["status"], "resolved");
+    for verb in ["show", "retry", "resolve", "abandon"] {
+        workspace
+            .quorum(&["dlq", verb, "nothing.n1"])
+            .exits(2)
+            .says(&["there is no dead letter 'nothing.n1'"]);
+    }
+}
+
+/// Makes a letter older than it is, as time would.
+fn age(workspace: &Workspace, change: impl Fn(&mut Value)) {
+    let text = workspace.read(".polpo/dead-letters.jsonl");
+    let mut lines = String::new();
+    for line in text.lines() {
+        let mut letter: serde_json::Map<String, Value> = serde_json::from_str(line).expect("a line is JSON");
+        letter.shift_remove("crc");
+        let mut letter = Value::Object(letter);
+        change(&mut letter);
+        let body = letter.to_string();
+        let crc = crc32(&body.as_bytes()[1..]);
+        lines.push_str(&format!("{{\"crc\":\"{crc:08x}\",{}\n", &body[1..]));
+    }
+    workspace.write(".polpo/dead-letters.jsonl", lines);
+}
+
+/// CRC-32, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| {
+        if crc & 1 == 1 {
+            (crc >> 1) ^ 0xedb8_8320
+        } else {
+            crc >> 1
+        }
+    };
+    !bytes
+        .iter()
+        .fold(!0_u32, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+const QUIET: &str = "name: other\nagents: {w: {run: 'true'}}\ntasks: [{title: u}]\n";
+
+#[test]
+fn the_start_of_a_run_tries_what_is_due_and_of_a_class_that_may_pass() {
+    let (workspace, _) = failed();
+    workspace.write("receiver-is-up", "");
+    workspace.write("quiet.yaml", QUIET);
+    let due = |letter: &mut Value| letter["nextRetry"] = "2020-01-01T00:00:00.000Z".into();
+    // `exit 7` may mean anything: nothing tries it by itself.
+    workspace.quorum(&["run", "quiet.yaml"]).exits(0);
+    assert_eq!(
+        (
+            only(&workspace)["status"].as_str(),
+            &only(&workspace)["nextRetry"]
+        ),
+        (Some("pending"), &Value::Null)
+    );
+    // What may pass has its time.
+    age(&workspace, |letter| {
+        letter["nextRetry"] = "2099-01-01T00:00:00.000Z".into()
+    });
+    workspace.quorum(&["run", "quiet.yaml"]).exits(0);
+    assert_eq!(only(&workspace)["status"], "pending");
+    // Another mission's run delivers it, over the channel of the run that failed to.
+    age(&workspace, due);
+    workspace.quorum(&["run", "quiet.yaml"]).exits(0);
+    assert_eq!(only(&workspace)["status"], "resolved");
+    let told: Value = serde_json::from_str(&workspace.read("told")).expect("it got JSON");
+    assert_eq!(told["mission"], "m");
+}
+
+#[test]
+fn what_a_killed_process_left_in_the_middle_is_pending_again() {
+    let (workspace, _) = failed();
+    workspace.write("quiet.yaml", QUIET);
+    age(&workspace, |letter| letter["status"] = "retrying".into());
+    workspace.quorum(&["run", "quiet.yaml"]).exits(0);
+    let letter = only(&workspace);
+    assert_eq!(
+        (letter["status"].as_str(), &letter["retryCount"]),
+        (Some("pending"), &0.into())
+    );
+}
+
+#[test]
+fn a_damaged_queue_is_said_and_stops_no_run() {
+    let (workspace, _) = failed();
+    workspace
+        .bash("sed -i s/notify/notifx/ .polpo/dead-letters.jsonl")
+        .exits(0);
+    workspace.quorum(&["dlq", "list"]).exits(9).says(&["line 1"]);
+    workspace.write("quiet.yaml", QUIET);
+    workspace
+        .quorum(&["run", "quiet.yaml"])
+        .exits(0)
+        .says(&["dead letters are not tried again"]);
+}
+
+#[test]
+fn a_judge_that_cannot_be_asked_is_a_letter_that_its_run_asks_again() {
+    let workspace = Workspace::with(
+        "name: m\nagents:\n  w: {run: 'true'}\n  j: {run: 'echo HTTP 401 Unauthorized >&2; exit 1', role: reviewer}\n\
+         tasks: [{title: t, assignTo: w, expectations: [{type: llm_review, criteria: good, reviewers: [j]}]}]\n",
+    );
+    workspace.quorum(&["run", "mission.yaml"]).exits(6);
+    let letter = only(&workspace);
+    assert_eq!(letter["operation"], "judge:j");
+    assert_eq!(
+        (&letter["category"], &letter["args"]["task"]),
+        (&"provider_auth".into(), &"t".into())
+    );
+    let id = letter["id"].as_str().expect("it has an id");
+    workspace
+        .quorum(&["dlq", "retry", id])
+        .exits(2)
+        .says(&["quorum resume"]);
+    // Asked again and failed again: the same letter.
+    workspace.quorum(&["resume"]).exits(6);
+    assert_eq!(only(&workspace)["id"].as_str(), Some(id));
+    workspace.quorum(&["dlq", "resolve", id]).exits(0);
+}
+
+#[test]
+fn an_agent_changes_no_letter() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {w: {run: '\"$QUORUM_BINARY\" dlq resolve x 2> said; test $? = 9', env: {QUORUM_BINARY: '${QUORUM_BINARY}'}}}\n\
+         tasks: [{title: t}]\n",
+    );
+    let binary = env!("CARGO_BIN_EXE_quorum");
+    workspace
+        .quorum_with(&[("QUORUM_BINARY", binary)], &["run", "mission.yaml"])
+        .exits(0);
+    assert!(
+        workspace.read("said").contains("refused to agents"),
+        "{}",
+        workspace.read("said")
+    );
+}
