@@ -6,6 +6,8 @@
 mod adoption;
 #[path = "behaviour/again.rs"]
 mod again;
+#[path = "behaviour/approvals.rs"]
+mod approvals;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
 #[path = "behaviour/called_off.rs"]
@@ -48,6 +50,8 @@ mod gates;
 mod golden_journals;
 #[path = "behaviour/help.rs"]
 mod help;
+#[path = "behaviour/holds.rs"]
+mod holds;
 #[path = "behaviour/hostile_agents.rs"]
 mod hostile_agents;
 #[path = "behaviour/hostile_files.rs"]
@@ -96,6 +100,8 @@ mod schema;
 mod self_approval;
 #[path = "behaviour/settings.rs"]
 mod settings;
+#[path = "behaviour/side_effects.rs"]
+mod side_effects;
 #[path = "behaviour/storage.rs"]
 mod storage;
 #[path = "behaviour/storage_faults.rs"]

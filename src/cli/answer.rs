@@ -3,9 +3,8 @@
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::TaskId;
 use crate::engine::Command;
-use crate::report::ids::parse_approval;
+use crate::report::ids::{Waits, parse_approval};
 
 use super::failure::Failure;
 use super::operate::{Speaker, give, refuse_agents, say};
@@ -65,9 +64,14 @@ pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failur
         "answer",
         &arguments.speaker,
         screen,
-        |task, number| {
-            let text = text.to_owned();
-            Command::Answer { task, number, text }
+        |waits, number| match waits {
+            Waits::Task(task) => Ok(Command::Answer {
+                task,
+                number,
+                text: text.to_owned(),
+            }),
+            Waits::Checkpoint(_) => Err(Failure::usage(anyhow!("a checkpoint asks nothing"))
+                .help("`quorum approve` lets the run go on behind it")),
         },
     )
 }
@@ -87,13 +91,14 @@ pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
 
 fn answer(id: &str, rejected: Option<&str>, speaker: &Speaker, screen: &Screen) -> Result<u8, Failure> {
     let word = if rejected.is_some() { "reject" } else { "approve" };
-    decide(id, word, speaker, screen, |task, number| match rejected {
-        None => Command::Approve { task, number },
-        Some(reason) => Command::Reject {
-            task,
-            number,
-            reason: reason.to_owned(),
-        },
+    let reason = rejected.map(str::to_owned);
+    decide(id, word, speaker, screen, |waits, number| {
+        Ok(match (waits, reason) {
+            (Waits::Task(task), None) => Command::Approve { task, number },
+            (Waits::Task(task), Some(reason)) => Command::Reject { task, number, reason },
+            (Waits::Checkpoint(hold), None) => Command::PassCheckpoint { hold, number },
+            (Waits::Checkpoint(hold), Some(reason)) => Command::RejectCheckpoint { hold, number, reason },
+        })
     })
 }
 
@@ -103,15 +108,15 @@ fn decide(
     word: &str,
     speaker: &Speaker,
     screen: &Screen,
-    command: impl FnOnce(TaskId, u32) -> Command,
+    command: impl FnOnce(Waits, u32) -> Result<Command, Failure>,
 ) -> Result<u8, Failure> {
     refuse_agents()?;
-    let Some((run, task, number)) = parse_approval(id) else {
+    let Some((run, waits, number)) = parse_approval(id) else {
         return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
             .help("`quorum approvals` shows what waits for a person, with ids"));
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(&run))?;
-    let given = give(&folder, &run, command(task, number), speaker)?;
+    let given = give(&folder, &run, command(waits, number)?, speaker)?;
     Ok(say(screen, &run, given, &format!("{word} {id}")))
 }

@@ -3,9 +3,10 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::domain::RunId;
+use crate::domain::{RunId, Timestamp};
 use crate::engine::State;
-use crate::report::ids::{ApprovalId, RequestId};
+use crate::report::asked::asked;
+use crate::report::ids::RequestId;
 use crate::report::json::request_kind;
 use crate::report::view::RunView;
 use crate::report::waiting::{Item, human};
@@ -24,21 +25,19 @@ pub struct OfRun {
 
 pub fn approvals(arguments: &OfRun, screen: &Screen) -> Result<u8, Failure> {
     let (run, state, view) = open(arguments, screen)?;
-    let waiting = state.plan.task_ids().filter_map(|task| {
-        let waiting = view.task(task).waiting.as_deref()?;
-        let id = ApprovalId {
-            run: run.id(),
-            task,
-            number: waiting.number,
-        };
-        Some(json!({
-            "id": id.to_string(),
-            "task": state.plan.task(task).title,
-            "reason": waiting.reason.as_str(),
-            "message": waiting.message,
-            "since": waiting.since.to_rfc3339(),
-            "expires": null,
-        }))
+    let waiting = asked(&state, &view).map(|asked| {
+        let mut row = json!({
+            "id": asked.id,
+            "task": asked.task.map(|_| asked.title),
+            "reason": asked.reason,
+            "message": asked.message,
+            "since": asked.since.to_rfc3339(),
+            "expires": asked.expires.map(Timestamp::to_rfc3339),
+        });
+        if asked.task.is_none() {
+            row["checkpoint"] = json!(asked.title);
+        }
+        row
     });
     print(
         screen,
@@ -100,7 +99,7 @@ fn print(screen: &Screen, run: &RunFolder, kind: &str, why: &str, rows: Vec<Valu
         .iter()
         .map(|row| Item {
             id: text(row, "id"),
-            task: text(row, "task"),
+            task: row["checkpoint"].as_str().unwrap_or_else(|| text(row, "task")),
             kind: text(row, why),
             message: text(row, "message"),
         })

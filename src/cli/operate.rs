@@ -172,10 +172,14 @@ fn decide_here(run: &RunFolder, command: Command, speaker: &Speaker) -> Result<G
     if met == CommandResult::Applied {
         let input = Input::Operator(Box::new(OperatorInput {
             id: None,
-            command,
+            command: command.clone(),
             by: speaker.name(),
         }));
-        tell(run, &[input]).map_err(told)?;
+        let state = tell(run, &[input]).map_err(told)?;
+        // Its time was up before it came.
+        if meets(&state, &command) == CommandResult::DecidedOtherwise {
+            return Ok(Given::Met(CommandResult::DecidedOtherwise));
+        }
     }
     Ok(Given::Met(met))
 }

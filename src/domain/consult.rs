@@ -22,6 +22,16 @@ pub enum Purpose {
         #[serde(rename = "d")]
         dependency: TaskId,
     },
+    /// Whether a task may start (section 5).
+    #[serde(rename = "p")]
+    Approve {
+        /// The approval, by its number within the task.
+        #[serde(rename = "n")]
+        number: u32,
+        /// Which of its approvers the agent is, by position.
+        #[serde(rename = "a")]
+        approver: u32,
+    },
 }
 
 impl Purpose {
@@ -32,6 +42,7 @@ impl Purpose {
             Self::Confirm => "confirm",
             Self::Answer => "answer",
             Self::Resolve { .. } => "resolve",
+            Self::Approve { .. } => "approve",
         }
     }
 }
@@ -65,6 +76,23 @@ pub enum Advice {
     /// [`Purpose::Resolve`]: nothing can be done.
     #[serde(rename = "u")]
     Unresolvable {
+        /// Why.
+        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// [`Purpose::Approve`]: the task may start.
+    #[serde(rename = "y")]
+    Approve,
+    /// [`Purpose::Approve`]: it may not.
+    #[serde(rename = "z")]
+    Reject {
+        /// Why.
+        #[serde(rename = "w")]
+        reason: String,
+    },
+    /// [`Purpose::Approve`]: somebody else should say.
+    #[serde(rename = "o")]
+    Undecided {
         /// Why.
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,

@@ -43,6 +43,11 @@ index_id! {
     GateId
 }
 
+index_id! {
+    /// A hold, a checkpoint or a delay, by its position: the mission's checkpoints first, then its delays.
+    HoldId
+}
+
 /// What an effect is identified by: one turn of one attempt at one task (semantics, section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TurnId {

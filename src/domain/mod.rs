@@ -19,7 +19,7 @@ pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
 pub use duration::{Millis, ParseDurationError, Timestamp};
 pub use failure::{FailureClass, FailureMode};
-pub use ids::{AgentId, GateId, InvalidRunId, RunId, TaskId, TurnId};
+pub use ids::{AgentId, GateId, HoldId, InvalidRunId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
 pub use outcome::OutcomeClass;
 pub use score::{Bar, BarOrigin, ParseBarError, Points};

@@ -3,8 +3,8 @@
 //! Applying never judges and never fails: an event that stands in the journal has happened.
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, ConsultId, Phase, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp,
-    Verdict,
+    AgentId, AttemptKind, Cause, ConsultId, HoldId, Phase, Purpose, QualityFlag, Stage, Status, TaskId,
+    Timestamp, Verdict, WaitingReason,
 };
 
 use crate::mission::Part;
@@ -14,8 +14,8 @@ use super::event::Event;
 use super::growth;
 use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles, Way};
 use super::state::{
-    APPROVED, Answer, Calls, Consult, Evidence, Exchange, FailedDependency, Feedback, Grading, Judging,
-    Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting, Without,
+    APPROVED, Answer, Calls, Consult, Evidence, Exchange, FailedDependency, Feedback, Grading, HoldStage,
+    Judging, Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting, Without,
 };
 use super::timers::Timer;
 
@@ -74,6 +74,25 @@ pub fn apply(state: &mut State, event: &Event) {
             }
             state.halted = is_halted(state);
         }
+        Event::HoldReached { hold, number, until } => {
+            let held = &mut state.holds[hold.index()];
+            (held.number, held.stage) = (*number, HoldStage::Reached);
+            state.holds_due.remove(hold);
+            state.holds_reached.insert(*hold);
+            if let Some(until) = until {
+                state.timers.set(Timer::Delay(*hold), *until);
+            }
+            // It may have to be waited for in another way now.
+            state.timers.cancel(Timer::WaitOver);
+        }
+        Event::HoldPassed { hold, .. } => {
+            leave_hold(state, *hold, HoldStage::Passed);
+            let plan = state.plan.clone();
+            for blocked in &plan.hold(*hold).blocks {
+                unblock(state, *blocked);
+            }
+        }
+        Event::HoldRejected { hold, .. } => leave_hold(state, *hold, HoldStage::Rejected),
         Event::MissionChanged(change) => change_plan(state, change),
         Event::TasksAdded(addition) => growth::add(state, addition),
         Event::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
@@ -146,6 +165,10 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::DelegationRequested { task, .. }
         | Event::DelegationRefused { task, .. }
         | Event::ApprovalRequested { task, .. }
+        | Event::ApproverAsked { task, .. }
+        | Event::ApproverUndecided { task, .. }
+        | Event::ApprovalTimedOut { task, .. }
+        | Event::RetryBlocked { task, .. }
         | Event::ApprovalResolved { task, .. }
         | Event::Question { task, .. }
         | Event::Answered { task, .. } => change_task(state, *task, event),
@@ -217,14 +240,76 @@ fn forgive(state: &mut State, task: TaskId) {
 /// Applies a task's event and keeps the sums that hang on it.
 fn change_task(state: &mut State, id: TaskId, event: &Event) {
     let task = &mut state.tasks[id.index()];
-    let before = (task.indeterminate, task.attempt > 1, task.running.is_some());
+    let asks = |task: &TaskState| {
+        task.waiting
+            .as_ref()
+            .is_some_and(|waiting| waiting.asking.is_some())
+    };
+    let waits = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.number);
+    let sums = |task: &TaskState| (task.indeterminate, task.attempt > 1, task.running.is_some());
+    let (before, asked, waited) = (sums(task), asks(task), waits(task));
     let calls_before = task.calls();
     task.apply(event);
     state.calls_open = (state.calls_open + task.calls()).saturating_sub(calls_before);
-    let after = (task.indeterminate, task.attempt > 1, task.running.is_some());
+    let (after, now_asked, now_waits) = (sums(task), asks(task), waits(task));
+    adjust(&mut state.approvers_asked, asked, now_asked);
+    if let Some(number) = waited.filter(|_| waited != now_waits) {
+        state.timers.cancel(Timer::Approval { task: id, number });
+        state.timers.cancel(Timer::AskAgain { task: id, number });
+    }
+    follow_approval(state, id, event);
     adjust(&mut state.counts.indeterminate, before.0, after.0);
     adjust(&mut state.counts.reworked, before.1, after.1);
     adjust(&mut state.turns_running, before.2, after.2);
+}
+
+/// The timers of an approval.
+fn follow_approval(state: &mut State, task: TaskId, event: &Event) {
+    match event {
+        Event::ApprovalRequested {
+            number,
+            expires: Some(at),
+            ..
+        } => state.timers.set(
+            Timer::Approval {
+                task,
+                number: *number,
+            },
+            *at,
+        ),
+        Event::ApprovalTimedOut { number, .. } => {
+            state.timers.cancel(Timer::Approval {
+                task,
+                number: *number,
+            });
+        }
+        Event::ApproverAsked { number, .. } => {
+            state.timers.cancel(Timer::AskAgain {
+                task,
+                number: *number,
+            });
+        }
+        Event::ApproverUndecided {
+            number,
+            again: Some(at),
+            ..
+        } => state.timers.set(
+            Timer::AskAgain {
+                task,
+                number: *number,
+            },
+            *at,
+        ),
+        _ => {}
+    }
+}
+
+fn leave_hold(state: &mut State, hold: HoldId, stage: HoldStage) {
+    state.holds[hold.index()].stage = stage;
+    state.holds_reached.remove(&hold);
+    state.holds_due.remove(&hold);
+    state.timers.cancel(Timer::Delay(hold));
+    state.timers.cancel(Timer::WaitOver);
 }
 
 fn adjust(count: &mut u32, before: bool, after: bool) {
@@ -271,6 +356,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     }
     if from == Status::Pending {
         state.ready.remove(id, task_plan.agent, task_plan.priority);
+        state.approvals_due.remove(&id);
         while let Some(due) = state
             .cascades_due
             .range((id, TaskId(0))..=(id, TaskId(u32::MAX)))
@@ -312,6 +398,13 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
         gate_state.open = gate_state.open.saturating_sub(1);
         if gate_state.open == 0 && gate_state.result.is_none() {
             state.gates_due.insert(*gate);
+        }
+    }
+    for hold in plan.holds_after.of(id.index()) {
+        let held = &mut state.holds[hold.index()];
+        held.open = held.open.saturating_sub(1);
+        if held.open == 0 && held.stage == HoldStage::Ahead {
+            state.holds_due.insert(*hold);
         }
     }
 }
@@ -402,6 +495,25 @@ fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
             }
         }
     }
+    for hold in plan.holds_after.of(id.index()) {
+        let was_passed = state.hold(*hold).stage == HoldStage::Passed;
+        leave_hold(state, *hold, HoldStage::Ahead);
+        state.holds[hold.index()].open += 1;
+        if was_passed {
+            for blocked in &plan.hold(*hold).blocks {
+                block(state, *blocked);
+            }
+        }
+    }
+    // What a person refused is asked again, if it is to be done after all.
+    for hold in plan.holds_before.of(id.index()) {
+        if state.hold(*hold).stage == HoldStage::Rejected {
+            state.holds[hold.index()].stage = HoldStage::Ahead;
+            if state.hold(*hold).open == 0 {
+                state.holds_due.insert(*hold);
+            }
+        }
+    }
     state.halted = is_halted(state);
     // A dependency that stays failed holds it as it held it before.
     for dependency in plan.dependencies.of(id.index()) {
@@ -429,6 +541,7 @@ pub(super) fn block(state: &mut State, id: TaskId) {
     if task.status == Status::Pending {
         let plan = state.plan.task(id);
         state.ready.remove(id, plan.agent, plan.priority);
+        state.approvals_due.remove(&id);
     }
 }
 
@@ -442,7 +555,11 @@ pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     let task = &state.tasks[id.index()];
     let plan = state.plan.task(id);
     if task.status == Status::Pending && task.blockers == 0 && plan.part == Part::Selected {
-        state.ready.insert(id, plan.agent, plan.priority);
+        if super::decide::needs_agreement(plan, task) {
+            state.approvals_due.insert(id);
+        } else {
+            state.ready.insert(id, plan.agent, plan.priority);
+        }
     }
 }
 
@@ -460,6 +577,8 @@ impl TaskState {
             Event::AttemptPlanned { attempt, kind, .. } => self.plan_attempt(*attempt, *kind),
             Event::TurnStarted { turn, .. } => {
                 self.turn = turn.turn;
+                self.acted = true;
+                self.allowed_again = false;
                 self.running = Some(Turn {
                     failed_requests: 0,
                     not_before: None,
@@ -556,6 +675,8 @@ impl TaskState {
                 reason,
                 cause,
                 stage,
+                gate,
+                expires,
                 ..
             } => {
                 self.asked = *number;
@@ -564,14 +685,29 @@ impl TaskState {
                     cause: *cause,
                     stage: stage.unwrap_or(Stage::Judge),
                     number: *number,
+                    gate: gate.as_deref().map(Box::from),
+                    expires: *expires,
+                    asking: None,
+                    undecided: 0,
                 });
+            }
+            Event::ApproverAsked { approver, .. } => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.asking = Some(*approver);
+                }
+            }
+            Event::ApproverUndecided { approver, again, .. } => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.asking = None;
+                    waiting.undecided = approver + 1;
+                    if again.is_some() {
+                        waiting.undecided = 0;
+                    }
+                }
             }
             Event::ApprovalResolved {
                 number, resolution, ..
-            } => self.answers.push(Answer {
-                number: *number,
-                approved: resolution == APPROVED,
-            }),
+            } => self.resolve(*number, resolution == APPROVED),
             Event::DeadlockDetected { dependency, .. } => {
                 self.remedies
                     .get_or_insert_default()
@@ -668,6 +804,8 @@ impl TaskState {
             Event::AgentSpawned { .. }
             | Event::AgentActivity { .. }
             | Event::TurnAdopted { .. }
+            | Event::ApprovalTimedOut { .. }
+            | Event::RetryBlocked { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRefused { .. }
             | Event::DependencyFailed { .. } => {}
@@ -678,6 +816,9 @@ impl TaskState {
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }
             | Event::ThresholdFailed { .. }
+            | Event::HoldReached { .. }
+            | Event::HoldPassed { .. }
+            | Event::HoldRejected { .. }
             | Event::MissionChanged(_)
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }
@@ -690,6 +831,18 @@ impl TaskState {
         }
     }
 
+    /// What was asked is answered.
+    fn resolve(&mut self, number: u32, approved: bool) {
+        self.answers.push(Answer { number, approved });
+        let Some(waiting) = self.waiting.take().filter(|_| approved) else {
+            return;
+        };
+        match waiting.reason {
+            WaitingReason::Approval => self.agreed.push(waiting.gate),
+            WaitingReason::SideEffects => self.allowed_again = true,
+            _ => {}
+        }
+    }
     /// A consult, or another try of one.
     fn consult(&mut self, id: ConsultId, purpose: Purpose, agent: AgentId, not_before: Option<Timestamp>) {
         self.consulted = self.consulted.max(id.number);
@@ -730,6 +883,12 @@ impl TaskState {
         mode: Option<crate::domain::FailureMode>,
         flag: Option<QualityFlag>,
     ) {
+        // A result that is withdrawn, and a request that nobody answered, take earlier agreement along.
+        let withdrawn = self.waiting.is_some() && to == Status::Pending;
+        if self.status.is_terminal() || withdrawn {
+            self.agreed = Vec::new();
+            self.allowed_again = false;
+        }
         self.status = to;
         self.phase = phase;
         self.mode = mode;
@@ -781,6 +940,9 @@ impl TaskState {
         match kind {
             // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
             AttemptKind::Execute => {
+                if attempt > 1 {
+                    self.agreed = Vec::new();
+                }
                 self.tries = 1;
                 self.fixes = 0;
                 self.retries = 0;

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{GateId, Status, TaskId, WaitingReason};
-use crate::mission::Part;
+use crate::domain::{GateId, HoldId, Status, TaskId, WaitingReason};
+use crate::mission::{HoldKind, Part};
 
-use super::state::{RunPhase, State};
+use super::state::{HoldStage, RunPhase, State};
 
 /// An operator's command, as it is queued and as it is decided about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,22 @@ pub enum Command {
         number: u32,
         /// What its agent is told.
         text: String,
+    },
+    /// The run may go on behind a checkpoint.
+    PassCheckpoint {
+        /// The checkpoint.
+        hold: HoldId,
+        /// How often it was reached, this time included.
+        number: u32,
+    },
+    /// It may not: what the checkpoint blocks is not done.
+    RejectCheckpoint {
+        /// The checkpoint.
+        hold: HoldId,
+        /// How often it was reached, this time included.
+        number: u32,
+        /// Why.
+        reason: String,
     },
     /// A task is called off.
     CancelTask {
@@ -78,6 +94,8 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
         Command::Approve { task, number } => answer_meets(state, *task, *number, true),
         Command::Reject { task, number, .. } => answer_meets(state, *task, *number, false),
         Command::Answer { task, number, text } => question_meets(state, *task, *number, text),
+        Command::PassCheckpoint { hold, number } => checkpoint_meets(state, *hold, *number, true),
+        Command::RejectCheckpoint { hold, number, .. } => checkpoint_meets(state, *hold, *number, false),
         Command::CancelTask { task } => match state.tasks.get(task.index()) {
             None => Unknown,
             // Nobody works on it, and nobody will.
@@ -107,6 +125,28 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
             Some(found) if found.has_failed() || !super::evaluate_gate(state, *gate).passed => Applied,
             Some(_) => AlreadySo,
         },
+    }
+}
+
+fn checkpoint_meets(state: &State, hold: HoldId, number: u32, pass: bool) -> CommandResult {
+    let Some(held) = state.holds.get(hold.index()) else {
+        return CommandResult::Unknown;
+    };
+    let is_checkpoint = state.plan.hold(hold).kind == HoldKind::Checkpoint;
+    if !is_checkpoint || !(1..=held.number).contains(&number) {
+        return CommandResult::Unknown;
+    }
+    let answered = if pass {
+        HoldStage::Passed
+    } else {
+        HoldStage::Rejected
+    };
+    if super::decide::waits_for(state, hold, number) {
+        CommandResult::Applied
+    } else if number == held.number && held.stage == answered {
+        CommandResult::AlreadySo
+    } else {
+        CommandResult::DecidedOtherwise
     }
 }
 

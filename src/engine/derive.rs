@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::domain::{AgentId, GateId, Status, TaskId};
-use crate::mission::{Part, Plan, succeed};
+use crate::domain::{AgentId, GateId, HoldId, Status, TaskId};
+use crate::mission::{HoldPlan, Part, Plan, succeed};
 
 use super::apply::{all_have_ended, make_ready_if_unblocked};
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
-use super::state::{Counts, GateState, RunPhase, State, TaskState};
+use super::state::{Counts, GateState, HoldStage, HoldState, RunPhase, State, TaskState};
+use super::timers::Timer;
 
 /// Goes on with another plan. Tasks and gates keep their ids, and whatever they have reached.
 ///
@@ -24,7 +25,16 @@ pub(super) fn change_plan(state: &mut State, change: &MissionChange) {
     for gate in &change.gates {
         state.gates[gate.index()] = GateState::default();
     }
-    state.plan = Arc::new(succeed(&state.plan, Plan::clone(mission)));
+    let plan = Arc::new(succeed(&state.plan, Plan::clone(mission)));
+    for (index, new) in plan.holds.iter().enumerate() {
+        let old = state.plan.holds.get(index);
+        let wait = |hold: &HoldPlan| (hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>());
+        // It waits for something else: whatever it came to was about the other.
+        if old.is_some_and(|old| wait(old) != wait(new)) {
+            state.holds[index].stage = HoldStage::Ahead;
+        }
+    }
+    state.plan = plan;
     state.derive();
 }
 
@@ -34,7 +44,9 @@ impl State {
         let plan = Arc::clone(&self.plan);
         self.tasks.resize_with(plan.tasks.len(), TaskState::default);
         self.gates.resize_with(plan.gates.len(), GateState::default);
+        self.holds.resize_with(plan.holds.len(), HoldState::default);
         self.derive_gates(&plan);
+        self.derive_holds(&plan);
         self.derive_sums(&plan);
         self.ready = ReadyQueue::default();
         for (index, agent) in plan.agents.iter().enumerate() {
@@ -43,6 +55,7 @@ impl State {
             }
         }
         self.cascades_due = BTreeSet::new();
+        self.approvals_due = BTreeSet::new();
         for id in plan.every_task_id() {
             let dependencies = plan.dependencies.of(id.index()).iter();
             let open = dependencies
@@ -51,6 +64,10 @@ impl State {
                 .count();
             let gates = plan.gates_before.of(id.index()).iter();
             let shut = gates.filter(|gate| !self.gate(**gate).is_open()).count();
+            let holds = plan.holds_before.of(id.index()).iter();
+            let held = holds
+                .filter(|hold| self.hold(**hold).stage != HoldStage::Passed)
+                .count();
             let is_selected = plan.task(id).part == Part::Selected;
             if is_selected && self.task(id).status == Status::Pending {
                 let task = self.task(id);
@@ -65,7 +82,7 @@ impl State {
             }
             all_have_ended(self, id);
             self.tasks[id.index()].blockers =
-                u32::try_from(open + shut).expect("edges are counted in u32 by the loader");
+                u32::try_from(open + shut + held).expect("edges are counted in u32 by the loader");
             if self.task(id).holds_slot() {
                 self.ready.occupy(plan.task(id).agent);
             }
@@ -91,9 +108,41 @@ impl State {
         }
     }
 
+    fn derive_holds(&mut self, plan: &Plan) {
+        self.holds_due = BTreeSet::new();
+        self.holds_reached = BTreeSet::new();
+        for (index, hold) in plan.holds.iter().enumerate() {
+            let id = HoldId::from_index(index);
+            let after = hold.after.iter();
+            let open = after.filter(|id| !self.task(**id).status.is_terminal()).count();
+            let state = &mut self.holds[index];
+            state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
+            // Of another mission, or with other tasks to wait for: it is ahead again.
+            if state.stage == HoldStage::Reached && (hold.part != Part::Selected || open > 0) {
+                state.stage = HoldStage::Ahead;
+            }
+            let stage = state.stage;
+            if hold.part == Part::Selected && open == 0 && stage == HoldStage::Ahead && !hold.after.is_empty()
+            {
+                self.holds_due.insert(id);
+            }
+            if stage == HoldStage::Reached {
+                self.holds_reached.insert(id);
+            } else {
+                self.timers.cancel(Timer::Delay(id));
+            }
+        }
+    }
+
     fn derive_sums(&mut self, plan: &Plan) {
         let mut counts = Counts::default();
-        (self.slots, self.turns_running, self.exclusive, self.calls_open) = (0, 0, 0, 0);
+        (
+            self.slots,
+            self.turns_running,
+            self.exclusive,
+            self.approvers_asked,
+            self.calls_open,
+        ) = (0, 0, 0, 0, 0);
         for (task, state) in plan.tasks.iter().zip(&self.tasks) {
             match task.part {
                 Part::Selected => counts.selected += 1,
@@ -103,6 +152,8 @@ impl State {
             let holds = u32::from(state.holds_slot());
             self.slots += holds;
             self.turns_running += u32::from(state.running.is_some());
+            let asking = state.waiting.as_ref().and_then(|waiting| waiting.asking);
+            self.approvers_asked += u32::from(asking.is_some());
             self.calls_open += state.calls();
             if task.exclusive {
                 self.exclusive += holds;

@@ -4,7 +4,7 @@
 
 use crate::domain::{AgentId, ConsultId, FailureMode, Purpose, Status, TaskId, Timestamp, TurnId};
 
-use super::decide::{must_note, needs_prompt};
+use super::decide::{must_be_allowed, must_note, needs_prompt};
 use super::event::Event;
 use super::notice::NoticeEvent;
 use super::payload::SeatId;
@@ -83,6 +83,15 @@ pub enum Effect {
         /// What failed.
         dependency: TaskId,
     },
+    /// Ask an approver that is no person.
+    AskApprover {
+        /// The task.
+        task: TaskId,
+        /// Which approval, by its number within the task.
+        number: u32,
+        /// Which of its approvers, by position.
+        approver: u32,
+    },
     /// Consult an agent.
     Consult {
         /// Which call.
@@ -125,7 +134,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
         } => prepare_prompt(state, *task).into_iter().collect(),
         Event::Transition {
             task,
-            from: Status::InProgress | Status::Review,
+            from: Status::InProgress | Status::Review | Status::AwaitingApproval,
             to: Status::Failed,
             mode: Some(FailureMode::Cancelled),
             ..
@@ -184,6 +193,15 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             task: *task,
             dependency: *dependency,
         }],
+        Event::ApproverAsked {
+            task,
+            number,
+            approver,
+        } => vec![Effect::AskApprover {
+            task: *task,
+            number: *number,
+            approver: *approver,
+        }],
         Event::ConsultRequested {
             id,
             purpose,
@@ -217,6 +235,7 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
                 }));
                 pending.extend(pending_judging(id, task));
             }
+            Status::AwaitingApproval => pending.extend(pending_approver(id, task)),
             _ => {}
         }
         let scanning = task.remedies.iter().flat_map(|remedies| &remedies.scanning);
@@ -298,7 +317,18 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
 }
 
 fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {
-    prepare_prompt(state, id).filter(|_| state.phase == RunPhase::Running)
+    let goes_on = state.phase == RunPhase::Running && !must_be_allowed(state.plan.task(id), state.task(id));
+    prepare_prompt(state, id).filter(|_| goes_on)
+}
+
+/// An approver that was asked and did not come back. Asking does nothing to the world, so it is simply asked again.
+fn pending_approver(id: TaskId, task: &TaskState) -> Option<Effect> {
+    let waiting = task.waiting.as_ref()?;
+    Some(Effect::AskApprover {
+        task: id,
+        number: waiting.number,
+        approver: waiting.asking?,
+    })
 }
 
 fn pending_judging(id: TaskId, task: &TaskState) -> Vec<Effect> {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, FailureMode, Finding, GateId,
-    Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId,
-    WaitingReason,
+    HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp,
+    TurnId, WaitingReason,
 };
 use crate::mission::{Addition, RunOptions, SubTask};
 
@@ -481,6 +481,100 @@ pub enum Event {
         /// What the person is told.
         #[serde(rename = "m")]
         message: String,
+        /// The approval gate that asks, where one does.
+        #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+        gate: Option<String>,
+        /// When its time is up.
+        #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+        expires: Option<Timestamp>,
+    },
+    /// `approval:asked`: an approver that is no person is asked.
+    #[serde(rename = "aa")]
+    ApproverAsked {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Which approval, by its number within the task.
+        #[serde(rename = "n")]
+        number: u32,
+        /// Which of its approvers, by position.
+        #[serde(rename = "p")]
+        approver: u32,
+    },
+    /// `approval:undecided`: an approver left it open.
+    #[serde(rename = "au")]
+    ApproverUndecided {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Which approval, by its number within the task.
+        #[serde(rename = "n")]
+        number: u32,
+        /// Which of its approvers, by position.
+        #[serde(rename = "p")]
+        approver: u32,
+        /// Why, in words.
+        #[serde(rename = "m")]
+        message: String,
+        /// For the last of them: when they are asked again, should a session live then.
+        #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+        again: Option<Timestamp>,
+    },
+    /// `approval:timeout`: nobody answered in time; it keeps waiting.
+    #[serde(rename = "ax")]
+    ApprovalTimedOut {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Which approval, by its number within the task.
+        #[serde(rename = "n")]
+        number: u32,
+    },
+    /// `task:retry:blocked`: its agent would act again, and only a person may let it (section 5, side effects).
+    #[serde(rename = "rb")]
+    RetryBlocked {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// What it would act again for.
+        #[serde(rename = "r")]
+        reason: String,
+    },
+    /// `checkpoint:reached`, `delay:started`
+    #[serde(rename = "hr")]
+    HoldReached {
+        /// The checkpoint or delay.
+        #[serde(rename = "h")]
+        hold: HoldId,
+        /// How often it was reached, this time included; makes the ids of approvals.
+        #[serde(rename = "n")]
+        number: u32,
+        /// For a delay: when it is over.
+        #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+    },
+    /// `checkpoint:resumed`, `delay:expired`: what it blocks may start.
+    #[serde(rename = "hp")]
+    HoldPassed {
+        /// The checkpoint or delay.
+        #[serde(rename = "h")]
+        hold: HoldId,
+        /// For a checkpoint: who said so, as recorded.
+        #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// `checkpoint:rejected`: what it blocks does not start.
+    #[serde(rename = "hx")]
+    HoldRejected {
+        /// The checkpoint.
+        #[serde(rename = "h")]
+        hold: HoldId,
+        /// Why, as given.
+        #[serde(rename = "r")]
+        reason: String,
+        /// By whom, as recorded.
+        #[serde(rename = "b")]
+        by: String,
     },
     /// `approval:resolved`
     #[serde(rename = "ar")]

@@ -141,6 +141,17 @@ pub enum Input {
         /// What could be read from it.
         result: SeatResult,
     },
+    /// An approver that is no person came back.
+    ApproverSaid {
+        /// The task.
+        task: TaskId,
+        /// Which approval, by its number within the task.
+        number: u32,
+        /// Which of its approvers, by position.
+        approver: u32,
+        /// What it said.
+        said: ApproverSaid,
+    },
     /// A reviewer could not be asked.
     SeatFailed(Box<SeatFailure>),
     /// A consulted agent replied.
@@ -220,6 +231,7 @@ impl Input {
             Self::FinishChecked { .. } => "finish-checked",
             Self::Graded { .. } => "graded",
             Self::SeatReplied { .. } => "replied",
+            Self::ApproverSaid { .. } => "approver",
             Self::SeatFailed(_) => "seat-failed",
             Self::ConsultReplied { .. } => "advice",
             Self::ConsultFailed(_) => "advice-failed",
@@ -235,6 +247,17 @@ impl Input {
             Self::Warn(_) => "warn",
         }
     }
+}
+
+/// What an approver that is no person said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApproverSaid {
+    /// It agrees.
+    Yes,
+    /// It refuses, for this reason.
+    No(String),
+    /// It leaves it open, for this reason.
+    Open(String),
 }
 
 /// A command from outside.

@@ -36,7 +36,7 @@ pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::Event;
-pub use input::{ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
+pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
@@ -45,8 +45,8 @@ pub use payload::{
     SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
 };
 pub use state::{
-    Answer, Consult, Counts, Dialog, Evidence, Exchange, Feedback, GateState, Grading, Judging, Known, Noted,
-    Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Dialog, Evidence, Exchange, Feedback, GateState, Grading, HoldStage, HoldState,
+    Judging, Known, Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

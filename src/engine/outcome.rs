@@ -53,7 +53,9 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
                 || state.threshold_failed.is_some()
         }
         OutcomeClass::Awaiting => {
-            counts.awaiting > for_judges || (state.paused && accounted != counts.selected)
+            counts.awaiting > for_judges
+                || state.checkpoints_that_wait().next().is_some()
+                || (state.paused && accounted != counts.selected)
         }
         OutcomeClass::Ok | OutcomeClass::Internal | OutcomeClass::Usage | OutcomeClass::Environment => false,
     };

@@ -52,7 +52,7 @@ impl ReadyQueue {
         self.update(agent, |lane| lane.waiting.remove(&(Reverse(priority), task)));
     }
 
-    /// Whether an agent may take on one more task.
+    /// Whether an agent could take on one more task.
     pub fn has_room(&self, agent: AgentId) -> bool {
         let lane = self.lanes.get(&agent);
         lane.is_none_or(|lane| lane.limit.is_none_or(|limit| lane.busy < limit))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::domain::{
     AgentId, AttemptKind, Cause, ConsultId, DimensionScore, FailureClass, FailureMode, Finding, GateId,
-    Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
+    HoldId, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
 };
-use crate::mission::{Plan, RunOptions, SubTask};
+use crate::mission::{HoldKind, Plan, RunOptions, SubTask};
 
 use super::command::CommandResult;
 use super::notice::Notices;
@@ -33,6 +33,8 @@ pub struct State {
     pub tasks: Vec<TaskState>,
     /// One for each gate of the plan.
     pub gates: Vec<GateState>,
+    /// One for each hold of the plan.
+    pub holds: Vec<HoldState>,
     /// Sums over all tasks, kept as they change.
     pub counts: Counts,
     /// Whether the mission threshold was missed: its score.
@@ -58,6 +60,14 @@ pub struct State {
     pub(super) exclusive: u32,
     pub(super) gates_due: BTreeSet<GateId>,
     pub(super) cascades_due: BTreeSet<(TaskId, TaskId)>,
+    /// Holds whose tasks have all ended.
+    pub(super) holds_due: BTreeSet<HoldId>,
+    /// Holds that were reached and not passed.
+    pub(super) holds_reached: BTreeSet<HoldId>,
+    /// Tasks that nothing holds but somebody's agreement that was not asked for yet.
+    pub(super) approvals_due: BTreeSet<TaskId>,
+    /// Approvers that are asked now.
+    pub(super) approvers_asked: u32,
     pub(super) halted: bool,
     /// A task failed in this session, and the first failure is to be the last start (`--fail-fast`).
     pub(super) failed_fast: bool,
@@ -148,6 +158,31 @@ impl GateState {
     }
 }
 
+/// The state of a checkpoint or a delay.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HoldState {
+    /// Tasks of `afterTasks` that are not terminal yet.
+    pub open: u32,
+    /// How often it was reached; makes the ids of approvals.
+    pub number: u32,
+    /// How far it got.
+    pub stage: HoldStage,
+}
+
+/// How far a checkpoint or a delay got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HoldStage {
+    /// Its tasks have not all ended.
+    #[default]
+    Ahead,
+    /// They have: it waits.
+    Reached,
+    /// What it blocks may start.
+    Passed,
+    /// A person refused.
+    Rejected,
+}
+
 /// A task's state.
 #[derive(Debug, Clone, Default)]
 pub struct TaskState {
@@ -200,6 +235,12 @@ pub struct TaskState {
     pub remedies: Option<Box<Remedies>>,
     /// What its agent asked and was answered.
     pub dialog: Option<Box<Dialog>>,
+    /// The approvals that were given for its next start: the names of their gates, `None` for its own.
+    pub agreed: Vec<Option<Box<str>>>,
+    /// Whether its agent may have acted: from then on one with side effects acts again only by a person's word.
+    pub acted: bool,
+    /// Whether a person let the agent act again; good for one turn.
+    pub allowed_again: bool,
     /// Agents that are consulted about the task and have not answered. They end with the task's next transition.
     pub consults: Vec<Consult>,
     /// How often an agent was consulted about it; numbers the consults.
@@ -333,6 +374,14 @@ pub struct Waiting {
     pub stage: Stage,
     /// The approval's number within the task.
     pub number: u32,
+    /// The approval gate that asks, where one does.
+    pub gate: Option<Box<str>>,
+    /// When its time is up, or was.
+    pub expires: Option<Timestamp>,
+    /// Which approver that is no person is asked now.
+    pub asking: Option<u32>,
+    /// How many of the approvers have left it open.
+    pub undecided: u32,
 }
 
 /// How an approval is resolved, as the journal says it: the person says yes.
@@ -559,6 +608,7 @@ impl State {
             options: RunOptions::default(),
             tasks: Vec::new(),
             gates: Vec::new(),
+            holds: Vec::new(),
             counts: Counts::default(),
             threshold_failed: None,
             ready: ReadyQueue::default(),
@@ -574,6 +624,10 @@ impl State {
             paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),
+            holds_due: BTreeSet::new(),
+            holds_reached: BTreeSet::new(),
+            approvals_due: BTreeSet::new(),
+            approvers_asked: 0,
             halted: false,
             failed_fast: false,
         };
@@ -585,6 +639,41 @@ impl State {
     #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskState {
         &self.tasks[id.index()]
+    }
+
+    /// The state of a checkpoint or a delay.
+    #[must_use]
+    pub fn hold(&self, id: HoldId) -> &HoldState {
+        &self.holds[id.index()]
+    }
+
+    /// Checkpoints that a person is asked about, and delays that run, as long as anything waits for them.
+    pub fn holds_that_wait(&self) -> impl Iterator<Item = HoldId> + '_ {
+        self.holds_reached
+            .iter()
+            .copied()
+            .filter(|id| self.holds_anything(*id))
+    }
+
+    /// Whether any task that could still be worked on waits for a hold.
+    pub(super) fn holds_anything(&self, id: HoldId) -> bool {
+        let mut blocked = self.plan.hold(id).blocks.iter();
+        blocked.any(|task| {
+            self.plan.task(*task).part == crate::mission::Part::Selected
+                && !self.task(*task).status.is_terminal()
+        })
+    }
+
+    /// Whether a delay runs that will start something.
+    pub(super) fn a_delay_moves_it_on(&self) -> bool {
+        let is_delay = |id: &HoldId| self.plan.hold(*id).kind != HoldKind::Checkpoint;
+        self.may_start_work() && self.holds_that_wait().any(|id| is_delay(&id))
+    }
+
+    /// Checkpoints that a person is asked about.
+    pub fn checkpoints_that_wait(&self) -> impl Iterator<Item = HoldId> + '_ {
+        self.holds_that_wait()
+            .filter(|id| self.plan.hold(*id).kind == HoldKind::Checkpoint)
     }
 
     /// The state of a gate.
@@ -671,7 +760,12 @@ impl State {
     /// Whether the session could go on, and only a person's answer can make it.
     #[must_use]
     pub(super) fn only_a_person_moves_it_on(&self) -> bool {
-        self.may_start_work() && self.slots == 0 && self.calls_open == 0 && self.counts.awaiting > 0
+        self.may_start_work()
+            && self.slots == 0
+            && self.approvers_asked == 0
+            && self.calls_open == 0
+            && !self.a_delay_moves_it_on()
+            && (self.counts.awaiting > 0 || self.checkpoints_that_wait().next().is_some())
     }
 }
 

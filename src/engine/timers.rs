@@ -9,13 +9,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::Timestamp;
+use crate::domain::{HoldId, TaskId, Timestamp};
 
 /// What becomes due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// A session that only a person can move on ends (`--wait-approvals`).
     WaitOver,
+    /// An approval's time is up (section 5).
+    Approval {
+        /// The task that waits.
+        task: TaskId,
+        /// The approval's number within the task.
+        number: u32,
+    },
+    /// Approvers that left it open are asked again.
+    AskAgain {
+        /// The task that waits.
+        task: TaskId,
+        /// The approval's number within the task.
+        number: u32,
+    },
+    /// A delay is over (section 14).
+    Delay(HoldId),
 }
 
 /// The timers that run. Setting, cancelling and finding the next one cost O(log n).

@@ -36,6 +36,22 @@ enum Resolve {
     },
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase", tag = "decision")]
+enum Decision {
+    Approve {
+        #[serde(default, rename = "reason")]
+        _reason: serde::de::IgnoredAny,
+    },
+    Reject {
+        reason: String,
+    },
+    Undecided {
+        #[serde(default)]
+        reason: String,
+    },
+}
+
 /// What a reply says about what was asked.
 #[must_use]
 pub fn parse_advice(purpose: Purpose, reply: &str) -> Advice {
@@ -44,6 +60,7 @@ pub fn parse_advice(purpose: Purpose, reply: &str) -> Advice {
         Purpose::Confirm => object(text).map(|read: Confirm| Advice::IsQuestion(read.question)),
         Purpose::Answer => answer(text),
         Purpose::Resolve { .. } => object(text).and_then(resolution),
+        Purpose::Approve { .. } => object(text).and_then(decision),
     };
     read.unwrap_or_else(|why| unreadable(why, reply))
 }
@@ -82,6 +99,21 @@ fn resolution(read: Resolve) -> Result<Advice, String> {
     }
 }
 
+fn decision(read: Decision) -> Result<Advice, String> {
+    match read {
+        Decision::Approve { .. } => Ok(Advice::Approve),
+        Decision::Reject { reason } if reason.trim().is_empty() => {
+            Err("`reject` needs a `reason`".to_owned())
+        }
+        Decision::Reject { reason } => Ok(Advice::Reject {
+            reason: reason.trim().to_owned(),
+        }),
+        Decision::Undecided { reason } => Ok(Advice::Undecided {
+            reason: reason.trim().to_owned(),
+        }),
+    }
+}
+
 fn object<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     if text.is_empty() {
         return Err("the reply is empty".to_owned());
@@ -116,6 +148,37 @@ mod tests {
 
     fn is_unreadable(purpose: Purpose, reply: &str) -> bool {
         matches!(parse_advice(purpose, reply), Advice::Unreadable { .. })
+    }
+
+    #[test]
+    fn an_approval_is_a_clear_word() {
+        let purpose = Purpose::Approve {
+            number: 1,
+            approver: 0,
+        };
+        let read = |reply| parse_advice(purpose, reply);
+        assert_eq!(read(r#"{"decision": "approve"}"#), Advice::Approve);
+        assert_eq!(
+            read(r#"{"decision": "reject", "reason": "no tests"}"#),
+            Advice::Reject {
+                reason: "no tests".to_owned()
+            }
+        );
+        assert!(matches!(
+            read(r#"{"decision": "undecided"}"#),
+            Advice::Undecided { .. }
+        ));
+        for reply in [
+            "approve",
+            "I approve.",
+            r#"{"decision": "reject"}"#,
+            r#"{"decision": "reject", "reason": " "}"#,
+            r#"{"decision": "yes"}"#,
+            r#"{"decision": "approve", "unless": "it rains"}"#,
+            r#"{"decision": "approve"} or {"decision": "reject", "reason": "x"}"#,
+        ] {
+            assert!(matches!(read(reply), Advice::Unreadable { .. }), "{reply}");
+        }
     }
 
     #[test]

@@ -165,6 +165,8 @@ mod tests {
             priority: 1.into(),
             kind: TaskType::Other,
             exclusive: false,
+            side_effects: false,
+            approvals: Vec::new(),
             turn_timeout: Millis::from_secs(1),
             limits: AttemptLimits {
                 max_fix_attempts: 0,
@@ -194,6 +196,7 @@ mod tests {
             eval_bar: Bar::default_bar(),
             fail_open_on_unparsed_eval: false,
             max_assessment_retries: 1,
+            auto_reject_on_timeout: false,
             quality_threshold: None,
             max_delegation_depth: 3,
             max_delegations: 20,

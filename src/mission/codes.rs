@@ -128,13 +128,15 @@ codes! {
     /// Tool calls that nobody can see.
     NoLedger = "Q0420": "`requiresToolCalls: true` needs an agent whose adapter sees its tool calls. A plain command or a plain HTTP model shows none, and what it claims in its result file is no evidence, so the rule could never be met nor broken. Ask for what quorum can see for itself: `targetFiles`, or `verify` with `requireFileChanges` or a command.",
     /// Two gates with one name.
-    DuplicateGate = "Q0501": "Two gates have the same name. Names are how gates are shown and overridden and must be unique.",
+    DuplicateGate = "Q0501": "Two gates have the same name, or two checkpoints, delays or approval gates. Names are how they are shown and overridden and must be unique.",
     /// A gate over nothing.
-    EmptyGate = "Q0502": "A gate stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Neither may be empty.",
+    EmptyGate = "Q0502": "A gate, checkpoint or delay stands between tasks: `afterTasks` names what it waits for, `blocksTasks` what waits for it. Neither may be empty.",
     /// No such channel.
     UnknownChannel = "Q0503": "The name is not that of a channel in `channels` of the mission or of a `quorum.yaml`.",
     /// No such rubric.
     UnknownRubric = "Q0504": "The name is not that of a rubric in `rubrics`, nor of a built-in one (frontend-design, default-task).",
+    /// A condition that cannot be decided.
+    BadCondition = "Q0505": "`when` of an approval gate is an expression over the fields of `task` and `mission` that is true or false: comparisons (`==`, `<`), `and`, `or`, `not`, `in`, for example `task.type == \"deploy\"`. It can read nothing else and calls nothing.",
 }
 
 impl fmt::Display for Code {

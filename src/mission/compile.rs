@@ -9,14 +9,17 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
+use super::condition::Conditions;
 use super::defaults;
 use super::growth::AddedTask;
 use super::model::{self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings};
 use super::plan::{
-    AgentPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand, FinishGate, GatePlan, Panel, Part,
-    Plan, Recipe, Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
+    FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Recipe, Requirement, Reviewers, Rules,
+    RunOptions, TaskPlan, Verification,
 };
-use super::scalar::Fraction;
+use super::read::Named;
+use super::scalar::{Fraction, Span};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 /// The plan of a loaded mission.
@@ -28,6 +31,8 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let rules = rules(&mission, options);
     let assignees = assignees(&mission);
     let gates = gates(&mission);
+    let holds = holds(&mission);
+    let mut approvals = approvals(&mission);
     let dependencies = dependencies(&mission);
     let compiler = Compiler {
         settings: &mission.settings,
@@ -45,7 +50,14 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         .tasks
         .into_iter()
         .zip(assignees)
-        .map(|(task, agent)| compiler.task(task, agent, timeouts[agent.index()]))
+        .enumerate()
+        .map(|(index, (task, agent))| {
+            let approvals = approvals.get_mut(index).map(std::mem::take).unwrap_or_default();
+            TaskPlan {
+                approvals,
+                ..compiler.task(task, agent, timeouts[agent.index()])
+            }
+        })
         .collect::<Vec<_>>();
     let agents = mission
         .agents
@@ -61,7 +73,8 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         .collect();
     let channels = mission.channels.0.into_iter();
     let channels = channels.map(|(name, spec)| ChannelPlan { name, spec }).collect();
-    let mut plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
+    let plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
+    let mut plan = plan.with_holds(holds);
     plan.recipe = Arc::new(Recipe {
         settings: mission.settings,
         options: options.clone(),
@@ -92,8 +105,37 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
     let timeout = plan.agent(added.agent).spec.timeout;
     TaskPlan {
         priority: added.priority.unwrap_or(Decimal::ONE),
+        approvals: approvals_of_added(plan, settings, task.clone(), added.agent),
         ..compiler.task(task, added.agent, timeout)
     }
+}
+
+/// The approval gates of a mission hold what is added to it like what stands in it.
+fn approvals_of_added(
+    plan: &Plan,
+    settings: &Settings,
+    task: model::Task,
+    agent: AgentId,
+) -> Vec<Arc<ApprovalPlan>> {
+    if settings.approval_gates.is_none() {
+        return Vec::new();
+    }
+    let agents = plan.agents.iter();
+    let mission = Mission {
+        name: plan.name.as_str().into(),
+        agents: Named(
+            agents
+                .map(|agent| (Box::from(&*agent.name), agent.spec.clone()))
+                .collect(),
+        ),
+        settings: settings.clone(),
+        tasks: vec![model::Task {
+            assign_to: Some(Box::from(&*plan.agent(agent).name)),
+            ..task
+        }],
+        ..Mission::default()
+    };
+    approvals(&mission).pop().unwrap_or_default()
 }
 
 /// Ids of agents by name.
@@ -156,6 +198,93 @@ fn gates(mission: &Mission) -> Vec<GatePlan> {
         .collect()
 }
 
+fn holds(mission: &Mission) -> Vec<HoldPlan> {
+    if mission.checkpoints.is_empty() && mission.delays.is_empty() {
+        return Vec::new();
+    }
+    let ids = task_ids(mission);
+    let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
+    let plan = |hold: &model::Hold, kind| HoldPlan {
+        name: hold.name.clone(),
+        kind,
+        part: Part::Selected,
+        after: tasks(&hold.after_tasks),
+        blocks: tasks(&hold.blocks_tasks),
+        message: hold.message.clone(),
+    };
+    let delay = |hold: &model::Hold| HoldKind::Delay(hold.duration.unwrap_or_default());
+    let checkpoints = mission.checkpoints.iter();
+    let checkpoints = checkpoints.map(|hold| plan(hold, HoldKind::Checkpoint));
+    let delays = mission.delays.iter().map(|hold| plan(hold, delay(hold)));
+    checkpoints.chain(delays).collect()
+}
+
+/// What must be agreed to before each task starts: its own approval, then the gates that hold it, in their order.
+/// Empty where the mission asks for none.
+fn approvals(mission: &Mission) -> Vec<Vec<Arc<ApprovalPlan>>> {
+    let gates = mission.settings.approval_gates.as_deref().unwrap_or_default();
+    if gates.is_empty() && mission.tasks.iter().all(|task| task.requires_approval.is_none()) {
+        return Vec::new();
+    }
+    let ids = agent_ids(mission);
+    let conditions = Conditions::new(mission);
+    let approver = |approver: &model::Approver| match approver {
+        model::Approver::Command(command) => ApproverPlan::Command(command.clone()),
+        model::Approver::Named(name) => {
+            let agent = ids.get(name).filter(|id| {
+                let (_, spec) = &mission.agents.0[id.index()];
+                spec.adapter != model::Adapter::Human
+            });
+            agent.map_or_else(
+                || ApproverPlan::Person(name.clone()),
+                |id| ApproverPlan::Agent(*id),
+            )
+        }
+    };
+    let gates: Vec<(Option<&str>, Arc<ApprovalPlan>)> = gates
+        .iter()
+        .map(|gate| {
+            let plan = ApprovalPlan {
+                gate: Some(gate.name.clone()),
+                approvers: gate.approvers.iter().map(approver).collect(),
+                timeout: gate.timeout,
+                message: gate.message.clone(),
+            };
+            (gate.when.as_deref(), Arc::new(plan))
+        })
+        .collect();
+    let of_task = |task: &model::Task| {
+        let own = task.requires_approval.iter().map(|own| {
+            Arc::new(ApprovalPlan {
+                gate: None,
+                approvers: own.approvers.iter().map(approver).collect(),
+                timeout: own.timeout,
+                message: own.message.clone(),
+            })
+        });
+        // A condition that cannot be decided holds: validation has refused it, and asking does no harm.
+        let holds =
+            |when: &Option<&str>| when.is_none_or(|when| conditions.holds(when, task).unwrap_or(true));
+        let asking = gates.iter().filter(|(when, _)| holds(when));
+        let author = known(mission.assignee(task).and_then(|name| ids.get(name)));
+        own.chain(asking.map(|(_, gate)| Arc::clone(gate)))
+            .map(|approval| without_author(approval, author))
+            .collect()
+    };
+    mission.tasks.iter().map(of_task).collect()
+}
+
+/// An agent does not agree to its own task.
+fn without_author(approval: Arc<ApprovalPlan>, author: AgentId) -> Arc<ApprovalPlan> {
+    let author = ApproverPlan::Agent(author);
+    if !approval.approvers.contains(&author) {
+        return approval;
+    }
+    let mut approval = (*approval).clone();
+    approval.approvers.retain(|approver| *approver != author);
+    Arc::new(approval)
+}
+
 fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let settings = &mission.settings;
     let concurrency = options.jobs.and_then(NonZeroU32::new).or(settings.concurrency);
@@ -181,6 +310,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         max_assessment_retries: settings
             .max_assessment_retries
             .unwrap_or(defaults::MAX_ASSESSMENT_RETRIES),
+        auto_reject_on_timeout: settings.auto_reject_on_timeout.unwrap_or(false),
         quality_threshold: mission.quality_threshold,
         max_delegation_depth: settings
             .max_delegation_depth
@@ -217,7 +347,11 @@ impl Compiler<'_> {
     }
 
     fn task(&self, task: model::Task, agent: AgentId, agent_timeout: Option<Millis>) -> TaskPlan {
-        let turn_timeout = task.max_duration.or(agent_timeout).or(self.settings.task_timeout);
+        let turn_timeout = task
+            .max_duration
+            .map(Span::get)
+            .or(agent_timeout)
+            .or(self.settings.task_timeout);
         TaskPlan {
             limits: self.limits(&task),
             title: task.title,
@@ -228,6 +362,8 @@ impl Compiler<'_> {
             priority: task.priority.map_or(Decimal::ONE, super::Positive::get),
             kind: task.kind,
             exclusive: task.exclusive,
+            side_effects: task.side_effects.unwrap_or(false),
+            approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
             turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
             review: task.review,
@@ -375,11 +511,25 @@ fn verification(
 pub fn waves(plan: &Plan) -> Vec<u32> {
     let tasks = plan.tasks.len();
     let mut wave = vec![0u32; tasks];
+    let before = |task| plan.gates_before.of(task).len() + plan.holds_before.of(task).len();
     let mut open: Vec<usize> = (0..tasks)
-        .map(|task| plan.dependencies.of(task).len() + plan.gates_before.of(task).len())
+        .map(|task| plan.dependencies.of(task).len() + before(task))
         .collect();
-    let mut gate_open: Vec<usize> = plan.gates.iter().map(|gate| gate.after.len()).collect();
-    let mut gate_wave = vec![0u32; plan.gates.len()];
+    // Gates, then holds: both stand between tasks.
+    let between = |task: usize| {
+        let holds = plan.holds_after.of(task).iter();
+        let holds = holds.map(|hold| plan.gates.len() + hold.index());
+        plan.gates_after
+            .of(task)
+            .iter()
+            .map(|gate| gate.index())
+            .chain(holds)
+    };
+    let sides: Vec<(&[TaskId], &[TaskId])> = (plan.gates.iter().map(|gate| (&*gate.after, &*gate.blocks)))
+        .chain(plan.holds.iter().map(|hold| (&*hold.after, &*hold.blocks)))
+        .collect();
+    let mut gate_open: Vec<usize> = sides.iter().map(|(after, _)| after.len()).collect();
+    let mut gate_wave = vec![0u32; sides.len()];
     let mut ready: Vec<usize> = (0..tasks).filter(|task| open[*task] == 0).collect();
     while let Some(task) = ready.pop() {
         let next = wave[task] + 1;
@@ -395,13 +545,12 @@ pub fn waves(plan: &Plan) -> Vec<u32> {
             .of(task)
             .iter()
             .for_each(|dependent| release(*dependent, next));
-        for gate in plan.gates_after.of(task) {
-            let index = gate.index();
+        for index in between(task) {
             gate_wave[index] = gate_wave[index].max(next);
             gate_open[index] -= 1;
             if gate_open[index] == 0 {
-                plan.gate(*gate)
-                    .blocks
+                sides[index]
+                    .1
                     .iter()
                     .for_each(|blocked| release(*blocked, gate_wave[index]));
             }

@@ -61,6 +61,8 @@ pub fn default_settings() -> Settings {
         max_delegations: Some(MAX_DELEGATIONS),
         consensus: Some(Consensus::default()),
         verify_prior_feedback: Some(true),
+        approval_gates: None,
+        auto_reject_on_timeout: Some(false),
         judge_breaker: Some(JUDGE_BREAKER),
         protect: Box::default(),
         default_channels: None,

@@ -16,6 +16,7 @@
 mod check;
 mod codes;
 mod compile;
+mod condition;
 mod config;
 mod defaults;
 mod delegation;
@@ -52,8 +53,9 @@ pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use growth::{AddedTask, Addition, Origin, Provenance};
 pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
-    AgentPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand, FinishGate, GatePlan, Panel, Part,
-    Plan, Requirement, Reviewers, Rules, RunOptions, TaskPlan, Verification,
+    AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
+    FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,
+    TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::Positive;

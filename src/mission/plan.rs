@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AgentId, Bar, Dimension, GateId, Millis, Points, TaskId};
+use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Points, TaskId};
 
 use super::edges::Edges;
 use super::growth::{Provenance, Titles};
@@ -36,6 +36,12 @@ pub struct Plan {
     pub gates_after: Edges<GateId>,
     /// From a task to the gates that hold it.
     pub gates_before: Edges<GateId>,
+    /// Checkpoints in file order, then delays.
+    pub holds: Arc<Vec<HoldPlan>>,
+    /// From a task to the holds that wait for it.
+    pub holds_after: Edges<HoldId>,
+    /// From a task to the holds that hold it.
+    pub holds_before: Edges<HoldId>,
     /// What holds for the whole run.
     pub rules: Rules,
     /// What tasks that come later are compiled with.
@@ -71,6 +77,9 @@ impl Plan {
             dependencies: Edges::new(tasks.len(), dependencies),
             gates_after: gate_edges(tasks.len(), &gates, |gate| &gate.after),
             gates_before: gate_edges(tasks.len(), &gates, |gate| &gate.blocks),
+            holds: Arc::default(),
+            holds_after: Edges::new(tasks.len(), &[]),
+            holds_before: Edges::new(tasks.len(), &[]),
             agents: Arc::new(agents),
             tasks: tasks.into(),
             gates: Arc::new(gates),
@@ -78,6 +87,22 @@ impl Plan {
             rules,
             recipe: Arc::default(),
             titles: Titles::default(),
+        }
+    }
+
+    /// The same plan with these checkpoints and delays between its tasks.
+    #[must_use]
+    pub fn with_holds(self, holds: Vec<HoldPlan>) -> Self {
+        let edges = |side: fn(&HoldPlan) -> &Vec<TaskId>| {
+            let holds = (0..).map(HoldId).zip(&holds);
+            let pairs = holds.flat_map(|(id, hold)| side(hold).iter().map(move |task| (task.0, id)));
+            Edges::new(self.tasks.len(), &pairs.collect::<Vec<_>>())
+        };
+        Self {
+            holds_after: edges(|hold| &hold.after),
+            holds_before: edges(|hold| &hold.blocks),
+            holds: Arc::new(holds),
+            ..self
         }
     }
 
@@ -111,6 +136,18 @@ impl Plan {
     #[must_use]
     pub fn gate(&self, id: GateId) -> &GatePlan {
         &self.gates[id.index()]
+    }
+
+    /// The hold with this id.
+    #[must_use]
+    pub fn hold(&self, id: HoldId) -> &HoldPlan {
+        &self.holds[id.index()]
+    }
+
+    /// The ids of all holds of the mission, reached or not.
+    pub fn hold_ids(&self) -> impl Iterator<Item = HoldId> + '_ {
+        let all = (0..self.holds.len()).map(HoldId::from_index);
+        all.filter(|id| self.hold(*id).part != Part::Removed)
     }
 
     /// The ids of all tasks of the mission, selected or not. In file order; what a changed mission added comes last.
@@ -198,6 +235,10 @@ pub struct TaskPlan {
     pub kind: model::TaskType,
     /// Whether nothing else may run while it runs and is judged.
     pub exclusive: bool,
+    /// Whether only a person's word makes its agent act again.
+    pub side_effects: bool,
+    /// What must be agreed to before it starts, in order.
+    pub approvals: Vec<Arc<ApprovalPlan>>,
     /// Whether work without any tool call counts as not done; `None` goes by the kind of work.
     pub requires_tool_calls: Option<bool>,
     /// How long one turn may take.
@@ -345,6 +386,56 @@ pub struct GatePlan {
     pub notify: Option<Box<[Box<str>]>>,
 }
 
+/// Somebody's agreement that a task needs before it starts, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalPlan {
+    /// The approval gate that asks for it; `None` for the task's own `requiresApproval`.
+    pub gate: Option<Box<str>>,
+    /// Who may agree: one of them is enough. Empty: any person.
+    pub approvers: Vec<ApproverPlan>,
+    /// How long it waits.
+    pub timeout: Option<Millis>,
+    /// What they are asked.
+    pub message: Option<Box<str>>,
+}
+
+/// One who may agree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApproverPlan {
+    /// A person, by the name that the file has.
+    Person(Box<str>),
+    /// An agent, never the one whose task it is.
+    Agent(AgentId),
+    /// A command: exit 0 agrees, 1 refuses, anything else leaves it open.
+    Command(Box<str>),
+}
+
+/// A checkpoint or a delay, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldPlan {
+    /// Its name, unique among those of its kind.
+    pub name: Box<str>,
+    /// What it waits for.
+    pub kind: HoldKind,
+    /// Whether the run comes to it: all of its `after` are selected.
+    pub part: Part,
+    /// What must be terminal before it begins.
+    pub after: Vec<TaskId>,
+    /// What waits for it.
+    pub blocks: Vec<TaskId>,
+    /// What the person is told, or what is shown meanwhile.
+    pub message: Option<Box<str>>,
+}
+
+/// What a hold waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldKind {
+    /// A person's word.
+    Checkpoint,
+    /// So much time.
+    Delay(Millis),
+}
+
 /// What holds for the whole run: settings of the file under the flags and environment of the command line.
 #[derive(Debug, Clone)]
 pub struct Rules {
@@ -368,6 +459,8 @@ pub struct Rules {
     pub max_assessment_retries: u32,
     /// The mission's own bar over all scored tasks.
     pub quality_threshold: Option<Points>,
+    /// Whether an approval that nobody gave in time counts as refused.
+    pub auto_reject_on_timeout: bool,
     /// How deep work may be handed down.
     pub max_delegation_depth: u32,
     /// How many tasks one task may hand down.

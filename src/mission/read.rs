@@ -195,6 +195,13 @@ pub(super) fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
+/// Any type, or nothing if the value is null.
+pub(super) fn option_of<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
 /// A count of at least one, as the plain number.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     Ok(option::<D, std::num::NonZeroU32>(deserializer)?.map(std::num::NonZeroU32::get))

@@ -4,7 +4,7 @@
 //! `0.30` stays an exact decimal, `no` is not a country turned into `false`. The rules of a value are in its one
 //! [`Scalar`] implementation, which the check of the document and the reading of the structs share.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
@@ -420,6 +420,28 @@ impl Scalar for Millis {
             Ok(span) if span.0 > 0 => Ok(span),
             _ => Err(Fault::expected::<Self>(text).with_help(help)),
         }
+    }
+}
+
+/// A duration that a mission of many tasks keeps for each of them: never zero, so that none takes no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span(NonZeroU64);
+
+impl Span {
+    /// The duration.
+    #[must_use]
+    pub fn get(self) -> Millis {
+        Millis(self.0.get())
+    }
+}
+
+impl Scalar for Span {
+    const EXPECTS: &'static str = Millis::EXPECTS;
+    const FORM: Form = Millis::FORM;
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let span = NonZeroU64::new(Millis::parse(text)?.0);
+        span.map(Self).ok_or_else(|| Fault::expected::<Self>(text))
     }
 }
 

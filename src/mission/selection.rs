@@ -49,7 +49,7 @@ pub fn named_tasks(plan: &Plan, values: &[String]) -> Result<Vec<String>, Unknow
 }
 
 /// Marks what a run takes: the tasks with these titles, what they need by `dependsOn`, and what the gates that hold
-/// them wait for. A gate is evaluated if all that it waits for is taken; so no task is ever taken without its gates.
+/// them wait for, checkpoints and delays like gates. A gate is evaluated if all that it waits for is taken; so no task is ever taken without its gates.
 /// No titles take everything; titles that the mission does not have (any more) take nothing.
 pub(super) fn select(plan: &mut Plan, only: &[String]) {
     if only.is_empty() {
@@ -67,6 +67,9 @@ pub(super) fn select(plan: &mut Plan, only: &[String]) {
         for gate in plan.gates_before.of(id.index()) {
             open.extend(&plan.gate(*gate).after);
         }
+        for hold in plan.holds_before.of(id.index()) {
+            open.extend(&plan.hold(*hold).after);
+        }
     }
     for (index, taken) in taken.iter().enumerate() {
         if !taken {
@@ -76,6 +79,11 @@ pub(super) fn select(plan: &mut Plan, only: &[String]) {
     for gate in Arc::make_mut(&mut plan.gates) {
         if gate.after.iter().any(|id| !taken[id.index()]) {
             gate.part = Part::NotSelected;
+        }
+    }
+    for hold in Arc::make_mut(&mut plan.holds) {
+        if hold.after.iter().any(|id| !taken[id.index()]) {
+            hold.part = Part::NotSelected;
         }
     }
 }

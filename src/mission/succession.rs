@@ -4,9 +4,12 @@
 //! what is new gets the next free one, and what the new mission does not have stays behind as [`Part::Removed`].
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::plan::{AgentPlan, GatePlan, Part, Plan, Reviewers, Rules, TaskPlan};
-use crate::domain::{AgentId, GateId, TaskId};
+use super::plan::{
+    AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Reviewers, Rules, TaskPlan,
+};
+use crate::domain::{AgentId, GateId, HoldId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
 #[must_use]
@@ -22,6 +25,22 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     let gates = Places::new(
         old.gates.iter().map(|g| &*g.name),
         new.gates.iter().map(|g| &*g.name),
+    );
+    let kind = |hold: &HoldPlan| match hold.kind {
+        HoldKind::Checkpoint => "checkpoint",
+        HoldKind::Delay(_) => "delay",
+    };
+    let names = |plan: &Plan| -> Vec<String> {
+        let names = plan
+            .holds
+            .iter()
+            .map(|hold| format!("{} {}", kind(hold), hold.name));
+        names.collect()
+    };
+    let (old_holds, new_holds) = (names(old), names(&new));
+    let holds = Places::new(
+        old_holds.iter().map(String::as_str),
+        new_holds.iter().map(String::as_str),
     );
     let agent = |id: AgentId| AgentId::from_index(agents.of(id.index()));
     let task = |id: TaskId| TaskId::from_index(tasks.of(id.index()));
@@ -48,6 +67,15 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     let new_tasks = new.tasks.iter().cloned().map(|mut plan| {
         plan.agent = agent(plan.agent);
         plan.delegated_by = plan.delegated_by.map(agent);
+        for approval in &mut plan.approvals {
+            let mut moved = (**approval).clone();
+            for approver in &mut moved.approvers {
+                if let ApproverPlan::Agent(id) = approver {
+                    *id = agent(*id);
+                }
+            }
+            *approval = Arc::new(moved);
+        }
         let panel = plan.expectations.as_deref_mut().and_then(|e| e.panel.as_mut());
         if let Some(Reviewers::Named(named)) = panel.map(|panel| &mut panel.reviewers) {
             named.iter_mut().for_each(|id| *id = agent(*id));
@@ -58,6 +86,17 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         after: plan.after.into_iter().map(task).collect(),
         blocks: plan.blocks.into_iter().map(task).collect(),
         ..plan
+    });
+    let new_holds = new.holds.iter().map(|plan| HoldPlan {
+        after: plan.after.iter().copied().map(task).collect(),
+        blocks: plan.blocks.iter().copied().map(task).collect(),
+        ..plan.clone()
+    });
+    let all_holds = holds.fill(new_holds, |index| HoldPlan {
+        part: Part::Removed,
+        after: Vec::new(),
+        blocks: Vec::new(),
+        ..old.hold(HoldId::from_index(index)).clone()
     });
     let all_agents = agents.fill(new_agents, |index| AgentPlan {
         removed: true,
@@ -81,7 +120,8 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         orchestrator: new.rules.orchestrator.map(agent),
         ..new.rules
     };
-    let mut plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
+    let plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
+    let mut plan = plan.with_holds(all_holds);
     plan.recipe = new.recipe;
     plan.channels = new.channels;
     for id in added {

@@ -299,6 +299,10 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::DelegationRequested { task, .. }
         | Event::DelegationRefused { task, .. }
         | Event::ApprovalRequested { task, .. }
+        | Event::ApproverAsked { task, .. }
+        | Event::ApproverUndecided { task, .. }
+        | Event::ApprovalTimedOut { task, .. }
+        | Event::RetryBlocked { task, .. }
         | Event::ApprovalResolved { task, .. }
         | Event::Question { task, .. }
         | Event::Answered { task, .. }
@@ -325,6 +329,9 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::RunFinished { .. }
         | Event::GateEvaluated { .. }
         | Event::GateOverridden { .. }
+        | Event::HoldReached { .. }
+        | Event::HoldPassed { .. }
+        | Event::HoldRejected { .. }
         | Event::ThresholdFailed { .. }
         | Event::MissionChanged(_)
         | Event::TasksAdded(_)

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::domain::{RunId, TaskId};
+use crate::domain::{HoldId, RunId, TaskId};
 
 /// The id of an approval: `<run-id>.<task index>.<number>`.
 ///
@@ -26,13 +26,43 @@ impl fmt::Display for ApprovalId<'_> {
     }
 }
 
-/// What an approval's id names: run, task, number.
+/// The id of a checkpoint that waits: `<run-id>.c<index>.<number>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckpointId<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The checkpoint.
+    pub hold: HoldId,
+    /// How often it was reached, this time included.
+    pub number: u32,
+}
+
+impl fmt::Display for CheckpointId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.c{}.{}", self.run, self.hold.0, self.number)
+    }
+}
+
+/// What waits for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// A task.
+    Task(TaskId),
+    /// A checkpoint.
+    Checkpoint(HoldId),
+}
+
+/// What an approval's id names: run, task or checkpoint, number.
 #[must_use]
-pub fn parse_approval(text: &str) -> Option<(RunId, TaskId, u32)> {
+pub fn parse_approval(text: &str) -> Option<(RunId, Waits, u32)> {
     let mut parts = text.rsplitn(3, '.');
     let number = parts.next()?.parse().ok()?;
-    let task = TaskId(parts.next()?.parse().ok()?);
-    Some((RunId::new(parts.next()?).ok()?, task, number))
+    let what = parts.next()?;
+    let waits = match what.strip_prefix('c') {
+        Some(hold) => Waits::Checkpoint(HoldId(hold.parse().ok()?)),
+        None => Waits::Task(TaskId(what.parse().ok()?)),
+    };
+    Some((RunId::new(parts.next()?).ok()?, waits, number))
 }
 
 /// The id of an operator request: `<run-id>.<task index>.r<attempt>`.
@@ -84,7 +114,16 @@ mod tests {
         assert_eq!(approval.to_string(), "20261121-215900-ab12.3.2");
         assert_eq!(
             parse_approval(&approval.to_string()),
-            Some((run.clone(), TaskId(3), 2))
+            Some((run.clone(), Waits::Task(TaskId(3)), 2))
+        );
+        let checkpoint = CheckpointId {
+            run: &run,
+            hold: HoldId(1),
+            number: 1,
+        };
+        assert_eq!(
+            parse_approval(&checkpoint.to_string()),
+            Some((run.clone(), Waits::Checkpoint(HoldId(1)), 1))
         );
         for wrong in ["", "run", "run.3", "run.x.1", "run.3.r2", ".3.2"] {
             assert_eq!(parse_approval(wrong), None, "{wrong}");

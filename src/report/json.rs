@@ -12,12 +12,13 @@ use crate::domain::{
     BarOrigin, Cause, DimensionScore, FailureClass, GateId, OutcomeClass, Phase, Points, QualityFlag, RunId,
     Status, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{self, RunPhase, State};
-use crate::mission::Part;
+use crate::engine::{self, HoldStage, RunPhase, State};
+use crate::mission::{HoldKind, Part};
 
-use super::ids::{ApprovalId, RequestId};
+use super::asked::{Asked, asked, delay_until, hold_state, of_task};
+use super::ids::RequestId;
 use super::reviews::ReviewRow;
-use super::view::{AttemptView, FailureView, RunView, UsageView, WaitingView};
+use super::view::{AttemptView, FailureView, RunView, UsageView};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.run/v1";
@@ -114,6 +115,8 @@ fn document<'a>(
         },
         tasks: with_tasks.then_some(Tasks(source)),
         gates: Gates(source),
+        checkpoints: holds(source, true),
+        delays: holds(source, false),
         mission_score: MissionScore::of(state),
         approvals: Approvals(source),
         requests: Requests(source),
@@ -157,6 +160,12 @@ struct RunDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Tasks<'a>>,
     gates: Gates<'a>,
+    /// Left out where the mission has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checkpoints: Vec<HoldRow<'a>>,
+    /// Left out where the mission has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    delays: Vec<HoldRow<'a>>,
     mission_score: MissionScore,
     approvals: Approvals<'a>,
     requests: Requests<'a>,
@@ -270,7 +279,7 @@ pub(super) struct TaskRow<'a> {
     dimensions: Vec<DimensionRow<'a>>,
     reviews: Vec<ReviewRow<'a>>,
     pub failure: Option<FailureRow<'a>>,
-    pub waiting: Option<WaitingRow<'a>>,
+    pub waiting: Option<WaitingRow>,
     /// Where a task comes from that the mission does not have itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     added: Option<AddedRow<'a>>,
@@ -323,10 +332,7 @@ impl<'a> TaskRow<'a> {
                 .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
                 .collect(),
             failure: seen.failure.as_deref().map(FailureRow::of),
-            waiting: seen
-                .waiting
-                .as_deref()
-                .and_then(|waiting| WaitingRow::of(view, id, waiting)),
+            waiting: of_task(state, view, id).map(WaitingRow::of),
             added: plan.provenance.as_deref().map(|from| AddedRow {
                 origin: from.origin.as_str(),
                 source: from.source.map(|id| &*state.plan.task(id).title),
@@ -351,7 +357,8 @@ struct AddedRow<'a> {
     request: Option<&'a str>,
 }
 
-/// What holds a pending task: titles of dependencies that are not done, then names of gates that did not pass.
+/// What holds a pending task: titles of dependencies that are not done, then names of checkpoints, delays and gates that
+/// did not pass.
 pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     let plan = &state.plan;
     if state.task(id).status != Status::Pending || plan.task(id).part != Part::Selected {
@@ -362,6 +369,13 @@ pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     dependencies
         .filter(|id| state.task(**id).status != Status::Done)
         .map(|id| &*plan.task(*id).title)
+        .chain(
+            plan.holds_before
+                .of(id.index())
+                .iter()
+                .filter(|id| state.hold(**id).stage != HoldStage::Passed)
+                .map(|id| &*plan.hold(*id).name),
+        )
         .chain(
             gates
                 .filter(|id| !state.gate(**id).is_open())
@@ -439,27 +453,19 @@ impl<'a> FailureRow<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct WaitingRow<'a> {
+pub(super) struct WaitingRow {
     pub reason: &'static str,
     pub id: String,
     since: String,
-    #[serde(skip)]
-    message: &'a str,
 }
 
-impl<'a> WaitingRow<'a> {
-    fn of(view: &'a RunView, task: TaskId, waiting: &'a WaitingView) -> Option<Self> {
-        let id = ApprovalId {
-            run: view.run_id.as_ref()?,
-            task,
-            number: waiting.number,
-        };
-        Some(Self {
-            reason: waiting.reason.as_str(),
-            id: id.to_string(),
-            since: waiting.since.to_rfc3339(),
-            message: &waiting.message,
-        })
+impl WaitingRow {
+    fn of(asked: Asked<'_>) -> Self {
+        Self {
+            reason: asked.reason,
+            since: asked.since.to_rfc3339(),
+            id: asked.id,
+        }
     }
 }
 
@@ -488,6 +494,45 @@ struct GateRow<'a> {
     state: &'static str,
     avg_score: Option<f64>,
     reason: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HoldRow<'a> {
+    name: &'a str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    since: Option<String>,
+    /// For a delay: in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+    /// For a delay that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+}
+
+/// Checkpoints, or delays.
+fn holds(source: Source<'_>, checkpoints: bool) -> Vec<HoldRow<'_>> {
+    let Source { state, view } = source;
+    let ids = state.plan.hold_ids();
+    ids.filter(|id| (state.plan.hold(*id).kind == HoldKind::Checkpoint) == checkpoints)
+        .map(|id| {
+            let plan = state.plan.hold(id);
+            let reached = state.hold(id).stage == HoldStage::Reached;
+            HoldRow {
+                name: &plan.name,
+                state: hold_state(state, id),
+                message: plan.message.as_deref(),
+                since: view.holds.get(&id).filter(|_| reached).map(|at| at.to_rfc3339()),
+                duration_ms: match plan.kind {
+                    HoldKind::Checkpoint => None,
+                    HoldKind::Delay(duration) => Some(duration.0),
+                },
+                until: delay_until(state, id).map(Timestamp::to_rfc3339),
+            }
+        })
+        .collect()
 }
 
 /// `passed`, `failed`, `waiting`, `overridden` or [`NOT_TAKEN`].
@@ -532,25 +577,25 @@ struct Approvals<'a>(Source<'a>);
 impl Serialize for Approvals<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Source { state, view } = self.0;
-        let waiting = state.plan.task_ids().filter_map(|task| {
-            let row = WaitingRow::of(view, task, view.task(task).waiting.as_deref()?)?;
-            Some(ApprovalRow {
-                id: row.id,
-                task: &state.plan.task(task).title,
-                reason: row.reason,
-                message: row.message,
-                since: row.since,
-                expires: None,
-            })
-        });
-        serializer.collect_seq(waiting)
+        serializer.collect_seq(asked(state, view).map(|asked| ApprovalRow {
+            task: asked.task.map(|_| asked.title),
+            checkpoint: asked.task.is_none().then_some(asked.title),
+            reason: asked.reason,
+            message: asked.message,
+            since: asked.since.to_rfc3339(),
+            expires: asked.expires.map(Timestamp::to_rfc3339),
+            id: asked.id,
+        }))
     }
 }
 
 #[derive(Serialize)]
 struct ApprovalRow<'a> {
     id: String,
-    task: &'a str,
+    /// `null` for a checkpoint.
+    task: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint: Option<&'a str>,
     reason: &'static str,
     message: &'a str,
     since: String,

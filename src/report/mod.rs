@@ -52,6 +52,7 @@ pub mod style;
 pub mod summary;
 mod text;
 pub use text::{count, sanitize};
+pub mod asked;
 pub mod view;
 pub mod waiting;
 

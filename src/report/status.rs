@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
 use crate::engine::{self, SeatState, State};
-use crate::mission::Part;
+use crate::mission::{HoldKind, Part};
 
+use super::asked::{delay_until, hold_state};
 use super::json::{NOT_TAKEN, Standing, at_work, blocked_by, gate_state};
 use super::style::{Role, Screen};
 use super::summary::{NOT_REVIEWED, approvals, failure_words, left_out, outcome_words, task_counts};
@@ -60,6 +61,9 @@ pub struct StatusPage {
     rows: Vec<TaskRow>,
     hidden: usize,
     gates: Vec<GateRow>,
+    /// Checkpoints and delays, a line each.
+    #[serde(default)]
+    holds: Vec<String>,
     waiting: Vec<String>,
     waits_until: Option<Timestamp>,
     warnings: Vec<String>,
@@ -105,6 +109,7 @@ impl StatusPage {
             hidden: tasks_of_mission(state).saturating_sub(shown.len()),
             rows: shown.into_iter().map(|id| TaskRow::of(state, view, id)).collect(),
             gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
+            holds: holds(state),
             waiting: approvals(state, view, ROWS),
             waits_until: state.waits_until(),
             warnings: view.warnings.iter().take(ROWS).cloned().collect(),
@@ -133,6 +138,9 @@ impl StatusPage {
         page.head(standing);
         page.tasks();
         page.gates();
+        for line in &self.holds {
+            page.line(None, line);
+        }
         for line in &self.waiting {
             page.line(Some(Role::Warn), &format!("waiting {line}"));
         }
@@ -158,6 +166,20 @@ impl StatusPage {
         );
         page.text
     }
+}
+
+fn holds(state: &State) -> Vec<String> {
+    let line = |id| {
+        let plan = state.plan.hold(id);
+        let what = match plan.kind {
+            HoldKind::Checkpoint => "checkpoint",
+            HoldKind::Delay(_) => "delay",
+        };
+        let until = delay_until(state, id).map(|until| format!(" until {}", until.to_rfc3339()));
+        let (name, stands) = (sanitize(&plan.name), hold_state(state, id));
+        format!("{what} {name}: {stands}{}", until.unwrap_or_default())
+    };
+    state.plan.hold_ids().map(line).take(ROWS).collect()
 }
 
 impl TaskRow {

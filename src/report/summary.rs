@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId};
 use crate::engine::{self, Outcome, State};
 
-use super::ids::ApprovalId;
+use super::asked::{Asked, asked};
 use super::json::{NOT_TAKEN, gate_state};
 use super::style::{Role, Screen};
 use super::text::{against_bar, clock, count, sanitize, width};
@@ -274,27 +274,13 @@ fn waiting(page: &mut Page<'_>, state: &State, view: &RunView) {
         "waiting for a decision:",
         Role::Warn,
         rows,
-        state.counts.awaiting as usize,
+        state.counts.awaiting as usize + state.checkpoints_that_wait().count(),
     );
 }
 
 /// `<id>  <title>: <reason>: <message>` of the first tasks that wait.
 pub(super) fn approvals(state: &State, view: &RunView, limit: usize) -> Vec<String> {
-    let row = |task: TaskId| {
-        let waiting = view.task(task).waiting.as_deref()?;
-        let id = ApprovalId {
-            run: view.run_id.as_ref()?,
-            task,
-            number: waiting.number,
-        };
-        let title = sanitize(&state.plan.task(task).title).into_owned();
-        Some(format!(
-            "{id}  {title}: {}: {}",
-            waiting.reason.as_str(),
-            sanitize(&waiting.message)
-        ))
-    };
-    state.plan.task_ids().filter_map(row).take(limit).collect()
+    asked(state, view).map(|asked| asked.line()).take(limit).collect()
 }
 
 fn usage(page: &mut Page<'_>, usage: &UsageView) {
@@ -368,11 +354,9 @@ pub(super) fn next_commands(
     }
     // Where judges were missing they are asked again before a person is.
     let waits = |again: bool| {
-        let number = |task: TaskId| Some((task, view.task(task).waiting.as_deref()?.number));
-        let mut tasks = state.plan.task_ids();
-        let (task, number) =
-            tasks.find_map(|task| number(task).filter(|_| state.task(task).indeterminate == again))?;
-        Some(format!("quorum approve {}", ApprovalId { run, task, number }))
+        let for_judges = |asked: &Asked<'_>| asked.task.is_some_and(|task| state.task(task).indeterminate);
+        let first = asked(state, view).find(|asked| for_judges(asked) == again)?;
+        Some(format!("quorum approve {}", first.id))
     };
     let asked = waits(false);
     let judges_first = asked.is_none();

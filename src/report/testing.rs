@@ -94,6 +94,7 @@ impl Mission {
             eval_bar: Bar::default_bar(),
             fail_open_on_unparsed_eval: false,
             max_assessment_retries: 1,
+            auto_reject_on_timeout: false,
             quality_threshold: None,
             max_delegation_depth: 3,
             max_delegations: 20,
@@ -126,6 +127,8 @@ impl Mission {
             priority: Decimal::ONE,
             kind: TaskType::Other,
             exclusive: false,
+            side_effects: false,
+            approvals: Vec::new(),
             turn_timeout: Millis::from_secs(1800),
             limits: AttemptLimits {
                 max_fix_attempts: 2,

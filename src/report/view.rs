@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Points, QualityFlag, RunId,
-    Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, HoldId, Points, QualityFlag,
+    RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::{Event, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage};
 use crate::mission::Plan;
@@ -40,6 +40,8 @@ pub struct RunView {
     pub at_work: Vec<TaskId>,
     /// Persons who had the last word about a task's work.
     pub persons: BTreeMap<TaskId, String>,
+    /// When each checkpoint and delay was reached last.
+    pub holds: BTreeMap<HoldId, Timestamp>,
     /// What a verification said last of a task's current attempt. Few tasks have one.
     pub verifications: BTreeMap<TaskId, StageReport>,
     tasks: Vec<TaskView>,
@@ -162,6 +164,8 @@ pub struct WaitingView {
     pub since: Timestamp,
     /// What the person is told.
     pub message: String,
+    /// When its time is up, or was.
+    pub expires: Option<Timestamp>,
 }
 
 /// Something that operators are told about work that was accepted all the same.
@@ -261,6 +265,14 @@ impl RunView {
                 });
             }
             Event::Warning { message } => self.warnings.push(message.clone()),
+            Event::ApprovalTimedOut { task, .. } => {
+                let title = &plan.task(*task).title;
+                let text = format!("nobody approved '{title}' in time; it goes on waiting");
+                self.warnings.push(text);
+            }
+            Event::HoldReached { hold, .. } => {
+                self.holds.insert(*hold, at);
+            }
             Event::DelegationRefused { task, title, reason } => {
                 let from = &plan.task(*task).title;
                 self.warnings
@@ -296,6 +308,11 @@ impl RunView {
             | Event::GradingRequested { .. }
             | Event::GradingFailed { .. }
             | Event::EvalUnparsed { .. }
+            | Event::ApproverAsked { .. }
+            | Event::ApproverUndecided { .. }
+            | Event::RetryBlocked { .. }
+            | Event::HoldPassed { .. }
+            | Event::HoldRejected { .. }
             | Event::ApprovalResolved { .. }
             | Event::DependencyFailed { .. }
             | Event::AgentActivity { .. }
@@ -373,6 +390,7 @@ impl RunView {
                 number,
                 reason,
                 message,
+                expires,
                 ..
             } => {
                 self.tasks[task.index()].waiting = Some(Box::new(WaitingView {
@@ -380,6 +398,7 @@ impl RunView {
                     reason: *reason,
                     since: at,
                     message: message.clone(),
+                    expires: *expires,
                 }));
             }
             Event::ForceAccepted { task, message, .. } => {

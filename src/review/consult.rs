@@ -106,6 +106,22 @@ pub fn resolve(task: &Subject<'_>, failed: &Failed<'_>) -> String {
     prompt
 }
 
+/// Whether a task may start.
+#[must_use]
+pub fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
+    let mut prompt = format!(
+        "You are asked whether another agent may start on the task below. Approve it if nothing speaks against it, \
+         reject it with a reason if something does, and leave it open if you cannot know.\n\n{}\nIt would be done by \
+         the agent '{agent}'.\n\n# What is asked\n{message}\n",
+        subject(task)
+    );
+    prompt.push_str(&form(
+        "{\"decision\": \"approve\"}, or {\"decision\": \"reject\", \"reason\": \"why not\"}, or {\"decision\": \
+         \"undecided\", \"reason\": \"what you would have to know\"}",
+    ));
+    prompt
+}
+
 fn subject(task: &Subject<'_>) -> String {
     let description = task.description.map_or("", str::trim);
     let mut text = format!("# The task: {}\n", task.title);

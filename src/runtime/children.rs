@@ -269,6 +269,7 @@ impl World {
                 self.turn_exited(turn, plan, exit, inputs);
             }
             // A dropped check or review is done again by the next session.
+            Child::Approver(_) if self.is_stopping() => {}
             Child::Check { .. }
             | Child::Seat { .. }
             | Child::Probe { .. }
@@ -290,6 +291,7 @@ impl World {
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
+            Child::Approver(question) => self.approver_exited(question, &exit),
             Child::Consult { id, purpose } => self.consult_exited(id, purpose, exit),
             Child::Errand => self.errand_ended(exit.key, Ok(exit)),
         }
@@ -578,6 +580,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         })),
+        Child::Approver(question) => question.not_asked(&message),
         Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
         // Its round, or whoever waits for it, takes its end by itself.
         Child::Probe { .. } | Child::Errand => return None,

@@ -44,7 +44,7 @@ impl World {
     ) -> Result<(), RunError> {
         let other = match purpose {
             Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
-            Purpose::Confirm | Purpose::Answer => None,
+            Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } => None,
         };
         let call = Call {
             id,
@@ -132,6 +132,17 @@ impl Call {
                     .map(|exchange| (exchange.question.clone(), exchange.answer.clone()))
                     .collect();
                 prompt::answer(&task, question, &earlier)
+            }
+            (Purpose::Approve { .. }, _) => {
+                let plan = self.plan.task(self.id.task);
+                let gate = self.task.waiting.as_ref().map(|waiting| &waiting.gate);
+                let approval = plan
+                    .approvals
+                    .iter()
+                    .find(|approval| Some(&approval.gate) == gate);
+                let message = approval.and_then(|approval| approval.message.as_deref());
+                let message = message.unwrap_or("May this task start?");
+                prompt::approve(&task, &self.plan.agent(plan.agent).name, message)
             }
             (Purpose::Resolve { dependency }, Some(other)) => {
                 let last = other.feedback.last();

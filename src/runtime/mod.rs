@@ -9,6 +9,7 @@
 
 mod admission;
 mod adopt;
+mod approver;
 mod calls;
 mod children;
 mod clock;

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::domain::Timestamp;
-use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, RunPhase, State};
+use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, RunPhase, State, Timer};
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
 use super::recover::{RecoverError, Recovered, recover};
@@ -56,6 +56,13 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
         state: recovered.state,
     };
     let mut moved = false;
+    // An answer that comes after its time is up comes too late, though no session was there to say so.
+    let due = teller.state.timers.due(Timestamp::now());
+    let of_approvals = |(_, timer): &(Timestamp, Timer)| matches!(timer, Timer::Approval { .. });
+    let due: Vec<_> = due.filter(of_approvals).collect();
+    for (at, timer) in due {
+        moved |= teller.decide(&Input::TimerDue { at, timer })?;
+    }
     for input in inputs {
         moved |= teller.decide(input)?;
     }

@@ -39,11 +39,20 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
     upstream(&mut prompt, run, state, task);
     without(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
+    if plan.side_effects && state.task(task).acted {
+        prompt.push_str(DO_NOT_REPEAT);
+    }
     missing(&mut prompt, state, task);
     answers(&mut prompt, state, task);
     prompt
 }
 
+/// What an agent is told that may have acted already and that a person lets act again.
+const DO_NOT_REPEAT: &str = "
+## Do not repeat what has already happened
+
+This task acts on the world outside of its workspace, and an earlier turn of it may have done so already: messages may have been sent, things deployed, bought or deleted. Find out first what is already done. Do not repeat external actions that have happened; do only what is missing.
+";
 /// What the task has to do without, and what it is told about that.
 fn without(prompt: &mut String, state: &State, task: TaskId) {
     let remedies = state.task(task).remedies.as_deref();

@@ -25,6 +25,7 @@ use crate::mission::{AgentPlan, Plan, expand};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
+use super::approver::Question;
 use super::calls::Prepared;
 use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
@@ -222,6 +223,7 @@ pub(super) enum Child {
         round: Round,
         command: u32,
     },
+    Approver(Question),
     Consult {
         id: ConsultId,
         purpose: Purpose,
@@ -412,6 +414,18 @@ impl World {
                 strict,
                 ..
             } => self.call_seat(state, task, seat, agent, strict),
+            Effect::AskApprover {
+                task,
+                number,
+                approver,
+            } => {
+                let question = Question {
+                    task,
+                    number,
+                    approver,
+                };
+                return self.ask_approver(state, question);
+            }
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
@@ -593,6 +607,7 @@ impl World {
             Child::Turn(turn) | Child::Finish { turn, .. } => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Approver(question) => question.task == task,
             Child::Consult { id, .. } => id.task == task,
             Child::Errand => false,
         };
@@ -644,6 +659,14 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
         Effect::ScanArtifacts { task, dependency } => {
             let remedies = state.task(*task).remedies.as_deref();
             remedies.is_some_and(|remedies| remedies.scanning.contains(dependency))
+        }
+        Effect::AskApprover {
+            task,
+            number,
+            approver,
+        } => {
+            let waiting = state.task(*task).waiting.as_ref();
+            waiting.is_some_and(|waiting| waiting.number == *number && waiting.asking == Some(*approver))
         }
         Effect::Consult { id, .. } => state.task(id.task).consults.iter().any(|open| open.id == *id),
         Effect::PreparePrompt(_)

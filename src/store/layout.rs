@@ -332,6 +332,8 @@ pub enum SpoolName {
     Drop(TurnId),
     /// What a check printed.
     Check(crate::domain::TaskId, u32, u32),
+    /// What a command that was asked for an approval printed, by number and position of the approver.
+    Approver(crate::domain::TaskId, u32, u32),
     /// What a command of a finish gate printed, by the turn that it looked at and its position.
     Finish(TurnId, u32),
     /// What a command that a criterion names printed, by attempt, round and position.
@@ -374,6 +376,7 @@ impl fmt::Display for SpoolName {
             Self::Result(turn) => of_turn(f, turn, "result"),
             Self::Drop(turn) => of_turn(f, turn, "drop"),
             Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
+            Self::Approver(task, number, n) => write!(f, "{}.0.approval.{number}.{n}.out", task.0),
             Self::Finish(turn, n) => {
                 write!(f, "{}.{}.finish.{n}.{}.out", turn.task.0, turn.attempt, turn.turn)
             }

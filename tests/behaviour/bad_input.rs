@@ -186,8 +186,7 @@ fn all_errors_are_told_at_once() {
 #[test]
 fn what_is_not_built_yet_is_refused_by_run_and_not_ignored() {
     for rest in [
-        "tasks: [{title: one, assignTo: worker, sideEffects: true}]",
-        "tasks: [{title: one, assignTo: worker, requiresApproval: true}]",
+        "tasks: [{title: one, assignTo: worker, isolation: copy}]",
         "budget: {maxCost: 5}\ntasks: [{title: one, assignTo: worker}]",
         "tasks: [{title: one, assignTo: worker, stages: [{name: more, command: 'true'}]}]",
     ] {

@@ -34,6 +34,14 @@ pub fn only_approval(workspace: &Workspace) -> String {
     approvals[0]["id"].as_str().expect("it has an id").to_owned()
 }
 
+/// How many such events the latest run has; none while there is no run yet.
+pub fn on_record(workspace: &Workspace, event: &str) -> usize {
+    let listed = workspace.quorum(&["events", "--format", "jsonl"]);
+    let named = format!("\"event\":\"{event}\"");
+    let lines = listed.stdout.lines();
+    lines.filter(|line| line.contains(&named)).count()
+}
+
 pub fn waits(workspace: &Workspace) {
     wait_for("the approval", || {
         let listed = workspace.quorum(&["approvals", "--json"]);

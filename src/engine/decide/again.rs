@@ -61,7 +61,9 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
     while let Some((id, root)) = open.pop() {
         let gates = plan.gates_after.of(id.index()).iter();
         let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
-        for next in plan.dependents.of(id.index()).iter().chain(blocked) {
+        let holds = plan.holds_after.of(id.index()).iter();
+        let held = holds.flat_map(|hold| &plan.hold(*hold).blocks);
+        for next in plan.dependents.of(id.index()).iter().chain(blocked).chain(held) {
             if let Entry::Vacant(vacant) = found.entry(*next) {
                 vacant.insert(root);
                 open.push((*next, root));

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{AgentId, GateId, QualityFlag, Status, TaskId};
+use crate::domain::{AgentId, GateId, QualityFlag, Status, TaskId, WaitingReason};
 use crate::engine::event::Event;
 use crate::engine::input::Input;
 use crate::engine::mission_change::MissionChange;
@@ -97,6 +97,13 @@ fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
 fn is_changed(state: &State, new: &Plan, id: TaskId) -> bool {
     let old = &*state.plan;
     if work(old, id) != work(new, id) || judging(old, id) != judging(new, id) {
+        return true;
+    }
+    // A request that waits was about the agreement that the old mission asked for.
+    let waiting = state.task(id).waiting.as_ref();
+    if waiting.is_some_and(|waiting| waiting.reason == WaitingReason::Approval)
+        && old.task(id).approvals != new.task(id).approvals
+    {
         return true;
     }
     // How often and how long it may try makes good work neither better nor worse, but may save what was not good.

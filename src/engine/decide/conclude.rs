@@ -16,6 +16,7 @@ use crate::mission::model::OnExhausted;
 
 use super::delegation;
 use super::draft::Draft;
+use super::side_effects;
 use super::stages::{JudgedBy, judged_by};
 
 /// On what grounds work is accepted.
@@ -137,6 +138,11 @@ fn rework(draft: &mut Draft<'_>, kind: AttemptKind) {
     // A task that a person sent back gave up its slot while it waited.
     let has_slot = draft.state.task(draft.id).holds_slot();
     draft.emit(planned);
+    if side_effects::is_held(draft) {
+        let cause = draft.task.feedback.last().and_then(|last| last.cause);
+        let why = cause.map_or("quality", Cause::as_str);
+        return side_effects::hold_back(draft, &format!("the last attempt failed ({why})"));
+    }
     match kind {
         AttemptKind::Fix if has_slot => draft.enter(Status::InProgress),
         AttemptKind::Execute | AttemptKind::Fix | AttemptKind::Retry => draft.enter(Status::Pending),
@@ -237,6 +243,8 @@ pub(super) fn ask_person(draft: &mut Draft<'_>, at: Stage, cause: Cause, message
         cause: Some(cause),
         stage: (at != Stage::Judge).then_some(at),
         message: message.to_owned(),
+        gate: None,
+        expires: None,
     });
 }
 

@@ -11,6 +11,7 @@ use crate::engine::input::ConsultFailure;
 use crate::engine::payload::ReplyRef;
 use crate::engine::state::{Consult, State};
 
+use super::approvals;
 use super::draft::Draft;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
 use super::{dependencies, questions};
@@ -31,7 +32,13 @@ pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
 }
 
 /// The agent replied.
-pub(super) fn replied(state: &State, id: ConsultId, reply: &ReplyRef, advice: &Advice) -> Vec<Event> {
+pub(super) fn replied(
+    state: &State,
+    id: ConsultId,
+    reply: &ReplyRef,
+    advice: &Advice,
+    now: Timestamp,
+) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, id) else {
         return Vec::new();
     };
@@ -40,7 +47,7 @@ pub(super) fn replied(state: &State, id: ConsultId, reply: &ReplyRef, advice: &A
         reply: reply.clone(),
         advice: advice.clone(),
     });
-    conclude(&mut draft, &open, Ok(advice));
+    conclude(&mut draft, &open, Ok(advice), now);
     draft.into_events()
 }
 
@@ -68,17 +75,18 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
             agent: open.agent,
             not_before: Some(now.plus(pause)),
         }),
-        None => conclude(&mut draft, &open, Err(&failure.message)),
+        None => conclude(&mut draft, &open, Err(&failure.message), now),
     }
     draft.into_events()
 }
 
 /// What the agent's word leads to; `Err` says in words why there is none.
-fn conclude(draft: &mut Draft<'_>, consult: &Consult, advice: Result<&Advice, &str>) {
+fn conclude(draft: &mut Draft<'_>, consult: &Consult, advice: Result<&Advice, &str>, now: Timestamp) {
     match consult.purpose {
         Purpose::Confirm => questions::confirmed(draft, advice),
         Purpose::Answer => questions::advised(draft, consult.agent, advice),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
+        Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::engine::event::Event;
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
 
-use super::schedule;
+use super::{approvals, holds, schedule};
 
 /// A timer that does not run any more, or that was set anew since, means nothing.
 pub(super) fn due(state: &State, timer: Timer, at: Timestamp) -> Vec<Event> {
@@ -15,5 +15,8 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp) -> Vec<Event> {
     match timer {
         Timer::WaitOver if state.phase == RunPhase::Running => schedule::wait_over(state, at),
         Timer::WaitOver => Vec::new(),
+        Timer::Approval { task, number } => approvals::timed_out(state, task, number),
+        Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
+        Timer::Delay(hold) => holds::over(hold),
     }
 }

@@ -13,6 +13,9 @@
 //! | `breaker` | too many rejections in a row (7) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
+//! | `approvals` | somebody's agreement before a task starts (5) |
+//! | `side_effects` | only a person makes such an agent act again (5) |
+//! | `holds` | checkpoints and delays (14) |
 //! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
 //! | `questions` | what an agent asks instead of working, and who answers (5) |
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
@@ -25,6 +28,7 @@
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod again;
+mod approvals;
 mod breaker;
 mod change;
 mod conclude;
@@ -35,12 +39,14 @@ mod draft;
 mod due;
 mod evidence;
 mod finish;
+mod holds;
 mod notify;
 mod operator;
 mod preflight;
 mod questions;
 mod schedule;
 mod seats;
+mod side_effects;
 mod stages;
 mod turns;
 mod verification;
@@ -52,10 +58,13 @@ use super::event::Event;
 use super::input::Input;
 use super::state::{RunPhase, State};
 
+pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;
 pub(super) use evidence::must_note;
+pub(super) use holds::waits_for;
 pub(super) use notify::holds_the_end;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
+pub(super) use side_effects::must_be_allowed;
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
 pub use worst_case::WorstCase;
@@ -75,7 +84,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             keeper,
             kept,
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
-        Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input),
+        Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
         Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
@@ -116,12 +125,13 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             result,
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
+        Input::ApproverSaid { .. } => approvals::said(state, input, now),
         Input::ArtifactsScanned {
             task,
             dependency,
             files,
         } => dependencies::scanned(state, *task, *dependency, files),
-        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice),
+        Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice, now),
         Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Delivered {
             number,

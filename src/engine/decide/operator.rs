@@ -1,7 +1,9 @@
 //! What an operator's command leads to (sections 5, 14 and 20). Each command has one result, which is journaled with
 //! the id of a queued one, so that it is never taken twice.
 
-use crate::domain::{Cause, FailureMode, Finding, GateId, Severity, Stage, Status, TaskId, Verdict};
+use crate::domain::{
+    Cause, FailureMode, Finding, GateId, Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+};
 use crate::engine::command::{Command, CommandResult, meets};
 use crate::engine::event::Event;
 use crate::engine::input::OperatorInput;
@@ -12,9 +14,9 @@ use super::conclude;
 use super::draft::Draft;
 use super::questions;
 use super::schedule::evaluate_gate;
-use super::verification;
+use super::{approvals, holds, side_effects, verification};
 
-pub(super) fn command(state: &State, input: &OperatorInput) -> Vec<Event> {
+pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
         .id
         .as_ref()
@@ -24,7 +26,7 @@ pub(super) fn command(state: &State, input: &OperatorInput) -> Vec<Event> {
     }
     let result = meets(state, &input.command);
     let mut events = match result {
-        CommandResult::Applied => apply(state, &input.command, &input.by),
+        CommandResult::Applied => apply(state, &input.command, &input.by, now),
         _ => Vec::new(),
     };
     events.extend(input.id.clone().map(|id| Event::CommandTaken {
@@ -35,10 +37,21 @@ pub(super) fn command(state: &State, input: &OperatorInput) -> Vec<Event> {
     events
 }
 
-fn apply(state: &State, command: &Command, by: &str) -> Vec<Event> {
+fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Event> {
+    let waits = |task: TaskId| state.task(task).waiting.as_ref().map(|waiting| waiting.reason);
     match command {
-        Command::Approve { task, number } => approve(state, *task, *number, by),
-        Command::Reject { task, number, reason } => reject(state, *task, *number, reason, by),
+        Command::Approve { task, number } => match waits(*task) {
+            Some(WaitingReason::Approval) => approvals::approve(state, *task, by, now),
+            Some(WaitingReason::SideEffects) => side_effects::approve(state, *task, by),
+            _ => approve(state, *task, *number, by),
+        },
+        Command::Reject { task, number, reason } => match waits(*task) {
+            Some(WaitingReason::Approval) => approvals::reject(state, *task, reason, by),
+            Some(WaitingReason::SideEffects) => side_effects::reject(state, *task, reason, by),
+            _ => reject(state, *task, *number, reason, by),
+        },
+        Command::PassCheckpoint { hold, .. } => holds::pass(*hold, by),
+        Command::RejectCheckpoint { hold, reason, .. } => holds::reject(state, *hold, reason, by),
         Command::Answer { task, number, text } => questions::answered(state, *task, *number, text, by),
         Command::CancelTask { task } => cancel(state, *task, by),
         Command::CancelRun => {

@@ -89,6 +89,8 @@ fn ask_person(draft: &mut Draft<'_>) {
         cause: None,
         stage: None,
         message,
+        gate: None,
+        expires: None,
     });
 }
 

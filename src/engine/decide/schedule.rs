@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, GateId, Points, Status, Timestamp, TurnId};
+use crate::domain::{AgentId, GateId, Points, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::Event;
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{GateResult, KeeperRef};
@@ -18,14 +18,19 @@ use crate::mission::{Plan, RunOptions, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
-use super::{dependencies, notify, stages, turns};
+use super::{approvals, dependencies, holds, notify, side_effects, stages, turns};
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
     let mut events = gates(state);
     events.extend(cascades(state));
+    // Whatever has failed with them is out of the way by now.
+    if events.is_empty() {
+        events = holds::reached(state, now);
+    }
     if events.is_empty() && state.may_start_work() {
-        events = start_tasks(state);
+        events = approvals::requests(state, now);
+        events.extend(start_tasks(state));
     }
     if events.is_empty() && is_over(state) {
         let wait = wait(state, now).filter(|_| !state.notices.announced);
@@ -168,7 +173,12 @@ pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
 /// Whether the session has nothing left to do.
 pub(super) fn is_over(state: &State) -> bool {
     match state.phase {
-        RunPhase::Running => state.slots == 0 && state.calls_open == 0,
+        RunPhase::Running => {
+            state.slots == 0
+                && state.calls_open == 0
+                && state.approvers_asked == 0
+                && !state.a_delay_moves_it_on()
+        }
         RunPhase::Stopping => state.turns_running == 0,
         RunPhase::New | RunPhase::Finished => false,
     }
@@ -200,6 +210,7 @@ pub(super) fn run_finished(state: &State) -> Vec<Event> {
 #[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::from_iter(state.plan.rules.orchestrator);
+    needed.extend(approvals::agents_asked(&state.plan));
     for id in state.plan.selected_ids() {
         needed.insert(state.plan.task(id).agent);
         // People are asked from outside: nothing needs to be reached for them.
@@ -229,6 +240,7 @@ pub fn mission_score(state: &State) -> Option<Points> {
 /// turn goes on as if nothing had happened; nothing is spent on it.
 pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef, kept: &[TurnId]) -> Vec<Event> {
     let kept: BTreeSet<&TurnId> = kept.iter().collect();
+    let is_open = |waiting: &crate::engine::state::Waiting| waiting.reason == WaitingReason::Approval;
     let mut events = vec![Event::RunResumed {
         options: Box::new(options.clone()),
         keeper: keeper.clone(),
@@ -237,11 +249,13 @@ pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef, ke
         let task = state.task(id);
         if task.running.is_some() {
             let turn = state.current_turn(id);
-            events.push(if kept.contains(&turn) {
-                Event::TurnAdopted { turn }
+            if kept.contains(&turn) {
+                events.push(Event::TurnAdopted { turn });
             } else {
-                Event::TurnLost { turn }
-            });
+                events.extend(side_effects::turn_lost(state, turn));
+            }
+        } else if task.status == Status::AwaitingApproval && task.waiting.as_ref().is_some_and(is_open) {
+            events.extend(approvals::ask_again(state, id));
         } else if task
             .waiting
             .as_ref()

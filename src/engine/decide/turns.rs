@@ -9,7 +9,7 @@ use crate::engine::state::{RunPhase, State};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{evidence, questions};
+use super::{evidence, questions, side_effects};
 
 /// Request retries of one turn or seat.
 pub(super) const MAX_REQUEST_RETRIES: u32 = 3;
@@ -43,8 +43,11 @@ pub(super) fn waits_for_turn(state: &State, turn: TurnId) -> bool {
     waits && turn == next && !task.is_clarified()
 }
 
-/// Starts the next turn of the current attempt.
+/// Starts the next turn of the current attempt, unless a person must allow it first.
 pub(super) fn start_turn(draft: &mut Draft<'_>, prompt: Option<Digest>) {
+    if draft.task.status == Status::InProgress && side_effects::is_held(draft) {
+        return side_effects::hold_back(draft, "its agent would be spoken to once more");
+    }
     let turn = TurnId {
         task: draft.id,
         attempt: draft.task.attempt,
@@ -98,7 +101,8 @@ pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Ve
     else {
         return Vec::new();
     };
-    let allowed = match (class.request_retried(), before_effect) {
+    let may_act_twice = !state.plan.task(turn.task).side_effects;
+    let allowed = match (class.request_retried() && may_act_twice, before_effect) {
         (true, _) => MAX_REQUEST_RETRIES,
         (false, true) => MAX_SPAWN_RETRIES,
         (false, false) => 0,
@@ -146,7 +150,7 @@ pub(super) fn ended(state: &State, end: &TurnEnd) -> Vec<Event> {
     }
     let is_innocent = end.files.as_ref().is_none_or(|files| files.protected.is_empty());
     if end.interrupted && is_innocent {
-        return vec![Event::TurnLost { turn: end.turn }];
+        return side_effects::turn_lost(state, end.turn);
     }
     let mut draft = Draft::new(state, end.turn.task);
     finish_turn(&mut draft, end.turn, end.exit.clone(), Some(end));

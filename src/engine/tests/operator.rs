@@ -6,8 +6,8 @@ use crate::domain::{
     AttemptKind, Cause, FailureClass, FailureMode, GateId, OutcomeClass, QualityFlag, Status, TaskId,
 };
 use crate::engine::{
-    Answer as Given, Command, CommandResult, Effect, Event, Input, OperatorInput, RunPhase, State, meets,
-    outcome,
+    Answer as Given, Command, CommandResult, Effect, Event, HoldStage, Input, OperatorInput, RunPhase, State,
+    meets, outcome,
 };
 
 use super::properties::{random_run, really_ok};
@@ -47,10 +47,13 @@ fn consistent(state: &State) {
     for id in plan.task_ids() {
         let dependencies = plan.dependencies.of(id.index()).iter();
         let gates = plan.gates_before.of(id.index()).iter();
+        let holds = plan.holds_before.of(id.index()).iter();
+        let held = holds.filter(|id| state.hold(**id).stage != HoldStage::Passed);
         let open = dependencies
             .filter(|on| state.task(**on).status != Status::Done && !state.task(id).does_without(**on))
             .count()
-            + gates.filter(|id| !state.gate(**id).is_open()).count();
+            + gates.filter(|id| !state.gate(**id).is_open()).count()
+            + held.count();
         assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
     }
     for (gate, plan) in state.gates.iter().zip(plan.gates.iter()) {

@@ -48,7 +48,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     let _ = writeln!(
         yaml,
         "settings: {{maxAttempts: {}, maxFixAttempts: {}, maxRetries: {}, maxAssessmentRetries: {}, \
-         failOpenOnUnparsedEval: {}, judgeBreaker: {}{}{}}}",
+         failOpenOnUnparsedEval: {}, judgeBreaker: {}, autoRejectOnTimeout: {}{}{}{}}}",
         1 + random.below(4),
         random.below(3),
         random.below(3),
@@ -62,6 +62,12 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", orchestrator: o, onDependencyFailed: [artifacts, partial, resolve, skip]",
             ", onDependencyFailed: [partial, skip], maxQuestionRounds: 1",
             ", orchestrator: o, onDependencyFailed: [resolve], maxResolutionAttempts: 1",
+        ]),
+        random.chance(50),
+        random.pick(&[
+            "",
+            "",
+            ", approvalGates: [{name: g, when: \"task.priority > 2 or task.sideEffects\", approvers: [{command: z}]}]",
         ]),
         random.pick(&["", ", defaultChannels: [ops]"]),
     );
@@ -121,7 +127,31 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", onExhausted: fail",
             ", maxAttempts: 2",
         ]));
+        yaml.push_str(random.pick(&[
+            "",
+            "",
+            "",
+            ", sideEffects: true",
+            ", sideEffects: true, requiresApproval: {approvers: [{command: x}, ada, {command: y}], timeout: 1s}",
+            ", requiresApproval: true",
+            ", requiresApproval: {timeout: 2s, message: go?}",
+        ]));
         yaml.push_str("}\n");
+    }
+    for list in ["checkpoints", "delays"] {
+        if n > 1 && random.chance(25) {
+            let cut = 1 + random.below(n - 1);
+            let (after, blocked) = (random.below(cut), cut + random.below(n - cut));
+            let duration = random.pick(&["1", "500", "5s"]);
+            let duration = match list {
+                "delays" => format!(", duration: {duration}"),
+                _ => String::new(),
+            };
+            let _ = writeln!(
+                yaml,
+                "{list}:\n  - {{name: h, afterTasks: [t{after}], blocksTasks: [t{blocked}]{duration}}}"
+            );
+        }
     }
     if n > 1 && random.chance(60) {
         let cut = 1 + random.below(n - 1);
@@ -183,6 +213,11 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
             why: "no".to_owned(),
             excerpt: String::new(),
         },
+        (Purpose::Approve { .. }, 1) => Advice::Approve,
+        (Purpose::Approve { .. }, 2) => Advice::Reject {
+            reason: "no".to_owned(),
+        },
+        (Purpose::Approve { .. }, _) => Advice::Undecided { reason },
         (Purpose::Confirm, n) => Advice::IsQuestion(n > 1),
         (Purpose::Answer, 1) => Advice::NoAnswer,
         (Purpose::Answer, _) => Advice::Answer("The second.".to_owned()),

@@ -9,8 +9,8 @@ use crate::domain::{
     TurnId,
 };
 use crate::engine::{
-    Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef,
-    ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
+    ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
+    KeeperRef, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
     Undelivered, Usage, apply, decide, effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
@@ -446,6 +446,26 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 seat: *seat,
                 reply,
                 result,
+            }]
+        }
+        (
+            Effect::AskApprover {
+                task,
+                number,
+                approver,
+            },
+            answer,
+        ) => {
+            let said = match answer {
+                Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
+                Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
+                _ => ApproverSaid::Yes,
+            };
+            vec![Input::ApproverSaid {
+                task: *task,
+                number: *number,
+                approver: *approver,
+                said,
             }]
         }
         (Effect::Deliver { number, tried, .. }, answer) => {

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use super::tables::{CHANNEL_NAMES, TASK_TITLES};
-use super::{Key, Referent, Shape, Table, key, one, one_shape, reference};
+use super::tables::CHANNEL_NAMES;
+use super::{Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::Millis;
 use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};
 
@@ -111,42 +111,6 @@ static EXAMPLE: Table = Table {
     ],
 };
 
-const AFTER_TASKS: Key = key(
-    "afterTasks",
-    TASK_TITLES,
-    "Titles of the tasks that it waits for.",
-)
-.required();
-const BLOCKS_TASKS: Key = key(
-    "blocksTasks",
-    TASK_TITLES,
-    "Titles of the tasks that wait for it.",
-)
-.required();
-
-pub(super) static CHECKPOINT: Table = Table {
-    name: "a checkpoint",
-    keys: &[
-        key("name", NAME, "Its unique name.").required(),
-        AFTER_TASKS,
-        BLOCKS_TASKS,
-        key("message", TEXT, "What the person is told."),
-        key("notifyChannels", CHANNEL_NAMES, "Channels that are told."),
-    ],
-};
-
-pub(super) static DELAY: Table = Table {
-    name: "a delay",
-    keys: &[
-        key("name", NAME, "Its unique name.").required(),
-        AFTER_TASKS,
-        BLOCKS_TASKS,
-        key("duration", SPAN, "How long it waits.").required(),
-        key("message", TEXT, "What is shown meanwhile."),
-        key("notifyChannels", CHANNEL_NAMES, "Channels that are told."),
-    ],
-};
-
 pub(super) static BUDGET: Table = Table {
     name: "a budget",
     keys: &[
@@ -237,33 +201,6 @@ pub(super) static MIDDLEWARE: Table = Table {
             Shape::List(&one::<CoordinationMiddleware>()),
             "Around the whole run, in order.",
         ),
-    ],
-};
-
-static APPROVER_COMMAND: Table = Table {
-    name: "an approver",
-    keys: &[key("command", FILLED, "A command that decides.").required()],
-};
-
-/// Approvers are people, agents or commands; a person's name is any text.
-const APPROVERS: Shape = Shape::NonEmptyList(&Shape::Either(&[Shape::Map(&APPROVER_COMMAND), FILLED]));
-
-pub(super) static APPROVAL: Table = Table {
-    name: "an approval",
-    keys: &[
-        key("approvers", APPROVERS, "Who may agree."),
-        key("timeout", SPAN, "How long it waits."),
-        key("message", TEXT, "What they are asked."),
-    ],
-};
-
-pub(super) static APPROVAL_GATE: Table = Table {
-    name: "an approval gate",
-    keys: &[
-        key("name", NAME, "Its name.").required(),
-        key("when", FILLED, "Which tasks it holds."),
-        key("approvers", APPROVERS, "Who may agree."),
-        key("timeout", SPAN, "How long it waits."),
     ],
 };
 

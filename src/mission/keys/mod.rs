@@ -9,6 +9,7 @@ mod finish;
 mod later;
 mod tables;
 mod verification;
+mod waits;
 
 use super::scalar::{Fault, Form, Scalar};
 

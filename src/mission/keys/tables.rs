@@ -7,10 +7,11 @@ use semver::VersionReq;
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    APPROVAL, APPROVAL_GATE, AgentMiddleware, Autonomy, BUDGET, CHECKPOINT, Clarification, DELAY,
-    Independence, Isolation, MIDDLEWARE, PRICE, PanelMode, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, BUDGET, Clarification, Independence, Isolation, MIDDLEWARE, PRICE, PanelMode,
+    RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
+use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
@@ -122,15 +123,13 @@ pub(in crate::mission) static MISSION: Table = Table {
         key(
             "checkpoints",
             Shape::List(&Shape::Map(&CHECKPOINT)),
-            "Places where the run waits for a person.",
-        )
-        .later("checkpoints and delays"),
+            "Places where the run waits for `quorum approve`.",
+        ),
         key(
             "delays",
             Shape::List(&Shape::Map(&DELAY)),
             "Places where the run waits for some time.",
-        )
-        .later("checkpoints and delays"),
+        ),
         key("budget", Shape::Map(&BUDGET), "What the run may use in all.").later("budget"),
         key(
             "redTeam",
@@ -327,15 +326,13 @@ static SETTINGS: Table = Table {
         key(
             "approvalGates",
             Shape::List(&Shape::Map(&APPROVAL_GATE)),
-            "Rules that make tasks wait for a person.",
-        )
-        .later("approvals"),
+            "Rules that make tasks wait for somebody's agreement.",
+        ),
         key(
             "autoRejectOnTimeout",
             FLAG,
             "Whether an approval that nobody gave in time counts as refused [false].",
-        )
-        .later_unless("approvals", "false"),
+        ),
         INDEPENDENCE,
         key(
             "consensus",
@@ -480,13 +477,16 @@ static TASK: Table = Table {
             FLAG,
             "Whether nothing else may run while it runs and is judged [false].",
         ),
-        key("sideEffects", FLAG, "Whether running it twice does harm.").later_unless("side effects", "false"),
+        key(
+            "sideEffects",
+            FLAG,
+            "Whether running it twice does harm: then only a person's word makes its agent act again [false].",
+        ),
         key(
             "requiresApproval",
             Shape::Either(&[Shape::Map(&APPROVAL), FLAG]),
-            "Whether a person must agree before it starts [false].",
-        )
-        .later_unless("approvals", "false"),
+            "Whether somebody must agree before it starts [false].",
+        ),
         key(
             "requiresToolCalls",
             FLAG,

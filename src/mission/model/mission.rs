@@ -9,6 +9,7 @@ use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
 use crate::mission::scalar::{Filled, InnerGlob, Name, words};
 
+use super::approval::ApprovalGate;
 use super::{Agent, Channel, Consensus, OnExhausted, RemedyOrder, Task};
 
 /// A mission file.
@@ -48,6 +49,12 @@ pub struct Mission {
     /// Checkpoints between tasks.
     #[serde(rename = "qualityGates", deserialize_with = "read::or_empty")]
     pub gates: Vec<Gate>,
+    /// Places where the run waits for a person.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub checkpoints: Vec<Hold>,
+    /// Places where the run waits for some time.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub delays: Vec<Hold>,
     /// How many of the agents are the mission's own; they come first.
     #[serde(skip)]
     pub(in crate::mission) own_agents: usize,
@@ -126,6 +133,12 @@ pub struct Settings {
     /// Whether a reviewer must answer for every earlier finding.
     #[serde(deserialize_with = "read::option")]
     pub verify_prior_feedback: Option<bool>,
+    /// Rules that make tasks wait for somebody's agreement.
+    #[serde(deserialize_with = "read::option_of")]
+    pub approval_gates: Option<Vec<ApprovalGate>>,
+    /// Whether an approval that nobody gave in time counts as refused.
+    #[serde(deserialize_with = "read::option")]
+    pub auto_reject_on_timeout: Option<bool>,
     /// So many judged rejections in a row stop the judging of a model's work for its wave.
     #[serde(deserialize_with = "read::option")]
     pub judge_breaker: Option<u32>,
@@ -161,6 +174,8 @@ impl Settings {
             max_delegations: self.max_delegations.or(below.max_delegations),
             consensus: self.consensus.or(below.consensus),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
+            approval_gates: self.approval_gates.or(below.approval_gates),
+            auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
             default_channels: self.default_channels.or(below.default_channels),
@@ -207,6 +222,27 @@ pub struct Gate {
     /// The channels that hear of its result; `None` is the default channels, and of failures only.
     #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
     pub notify_channels: Option<Box<[Box<str>]>>,
+}
+
+/// A checkpoint, or a delay if it has a duration (semantics, section 14).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Hold {
+    /// Its unique name.
+    #[serde(deserialize_with = "read::text_as::<Name, _>")]
+    pub name: Box<str>,
+    /// Titles of the tasks it waits for.
+    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    pub after_tasks: Box<[Box<str>]>,
+    /// Titles of the tasks that wait for it.
+    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    pub blocks_tasks: Box<[Box<str>]>,
+    /// What the person is told, or what is shown meanwhile.
+    #[serde(deserialize_with = "read::option")]
+    pub message: Option<Box<str>>,
+    /// How long a delay waits.
+    #[serde(deserialize_with = "read::option")]
+    pub duration: Option<Millis>,
 }
 
 /// What a failed gate does to the rest of the run.

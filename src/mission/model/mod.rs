@@ -4,6 +4,7 @@
 //! against the table in `keys` and stop a run before it starts, so nothing here would ever read them.
 
 mod agent;
+mod approval;
 mod channel;
 mod expectation;
 mod finish;
@@ -13,10 +14,11 @@ mod verification;
 mod words;
 
 pub use agent::{Adapter, Agent, CommandLine, Input};
+pub use approval::{Approval, ApprovalGate, Approver};
 pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
-pub use mission::{Config, Gate, GateFailure, Mission, Settings};
+pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use task::Task;
 pub use verification::{Grader, Verification};
 pub use words::{Consensus, OnExhausted, Remedy, RemedyOrder, Review, TaskType};

@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
-use crate::domain::Millis;
 use crate::mission::read;
-use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive};
+use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive, Span};
 
+use super::approval::{Approval, approval};
 use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType, Verification};
 
 /// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
@@ -38,6 +38,12 @@ pub struct Task {
     /// Whether nothing else may run while it runs and is judged.
     #[serde(deserialize_with = "read::or_default")]
     pub exclusive: bool,
+    /// Whether running it twice does harm; `None` where the file does not say.
+    #[serde(deserialize_with = "read::option")]
+    pub side_effects: Option<bool>,
+    /// Who must agree before it starts, if anybody.
+    #[serde(deserialize_with = "approval")]
+    pub requires_approval: Option<Box<Approval>>,
     /// Whether work without any tool call counts as not done.
     #[serde(deserialize_with = "read::option")]
     pub requires_tool_calls: Option<bool>,
@@ -76,7 +82,7 @@ pub struct Task {
     pub max_retries: Option<u32>,
     /// How long one turn may take.
     #[serde(deserialize_with = "read::option")]
-    pub max_duration: Option<Millis>,
+    pub max_duration: Option<Span>,
     /// What happens when attempts are exhausted.
     #[serde(deserialize_with = "read::option")]
     pub on_exhausted: Option<OnExhausted>,

@@ -166,7 +166,24 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             "  - {title: t, assignTo: a, type: deploy, sideEffects: false}\n",
             vec![],
         ),
-        ("  - {title: t, assignTo: a, sideEffects: true}\n", vec!["Q0210"]),
+        ("  - {title: t, assignTo: a, sideEffects: true}\n", vec![]),
+        ("  - {title: t, assignTo: a, requiresApproval: false}\n", vec![]),
+        (
+            "  - {title: t, assignTo: a, requiresApproval: maybe}\n",
+            vec!["Q0204"],
+        ),
+        (
+            "  - {title: t, assignTo: a, requiresApproval: {approvers: [ada, {command: x}, b], timeout: 1h, message: go}}\n",
+            vec![],
+        ),
+        (
+            "  - {title: t, assignTo: a, requiresApproval: {approvers: [a]}}\n",
+            vec!["Q0410"],
+        ),
+        (
+            "  - {title: t, assignTo: a, requiresApproval: {approver: [b]}}\n",
+            vec!["Q0201"],
+        ),
         (
             "  - {title: t, assignTo: a, targetFiles: [/etc/passwd]}\n",
             vec!["Q0407"],
@@ -237,6 +254,32 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
                 + "qualityGates:\n  - {name: g, afterTasks: [t], blocksTasks: [u]}\n"
                 + "  - {name: g, afterTasks: [u], blocksTasks: [t]}\n",
             vec!["Q0404", "Q0501"],
+        ),
+        (
+            with_tasks("  - {title: t, assignTo: a}\n  - {title: u, assignTo: a}\n")
+                + "checkpoints:\n  - {name: c, afterTasks: [t], blocksTasks: [u]}\n"
+                + "delays:\n  - {name: c, afterTasks: [u], blocksTasks: [t], duration: 1s}\n",
+            vec!["Q0404"],
+        ),
+        (
+            with_tasks("  - {title: t, assignTo: a}\n  - {title: u, assignTo: a}\n")
+                + "checkpoints:\n  - {name: c, afterTasks: [t], blocksTasks: [u]}\n"
+                + "  - {name: c, afterTasks: [t], blocksTasks: []}\n"
+                + "delays:\n  - {name: d, afterTasks: [t], blocksTasks: [v], duration: 1s}\n"
+                + "  - {name: e, afterTasks: [t], blocksTasks: [u]}\n",
+            vec!["Q0501", "Q0502", "Q0403", "Q0202"],
+        ),
+        (
+            minimal("settings: {approvalGates: [{name: g, when: 'task.type =='}]}\n"),
+            vec!["Q0505"],
+        ),
+        (
+            minimal("settings: {approvalGates: [{name: g, when: task.tpye}, {name: h, when: task.title}]}\n"),
+            vec!["Q0505", "Q0505"],
+        ),
+        (
+            minimal("settings: {approvalGates: [{name: g, when: task.sideEffects, approvers: [ada]}]}\n"),
+            vec![],
         ),
     ];
     cases.extend(documents.map(|(text, codes)| (text.to_owned(), codes)));

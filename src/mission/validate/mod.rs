@@ -6,6 +6,7 @@ mod agents;
 mod channels;
 mod order;
 mod tasks;
+mod waits;
 
 use std::collections::{HashMap, HashSet};
 
@@ -103,6 +104,8 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
         validate_gate(index, gate, mission, &names, &mut problems);
     }
     gate_names(mission, &mut problems);
+    waits::settings(&mission.settings, &mut problems);
+    waits::validate(mission, &names, &mut problems);
     order::validate(mission, &names, &mut problems);
     problems
 }
@@ -111,6 +114,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
 pub(super) fn validate_config(config: &Config) -> Problems {
     let mut problems = Problems::default();
     agents::validate_each(&config.agents, &mut problems);
+    waits::settings(&config.settings, &mut problems);
     channels::validate(&config.channels, &mut problems);
     problems
 }

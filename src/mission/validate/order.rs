@@ -1,7 +1,7 @@
 //! Circles: tasks and gates that wait for each other.
 //!
-//! A gate adds an order of its own: it waits for its `afterTasks`, and its `blocksTasks` wait for it. So the graph has
-//! tasks and gates as nodes.
+//! A gate adds an order of its own: it waits for its `afterTasks`, and its `blocksTasks` wait for it; so do checkpoints
+//! and delays. So the graph has tasks and all of these as nodes.
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
@@ -29,7 +29,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
     }
 }
 
-/// Nodes are tasks, then gates, by index.
+/// Nodes are tasks, then what stands between them, by index.
 struct Graph {
     nodes: usize,
     /// From a node to what it needs.
@@ -40,7 +40,8 @@ struct Graph {
 
 impl Graph {
     fn new(mission: &Mission, names: &Names<'_>) -> Self {
-        let nodes = mission.tasks.len() + mission.gates.len();
+        let between = between(mission);
+        let nodes = mission.tasks.len() + between.len();
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         let mut edge = |from: usize, to: usize| {
             // The limit on values per file keeps indices far below u32::MAX.
@@ -59,12 +60,12 @@ impl Graph {
                 .into_iter()
                 .for_each(|needed| edge(index, needed));
         }
-        for (index, gate) in mission.gates.iter().enumerate() {
+        for (index, barrier) in between.iter().enumerate() {
             let node = mission.tasks.len() + index;
-            known(&gate.after_tasks)
+            known(barrier.after)
                 .into_iter()
                 .for_each(|needed| edge(node, needed));
-            known(&gate.blocks_tasks)
+            known(barrier.blocks)
                 .into_iter()
                 .for_each(|blocked| edge(blocked, node));
         }
@@ -129,11 +130,55 @@ impl Graph {
     }
 }
 
+/// What stands between tasks: a gate, a checkpoint, a delay.
+struct Barrier<'m> {
+    what: &'static str,
+    list: &'static str,
+    index: usize,
+    name: &'m str,
+    after: &'m [Box<str>],
+    blocks: &'m [Box<str>],
+}
+
+/// All of them: gates, then checkpoints, then delays.
+fn between(mission: &Mission) -> Vec<Barrier<'_>> {
+    let gates = mission.gates.iter().enumerate();
+    let mut all: Vec<Barrier<'_>> = gates
+        .map(|(index, gate)| Barrier {
+            what: "gate",
+            list: "qualityGates",
+            index,
+            name: &gate.name,
+            after: &gate.after_tasks,
+            blocks: &gate.blocks_tasks,
+        })
+        .collect();
+    for (what, list, holds) in [
+        ("checkpoint", "checkpoints", &mission.checkpoints),
+        ("delay", "delays", &mission.delays),
+    ] {
+        all.extend(holds.iter().enumerate().map(|(index, hold)| Barrier {
+            what,
+            list,
+            index,
+            name: &hold.name,
+            after: &hold.after_tasks,
+            blocks: &hold.blocks_tasks,
+        }));
+    }
+    all
+}
+
 fn describe(mission: &Mission, circle: &[usize]) -> Problem {
     let tasks = mission.tasks.len();
+    let between = between(mission);
     let name = |node: usize| match mission.tasks.get(node) {
         Some(task) => quoted(&task.title),
-        None => format!("gate {}", quoted(&mission.gates[node - tasks].name)),
+        None => format!(
+            "{} {}",
+            between[node - tasks].what,
+            quoted(between[node - tasks].name)
+        ),
     };
     // The smallest index comes first, so a circle with any task in it begins with one.
     let first = circle[0];
@@ -145,9 +190,12 @@ fn describe(mission: &Mission, circle: &[usize]) -> Problem {
             Path::of("tasks").item(first).key("dependsOn").item(item)
         }
         None => {
-            let gate = next - tasks;
-            let item = position(&mission.gates[gate].blocks_tasks, &mission.tasks[first].title);
-            Path::of("qualityGates").item(gate).key("blocksTasks").item(item)
+            let barrier = &between[next - tasks];
+            let item = position(barrier.blocks, &mission.tasks[first].title);
+            Path::of(barrier.list)
+                .item(barrier.index)
+                .key("blocksTasks")
+                .item(item)
         }
     };
     let place = Place::Value(place);

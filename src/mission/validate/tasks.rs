@@ -50,7 +50,7 @@ impl Checker<'_, '_> {
         self.title();
         self.assignee();
         self.dependencies();
-        if self.task.kind == TaskType::Deploy {
+        if self.task.kind == TaskType::Deploy && self.task.side_effects.is_none() {
             self.deployment();
         }
         if self.task.requires_tool_calls == Some(true) {
@@ -185,7 +185,6 @@ impl Checker<'_, '_> {
             "the task {} is a deployment and may be run again",
             quoted(&self.task.title)
         );
-        // `sideEffects` is not a field yet; where it is set, its place is pruned and this warning with it.
         let place = Place::Value(self.path("sideEffects"));
         self.problems.push(
             Problem::error(Code::DeployRepeats, place, message)

@@ -108,7 +108,7 @@ impl Exploder {
                 let payload = self.consult(*id).with("purpose", purpose.as_str());
                 let payload = match purpose {
                     Purpose::Resolve { dependency } => payload.with("failedDepId", task_key(*dependency)),
-                    Purpose::Confirm | Purpose::Answer => payload,
+                    Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } => payload,
                 };
                 let payload = payload.with("agentName", self.agent_name(*agent));
                 let not_before = not_before.map(Timestamp::to_rfc3339);
@@ -154,6 +154,11 @@ fn advised(payload: Payload, advice: &Advice) -> Payload {
         Advice::Retry { reason } => payload.with("action", "retry").with("reason", reason.as_str()),
         Advice::Unresolvable { reason } => payload
             .with("action", "unresolvable")
+            .with("reason", reason.as_str()),
+        Advice::Approve => payload.with("decision", "approve"),
+        Advice::Reject { reason } => payload.with("decision", "reject").with("reason", reason.as_str()),
+        Advice::Undecided { reason } => payload
+            .with("decision", "undecided")
             .with("reason", reason.as_str()),
         Advice::Unreadable { .. } => payload,
     }

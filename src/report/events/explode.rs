@@ -13,7 +13,7 @@ use crate::engine::{
 };
 use crate::mission::model::{Check, CommandCheck};
 use crate::mission::{Addition, Part, Plan, Requirement, succeed};
-use crate::report::ids::{ApprovalId, task_key};
+use crate::report::ids::task_key;
 use crate::report::reviews::share;
 use crate::report::view::{AttemptView, RunView};
 
@@ -28,9 +28,9 @@ use super::payload::{
 #[derive(Debug)]
 pub struct Exploder {
     /// The plan that holds; the events bring those that follow it.
-    plan: Arc<Plan>,
-    view: RunView,
-    run_id: Arc<str>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) view: RunView,
+    pub(super) run_id: Arc<str>,
 }
 
 /// A name and what belongs to it.
@@ -195,9 +195,7 @@ impl Exploder {
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRequested { .. }
-            | Event::DelegationRefused { .. }
-            | Event::ApprovalRequested { .. }
-            | Event::ApprovalResolved { .. } => vec![self.task_event(event, rest)],
+            | Event::DelegationRefused { .. } => vec![self.task_event(event, rest)],
             Event::Question { .. }
             | Event::Answered { .. }
             | Event::DeadlockDetected { .. }
@@ -205,6 +203,15 @@ impl Exploder {
             | Event::ArtifactsScanned { .. }
             | Event::DependencyResolved { .. }
             | Event::DependencyFailed { .. } => vec![self.waiting_event(event)],
+            Event::ApprovalRequested { .. }
+            | Event::ApproverAsked { .. }
+            | Event::ApproverUndecided { .. }
+            | Event::ApprovalTimedOut { .. }
+            | Event::RetryBlocked { .. }
+            | Event::ApprovalResolved { .. } => vec![self.approval_event(event)],
+            Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
+                vec![self.hold_event(event)]
+            }
         }
     }
 
@@ -308,35 +315,6 @@ impl Exploder {
                     .maybe("score", points.map(Points::score_f64))
                     .with("message", message.as_str()),
             ),
-            Event::ApprovalRequested {
-                task,
-                number,
-                reason,
-                cause,
-                stage,
-                message,
-            } => (
-                "approval:requested",
-                self.task(*task)
-                    .maybe("requestId", self.approval(*task, *number))
-                    .with("missionId", &*self.run_id)
-                    .with("reason", reason.as_str())
-                    .maybe("cause", cause.map(Cause::as_str))
-                    .maybe("stage", stage.map(Stage::as_str))
-                    .with("message", message.as_str()),
-            ),
-            Event::ApprovalResolved {
-                task,
-                number,
-                resolution,
-                by,
-            } => (
-                "approval:resolved",
-                self.task(*task)
-                    .maybe("requestId", self.approval(*task, *number))
-                    .with("status", resolution.as_str())
-                    .with("resolvedBy", by.as_str()),
-            ),
             Event::DelegationRequested { task, sub_tasks } => {
                 let titles = sub_tasks.iter().map(|sub_task| sub_task.title.as_str());
                 let titles: Vec<&str> = titles.collect();
@@ -350,11 +328,6 @@ impl Exploder {
             ),
             _ => unreachable!("name() sends only a task's events here"),
         }
-    }
-
-    fn approval(&self, task: TaskId, number: u32) -> Option<String> {
-        let run = self.view.run_id.as_ref()?;
-        Some(ApprovalId { run, task, number }.to_string())
     }
 
     /// `attempt` counts fixes or retries, as its maximum does; `attemptNumber` counts attempts of every kind.

@@ -9,6 +9,7 @@ mod explode;
 mod human;
 mod notices;
 mod payload;
+mod waits;
 
 use std::sync::Arc;
 

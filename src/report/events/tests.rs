@@ -5,8 +5,8 @@ use rust_decimal::Decimal;
 use super::*;
 use crate::domain::{
     Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass,
-    FailureMode, Finding, GateId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Severity, Stage,
-    Status, TaskId, TurnId, Verdict, WaitingReason,
+    FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag,
+    Severity, Stage, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef, Notice, NoticeEvent,
@@ -14,7 +14,7 @@ use crate::engine::{
     Usage, Way,
 };
 use crate::mission::model::TaskType;
-use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
+use crate::mission::{AddedTask, Addition, HoldKind, HoldPlan, Origin, Part, RunOptions, SubTask};
 use crate::report::testing::{
     Mission, SCREENS, START, Scene, assert_fits, eventful, file, play_eventful, run_started,
 };
@@ -61,6 +61,13 @@ fn variant(event: &Event) -> &'static str {
         Event::EvalUnparsed { .. } => "EvalUnparsed",
         Event::ForceAccepted { .. } => "ForceAccepted",
         Event::ApprovalRequested { .. } => "ApprovalRequested",
+        Event::ApproverAsked { .. } => "ApproverAsked",
+        Event::ApproverUndecided { .. } => "ApproverUndecided",
+        Event::ApprovalTimedOut { .. } => "ApprovalTimedOut",
+        Event::RetryBlocked { .. } => "RetryBlocked",
+        Event::HoldReached { .. } => "HoldReached",
+        Event::HoldPassed { .. } => "HoldPassed",
+        Event::HoldRejected { .. } => "HoldRejected",
         Event::ApprovalResolved { .. } => "ApprovalResolved",
         Event::DependencyFailed { .. } => "DependencyFailed",
         Event::GateEvaluated { .. } => "GateEvaluated",
@@ -524,6 +531,51 @@ fn task_samples() -> Vec<Event> {
             cause: Some(Cause::NoReviewer),
             stage: None,
             message: "nobody may review this work".to_owned(),
+            gate: Some("deployments".to_owned()),
+            expires: Some(START),
+        },
+        Event::ApproverAsked {
+            task: TASK,
+            number: 1,
+            approver: 0,
+        },
+        Event::ApproverUndecided {
+            task: TASK,
+            number: 1,
+            approver: 0,
+            message: "it exited 3".to_owned(),
+            again: Some(START),
+        },
+        Event::ApprovalTimedOut {
+            task: TASK,
+            number: 1,
+        },
+        Event::RetryBlocked {
+            task: TASK,
+            reason: "the last attempt failed (checks)".to_owned(),
+        },
+        Event::HoldReached {
+            hold: HoldId(0),
+            number: 1,
+            until: None,
+        },
+        Event::HoldReached {
+            hold: HoldId(1),
+            number: 1,
+            until: Some(START),
+        },
+        Event::HoldPassed {
+            hold: HoldId(0),
+            by: Some("ada".to_owned()),
+        },
+        Event::HoldPassed {
+            hold: HoldId(1),
+            by: None,
+        },
+        Event::HoldRejected {
+            hold: HoldId(0),
+            reason: "not this week".to_owned(),
+            by: "ada".to_owned(),
         },
         Event::ApprovalResolved {
             task: TASK,
@@ -572,7 +624,19 @@ fn every_variant_has_its_name_and_keys() {
     covered.dedup();
     assert_eq!(covered.len(), VARIANTS, "{covered:?}");
 
-    let plan = mission().build();
+    let mut plan = mission().build();
+    let hold = |name: &str, kind| HoldPlan {
+        name: name.into(),
+        kind,
+        part: Part::Selected,
+        after: vec![TASK],
+        blocks: vec![TaskId(1)],
+        message: Some("look at the staging site".into()),
+    };
+    Arc::make_mut(&mut plan).holds = Arc::new(vec![
+        hold("go", HoldKind::Checkpoint),
+        hold("cool down", HoldKind::Delay(Millis::from_secs(60))),
+    ]);
     let events: Vec<_> = Exploder::new(&plan).explode(7, START, &samples).collect();
     insta::assert_snapshot!(lines(&events));
 }

@@ -49,6 +49,18 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
         let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, "gates"));
         plan.gates.iter().for_each(|gate| gate_line(&mut text, gate));
     }
+    for hold in &plan.holds {
+        let (kind, name) = (hold.kind, sanitize(hold.name));
+        let lasts = hold
+            .duration_ms
+            .map(|ms| format!(" of {}", crate::domain::Millis(ms)));
+        let (after, blocks) = (list(&hold.after_tasks), list(&hold.blocks_tasks));
+        let _ = writeln!(
+            text,
+            "\n{kind} {name}{}: after {after}; holds {blocks}",
+            lasts.unwrap_or_default()
+        );
+    }
     let _ = writeln!(text, "\nworst case: {}", worst_words(plan.worst_case));
     let _ = writeln!(text, "cost: {}", plan.cost.text);
     screen.wrap(&text)
@@ -70,7 +82,20 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
     if task.exclusive {
         text.push_str(", alone");
     }
+    if task.side_effects {
+        text.push_str(", never twice without a person");
+    }
     text.push('\n');
+    for approval in &task.approvals {
+        let gate = approval.gate.map(|gate| format!(" ({})", sanitize(gate)));
+        let names: Vec<_> = approval.approvers.iter().map(|name| sanitize(name)).collect();
+        let names = if names.is_empty() {
+            "a person".to_owned()
+        } else {
+            names.join(" or ")
+        };
+        let _ = writeln!(text, "    starts when {names} agrees{}", gate.unwrap_or_default());
+    }
     let _ = writeln!(text, "    judged by {}", judged_words(task));
     if let Some(note) = task.note {
         let _ = writeln!(text, "    note: {note}");

@@ -7,12 +7,14 @@ mod human;
 pub use graph::{dot, mermaid};
 pub use human::human;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible};
-use crate::mission::{Part, Reviewers, waves};
+use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, Reviewers, waves};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.plan/v1";
@@ -33,6 +35,9 @@ pub struct PlanDocument<'a> {
     waves: Vec<Vec<&'a str>>,
     tasks: Vec<TaskRow<'a>>,
     gates: Vec<GateRow<'a>>,
+    /// Checkpoints and delays.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    holds: Vec<HoldRow<'a>>,
     /// Tasks that `--only` leaves out.
     not_taken: u32,
     worst_case: WorstCaseRow,
@@ -59,6 +64,12 @@ struct TaskRow<'a> {
     depends_on: Vec<&'a str>,
     held_by: Vec<&'a str>,
     exclusive: bool,
+    /// Whether only a person's word makes its agent act again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    side_effects: bool,
+    /// What must be agreed to before it starts, and by whom.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    approvals: Vec<ApprovalRow<'a>>,
     target_files: &'a [Box<str>],
     checks: usize,
     /// Criteria that plain facts grade after all other judging.
@@ -75,6 +86,26 @@ struct TaskRow<'a> {
     /// Everybody who may judge it, in the order in which they are asked.
     eligible: Vec<EligibleRow<'a>>,
     worst_case: WorstCaseRow,
+}
+
+#[derive(Debug, Serialize)]
+struct ApprovalRow<'a> {
+    /// The approval gate; `null` for the task's own.
+    gate: Option<&'a str>,
+    /// Empty: any person.
+    approvers: Vec<Cow<'a, str>>,
+}
+
+/// A checkpoint or a delay.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HoldRow<'a> {
+    kind: &'static str,
+    name: &'a str,
+    after_tasks: Vec<&'a str>,
+    blocks_tasks: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -164,6 +195,7 @@ impl<'a> PlanDocument<'a> {
             waves: by_wave,
             tasks,
             gates: gates(state),
+            holds: holds(state),
             not_taken: state.counts.not_taken,
             worst_case,
             cost: CostRow {
@@ -188,6 +220,44 @@ fn agents(state: &State) -> Vec<AgentRow<'_>> {
         tasks,
     });
     rows.collect()
+}
+
+fn holds(state: &State) -> Vec<HoldRow<'_>> {
+    let plan = &*state.plan;
+    let taken = plan.hold_ids().filter(|id| plan.hold(*id).part == Part::Selected);
+    let rows = taken.map(|id| {
+        let hold = plan.hold(id);
+        let titles = |ids: &[TaskId]| {
+            let taken = ids.iter().filter(|id| plan.task(**id).part == Part::Selected);
+            taken.map(|id| &*plan.task(*id).title).collect()
+        };
+        let (kind, duration_ms) = match hold.kind {
+            HoldKind::Checkpoint => ("checkpoint", None),
+            HoldKind::Delay(duration) => ("delay", Some(duration.0)),
+        };
+        HoldRow {
+            kind,
+            name: &hold.name,
+            after_tasks: titles(&hold.after),
+            blocks_tasks: titles(&hold.blocks),
+            duration_ms,
+        }
+    });
+    rows.collect()
+}
+
+impl<'a> ApprovalRow<'a> {
+    fn of(plan: &'a Plan, approval: &'a ApprovalPlan) -> Self {
+        let name = |approver: &'a ApproverPlan| match approver {
+            ApproverPlan::Person(name) => Cow::Borrowed(&**name),
+            ApproverPlan::Agent(agent) => Cow::Borrowed(&*plan.agent(*agent).name),
+            ApproverPlan::Command(command) => Cow::Owned(format!("command: {command}")),
+        };
+        Self {
+            gate: approval.gate.as_deref(),
+            approvers: approval.approvers.iter().map(name).collect(),
+        }
+    }
 }
 
 fn gates(state: &State) -> Vec<GateRow<'_>> {
@@ -250,6 +320,12 @@ impl<'a> TaskRow<'a> {
             depends_on: dependencies.map(|id| &*plan.task(*id).title).collect(),
             held_by: gates.map(|id| &*plan.gate(*id).name).collect(),
             exclusive: task.exclusive,
+            side_effects: task.side_effects,
+            approvals: task
+                .approvals
+                .iter()
+                .map(|approval| ApprovalRow::of(plan, approval))
+                .collect(),
             target_files: &task.target_files,
             checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
             criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),

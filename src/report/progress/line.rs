@@ -4,12 +4,12 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, AttemptKind, Cause, FailureMode, Millis, Points, QualityFlag, RunId, Stage, Status, TaskId,
-    Timestamp, TurnId, Verdict,
+    Advice, AttemptKind, Cause, FailureMode, HoldId, Millis, Points, QualityFlag, RunId, Stage, Status,
+    TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::{self, Event, GateResult, NoticeEvent, SeatResult, StageReport, State, Way};
 use crate::report::events::stop_cause;
-use crate::report::ids::ApprovalId;
+use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::{Role, Screen, Symbols};
 use crate::report::text::{against_bar, count, criteria_words, sanitize, seconds, width};
 
@@ -196,8 +196,12 @@ impl Lines {
                 title(state, *task),
                 message.as_str(),
             )),
-            Event::ApprovalRequested { task, .. } | Event::ApprovalResolved { task, .. } => {
-                self.of_approval(state, *task, event)
+            Event::ApprovalRequested { task, .. }
+            | Event::ApprovalResolved { task, .. }
+            | Event::ApproverUndecided { task, .. }
+            | Event::ApprovalTimedOut { task, .. } => self.of_approval(state, *task, event),
+            Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
+                self.of_hold(state, event)
             }
             Event::AgentActivity { turn, summary } => Some(Line::new(
                 "SAYS",
@@ -258,6 +262,8 @@ impl Lines {
             | Event::DeadlockDetected { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
+            | Event::ApproverAsked { .. }
+            | Event::RetryBlocked { .. }
             | Event::DependencyFailed { .. } => None,
         }
     }
@@ -391,6 +397,50 @@ impl Lines {
             }
             Event::ApprovalResolved { resolution, by, .. } => {
                 Line::new("ANSWER", Role::Active, title, format!("{resolution} by {by}"))
+            }
+            Event::ApproverUndecided { message, .. } => {
+                Line::new("WAIT", Role::Warn, title, format!("left open: {message}"))
+            }
+            Event::ApprovalTimedOut { .. } => Line::new(
+                "WAIT",
+                Role::Warn,
+                title,
+                "nobody approved it in time; it goes on waiting",
+            ),
+            _ => return None,
+        })
+    }
+
+    fn of_hold(&self, state: &State, event: &Event) -> Option<Line> {
+        let name = |hold: HoldId| &*state.plan.hold(hold).name;
+        Some(match event {
+            Event::HoldReached {
+                hold,
+                until: Some(until),
+                ..
+            } => Line::new(
+                "DELAY",
+                Role::Active,
+                name(*hold),
+                format!("until {}", until.to_rfc3339()),
+            ),
+            Event::HoldReached { hold, number, .. } => {
+                let id = CheckpointId {
+                    run: &self.run,
+                    hold: *hold,
+                    number: *number,
+                };
+                let message = state.plan.hold(*hold).message.as_deref().unwrap_or_default();
+                let detail = format!("{id}  checkpoint: {message}");
+                Line::new("WAIT", Role::Warn, name(*hold), detail.trim_end_matches(": "))
+            }
+            Event::HoldPassed { hold, by: None } => Line::new("DELAY", Role::Active, name(*hold), "over"),
+            Event::HoldPassed { hold, by: Some(by) } => {
+                Line::new("ANSWER", Role::Active, name(*hold), format!("approved by {by}"))
+            }
+            Event::HoldRejected { hold, reason, by } => {
+                let detail = format!("rejected by {by}: {reason}");
+                Line::new("ANSWER", Role::Bad, name(*hold), detail)
             }
             _ => return None,
         })

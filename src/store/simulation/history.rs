@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
 
-use crate::domain::{Digest, GateId, RunId, TaskId, Timestamp, TurnId, WaitingReason};
+use crate::domain::{Digest, GateId, HoldId, RunId, TaskId, Timestamp, TurnId, WaitingReason};
 use crate::engine::random::{Random, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
@@ -451,7 +451,16 @@ impl History {
             },
             16 if random.chance(20) => Command::CancelRun,
             17 => Command::Pause,
-            18 => Command::Answer {
+            18 if random.chance(50) => Command::PassCheckpoint {
+                hold: HoldId(0),
+                number: 1 + u32::try_from(random.below(2)).unwrap(),
+            },
+            19 if random.chance(50) => Command::RejectCheckpoint {
+                hold: HoldId(0),
+                number: 1 + u32::try_from(random.below(2)).unwrap(),
+                reason: "not yet".to_owned(),
+            },
+            18 | 19 => Command::Answer {
                 task,
                 number,
                 text: "the first".to_owned(),
@@ -609,6 +618,10 @@ impl History {
                 reason: "risk".to_owned(),
             })
         });
-        waiting.chain(overridden).collect()
+        let checkpoints = self.state.checkpoints_that_wait().map(|hold| {
+            let number = self.state.hold(hold).number;
+            says(Command::PassCheckpoint { hold, number })
+        });
+        waiting.chain(overridden).chain(checkpoints).collect()
     }
 }

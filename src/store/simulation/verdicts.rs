@@ -1,7 +1,9 @@
 //! What the witness makes of verdicts: of a stage, of a gate, of the run.
 
+use crate::domain::TaskId;
 use crate::domain::{Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Verdict};
-use crate::engine::{GateResult, JudgedBy, SeatResult, StageReport, State, StopCause, judged_by};
+use crate::engine::{GateResult, HoldStage, JudgedBy, SeatResult, StageReport, State, StopCause, judged_by};
+use crate::mission::{HoldKind, Part};
 
 use super::witness::{Seen, Witness};
 
@@ -114,6 +116,14 @@ impl Witness {
             .any(|(result, overridden)| !overridden && result.as_ref().is_some_and(|result| !result.passed));
         let unreviewed = any(&|seen| seen.flag == Some(QualityFlag::Unreviewed));
         let parked = any(&|seen| seen.status == Status::AwaitingApproval && !seen.for_judges);
+        let goes_on = |id: &TaskId| {
+            let ended = matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
+            plan.task(*id).part == Part::Selected && !ended
+        };
+        let asked = plan.holds.iter().zip(&self.holds).any(|(hold, (_, stage))| {
+            let waits = *stage == HoldStage::Reached && hold.kind == HoldKind::Checkpoint;
+            waits && hold.blocks.iter().any(goes_on)
+        });
         let holds = [
             (OutcomeClass::Terminated, self.stop == Some(StopCause::Terminated)),
             (
@@ -139,7 +149,7 @@ impl Witness {
                     )
                 }) || self.threshold,
             ),
-            (OutcomeClass::Awaiting, parked || (self.paused && open)),
+            (OutcomeClass::Awaiting, parked || asked || (self.paused && open)),
         ];
         let mut conditions: Vec<_> = holds
             .iter()

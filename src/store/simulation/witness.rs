@@ -5,10 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{
-    AttemptKind, Cause, FailureMode, OutcomeClass, Points, QualityFlag, Status, TaskId, TurnId, Verdict,
+    AttemptKind, Cause, FailureMode, HoldId, OutcomeClass, Points, QualityFlag, Status, TaskId, TurnId,
+    Verdict, WaitingReason,
 };
 use crate::engine::{
-    Event, GateResult, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, Way, judged_by,
+    Event, GateResult, HoldStage, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, Way,
+    judged_by,
 };
 use crate::mission::{Part, Plan, succeed};
 
@@ -78,6 +80,13 @@ pub(super) struct Seen {
     pub(super) mode: Option<FailureMode>,
     pub(super) questions: u32,
     pub(super) question_open: bool,
+    /// Why a person is asked, and for which approval gate.
+    pub(super) reason: Option<(WaitingReason, Option<String>)>,
+    /// Approvals that were given for the next start.
+    pub(super) agreed: Vec<Option<String>>,
+    /// Its agent may have acted, and whether a person lets it act again.
+    pub(super) acted: bool,
+    pub(super) allowed: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -92,6 +101,8 @@ pub(super) struct SeenSeat {
 pub struct Witness {
     pub(super) tasks: Vec<Seen>,
     pub(super) gates: Vec<(Option<GateResult>, bool)>,
+    /// How often each hold was reached, and how far it got.
+    pub(super) holds: Vec<(u32, HoldStage)>,
     pub(super) commands: BTreeSet<String>,
     pub(super) stop: Option<StopCause>,
     pub(super) paused: bool,
@@ -108,6 +119,7 @@ impl Witness {
         Self {
             tasks: vec![Seen::default(); plan.tasks.len()],
             gates: vec![(None, false); plan.gates.len()],
+            holds: vec![(0, HoldStage::Ahead); plan.holds.len()],
             commands: BTreeSet::new(),
             stop: None,
             paused: false,
@@ -169,6 +181,12 @@ impl Witness {
                 seen.turn += 1;
                 seen.gate.clear();
                 seen.in_flight = true;
+                let twice = seen.acted && state.plan.task(turn.task).side_effects;
+                assert!(
+                    !twice || seen.allowed,
+                    "side effects twice without a person: {turn:?}"
+                );
+                (seen.acted, seen.allowed) = (true, false);
             }
             Event::FilesNoted { turn, .. } => {
                 let seen = &mut self.tasks[turn.task.index()];
@@ -261,7 +279,12 @@ impl Witness {
             Event::EvalUnparsed { task } => self.tasks[task.index()].unparsed = true,
             Event::ForceAccepted { task, .. } => self.is_exhausted(state, *task),
             Event::ApprovalRequested {
-                task, number, cause, ..
+                task,
+                number,
+                cause,
+                reason,
+                gate,
+                ..
             } => {
                 let seen = &mut self.tasks[task.index()];
                 assert_eq!(
@@ -271,12 +294,46 @@ impl Witness {
                 );
                 seen.asked = *number;
                 seen.open_approval = Some(*number);
+                seen.reason = Some((*reason, gate.clone()));
                 seen.for_judges = matches!(cause, Some(Cause::GateError | Cause::NoReviewer));
             }
-            Event::ApprovalResolved { task, number, .. } => {
-                let open = self.tasks[task.index()].open_approval.take();
+            Event::ApprovalResolved {
+                task,
+                number,
+                resolution,
+                ..
+            } => {
+                let seen = &mut self.tasks[task.index()];
+                let open = seen.open_approval.take();
                 assert_eq!(open, Some(*number), "answered twice or never asked: {event:?}");
+                match seen.reason.take().filter(|_| resolution == "approved") {
+                    Some((WaitingReason::Approval, gate)) => seen.agreed.push(gate),
+                    Some((WaitingReason::SideEffects, _)) => seen.allowed = true,
+                    _ => {}
+                }
             }
+            Event::ApproverAsked { task, number, .. }
+            | Event::ApproverUndecided { task, number, .. }
+            | Event::ApprovalTimedOut { task, number } => {
+                assert_eq!(self.tasks[task.index()].open_approval, Some(*number), "{event:?}");
+            }
+            Event::RetryBlocked { task, .. } => {
+                let seen = &self.tasks[task.index()];
+                assert!(seen.acted && state.plan.task(*task).side_effects, "{event:?}");
+            }
+            Event::HoldReached { hold, number, .. } => {
+                let ended =
+                    |id: &TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
+                assert!(
+                    state.plan.hold(*hold).after.iter().all(ended),
+                    "too early: {event:?}"
+                );
+                let held = &mut self.holds[hold.index()];
+                assert_eq!(*held, (number - 1, HoldStage::Ahead), "{event:?}");
+                *held = (*number, HoldStage::Reached);
+            }
+            Event::HoldPassed { hold, .. } => self.leave(*hold, HoldStage::Passed),
+            Event::HoldRejected { hold, .. } => self.leave(*hold, HoldStage::Rejected),
             Event::DependencyFailed { task, dependency } => {
                 assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
                 assert!(
@@ -402,6 +459,21 @@ impl Witness {
         }
         self.tasks.resize_with(plan.tasks.len(), Seen::default);
         self.gates.resize_with(plan.gates.len(), Default::default);
+        self.holds.resize(plan.holds.len(), (0, HoldStage::Ahead));
+        // A hold that waits for something else now has not been reached.
+        let after = |plan: &Plan, index: usize| {
+            let hold = plan.holds.get(index)?;
+            Some((hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>()))
+        };
+        for (index, held) in self.holds.iter_mut().enumerate() {
+            let ended = |id: &TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
+            let hold = &plan.holds[index];
+            let stands = hold.part == Part::Selected && hold.after.iter().all(ended);
+            let moved = after(&state.plan, index).is_some_and(|old| after(&plan, index) != Some(old));
+            if moved || (held.1 == HoldStage::Reached && !stands) {
+                held.1 = HoldStage::Ahead;
+            }
+        }
     }
 
     fn is_in_flight(&self, turn: TurnId) {
@@ -447,6 +519,12 @@ impl Witness {
         }
     }
 
+    fn leave(&mut self, hold: HoldId, stage: HoldStage) {
+        let held = &mut self.holds[hold.index()];
+        assert_eq!(held.1, HoldStage::Reached, "{hold:?} {stage:?}");
+        held.1 = stage;
+    }
+
     /// A gate holds tasks, not turns: what has started may finish its attempt when the gate is withdrawn
     /// (`--retry-failed` of a task that the gate had let fail).
     fn gates_are_open(&self, state: &State, task: TaskId) {
@@ -462,6 +540,22 @@ impl Witness {
         self.dependencies_hold(state, task);
         self.gates_are_open(state, task);
         let plan = &state.plan;
+        for hold in plan.holds_before.of(task.index()) {
+            let (_, stage) = self.holds[hold.index()];
+            assert_eq!(
+                stage,
+                HoldStage::Passed,
+                "{task:?} starts before {hold:?} is passed"
+            );
+        }
+        for approval in &plan.task(task).approvals {
+            let given = &self.tasks[task.index()].agreed;
+            let gate = approval.gate.as_deref().map(str::to_owned);
+            assert!(
+                given.contains(&gate),
+                "{task:?} starts without agreement to {gate:?}"
+            );
+        }
         assert_eq!(plan.task(task).part, Part::Selected, "{task:?} was left out");
         let is_held = |seen: &Seen| {
             matches!(
@@ -570,8 +664,9 @@ impl Witness {
             }
             JudgedBy::ChecksOnly => assert_eq!(flag, Some(QualityFlag::Clean), "{task:?} {seen:?}"),
             JudgedBy::Nobody => {
+                // Reviewers who were asked before the reviews were switched off have spoken all the same.
                 let by_person = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
-                let expected = if by_person {
+                let expected = if by_person || judged {
                     QualityFlag::Clean
                 } else {
                     QualityFlag::Unreviewed
@@ -636,6 +731,7 @@ impl Witness {
                 seen.sent_back = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
                 (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
+                seen.agreed.clear();
             }
             AttemptKind::Fix => {
                 assert!(!seen.agent_failed, "a crash is not fixed: {task:?} {seen:?}");
@@ -672,14 +768,27 @@ impl Witness {
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;
         }
-        seen.question_open &= matches!(to, Status::InProgress | Status::AwaitingApproval);
+        self.tasks[task.index()].question_open &= matches!(to, Status::InProgress | Status::AwaitingApproval);
+        if unanswered && from == Status::AwaitingApproval && to == Status::Pending {
+            self.tasks[task.index()].withdraw_agreement();
+        }
         if matches!(from, Status::Done | Status::Failed) {
-            seen.without.clear();
+            self.tasks[task.index()].without.clear();
             // What has not begun waits for it again.
             for on_it in state.plan.dependents.of(task.index()) {
                 let seen = &mut self.tasks[on_it.index()];
                 if from == Status::Done || seen.status == Status::Pending {
                     seen.without.remove(&task);
+                }
+            }
+            self.tasks[task.index()].withdraw_agreement();
+            for hold in state.plan.holds_after.of(task.index()) {
+                self.holds[hold.index()].1 = HoldStage::Ahead;
+            }
+            for hold in state.plan.holds_before.of(task.index()) {
+                let held = &mut self.holds[hold.index()];
+                if held.1 == HoldStage::Rejected {
+                    held.1 = HoldStage::Ahead;
                 }
             }
             for gate in state.plan.gates_after.of(task.index()) {
@@ -778,6 +887,11 @@ impl Witness {
 }
 
 impl Seen {
+    fn withdraw_agreement(&mut self) {
+        self.agreed.clear();
+        self.allowed = false;
+    }
+
     /// Something that it should have shown was not shown.
     pub(super) fn unverified(&self) -> bool {
         self.not_judged || self.gate_met == Some(false)
@@ -792,6 +906,9 @@ impl Seen {
             retries: self.retries,
             points: self.points,
             asked: self.asked,
+            agreed: std::mem::take(&mut self.agreed),
+            acted: self.acted,
+            allowed: self.allowed,
             noted: self.noted,
             without: std::mem::take(&mut self.without),
             questions: self.questions,

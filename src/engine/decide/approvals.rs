@@ -1,0 +1,308 @@
+//! Somebody's agreement before a task starts: `requiresApproval` and `approvalGates` (semantics, section 5).
+//!
+//! It is asked for once nothing else holds the task, one approval after the other, without taking a slot. One of the
+//! approvers is enough: commands and agents are asked in their order, and what they leave open a person decides, who may
+//! answer at any time.
+
+use crate::domain::{Advice, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
+use crate::engine::event::Event;
+use crate::engine::input::{ApproverSaid, Input};
+use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
+use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
+
+use super::draft::Draft;
+use super::evidence::must_note;
+use super::schedule::needs_prompt;
+use super::{consult, side_effects, turns};
+
+/// How an approval ends whose time is up.
+const TIMED_OUT: &str = "timeout";
+/// How long approvers that left it open are left alone.
+const ASK_AGAIN: Millis = Millis::from_secs(30);
+
+/// Whether somebody must agree before the task may start (again).
+pub(in crate::engine) fn needs_agreement(plan: &TaskPlan, task: &TaskState) -> bool {
+    side_effects::must_be_allowed(plan, task) || next_approval(plan, task).is_some()
+}
+
+/// The first approval of a task that was not given yet.
+fn next_approval<'p>(plan: &'p TaskPlan, task: &TaskState) -> Option<&'p ApprovalPlan> {
+    let mut open = plan.approvals.iter().map(AsRef::as_ref);
+    open.find(|approval| !task.agreed.contains(&approval.gate))
+}
+
+/// Asks for what holds tasks that nothing else holds.
+pub(super) fn requests(state: &State, now: Timestamp) -> Vec<Event> {
+    let due = state.approvals_due.iter();
+    due.flat_map(|id| {
+        let mut draft = Draft::new(state, *id);
+        match next_approval(draft.task_plan(), &draft.task) {
+            Some(approval) => {
+                draft.enter_because(Status::AwaitingApproval, message(draft.plan(), approval));
+                ask(&mut draft, approval, now);
+            }
+            None => side_effects::hold_back(&mut draft, "it is to be done once more"),
+        }
+        draft.into_events()
+    })
+    .collect()
+}
+
+fn ask(draft: &mut Draft<'_>, approval: &ApprovalPlan, now: Timestamp) {
+    let number = draft.task.asked + 1;
+    draft.emit(Event::ApprovalRequested {
+        task: draft.id,
+        number,
+        reason: WaitingReason::Approval,
+        cause: None,
+        stage: None,
+        message: message(draft.plan(), approval),
+        gate: approval.gate.as_deref().map(str::to_owned),
+        expires: approval.timeout.map(|timeout| now.plus(timeout)),
+    });
+    ask_next(draft, approval, 0);
+}
+
+/// What a person is told.
+fn message(plan: &Plan, approval: &ApprovalPlan) -> String {
+    if let Some(message) = &approval.message {
+        return message.to_string();
+    }
+    let names: Vec<String> = approval
+        .approvers
+        .iter()
+        .map(|approver| name(plan, approver))
+        .collect();
+    let by = match names.split_last() {
+        None => String::new(),
+        Some((last, [])) => format!(" by {last}"),
+        Some((last, others)) => format!(" by {} or {last}", others.join(", ")),
+    };
+    match &approval.gate {
+        Some(gate) => format!("approval gate '{gate}': to be approved{by} before it starts"),
+        None => format!("to be approved{by} before it starts"),
+    }
+}
+
+/// An approver as the record names it.
+fn name(plan: &Plan, approver: &ApproverPlan) -> String {
+    match approver {
+        ApproverPlan::Person(name) => name.to_string(),
+        ApproverPlan::Agent(agent) => plan.agent(*agent).name.to_string(),
+        ApproverPlan::Command(command) => format!("the command '{command}'"),
+    }
+}
+
+/// Asks the first approver from this position on that is no person.
+fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
+    let Some(approver) = next_asked(approval, from) else {
+        return;
+    };
+    let number = draft.task.asked;
+    draft.emit(Event::ApproverAsked {
+        task: draft.id,
+        number,
+        approver,
+    });
+    if let Some(ApproverPlan::Agent(agent)) = approval.approvers.get(approver as usize) {
+        consult::ask(draft, Purpose::Approve { number, approver }, *agent);
+    }
+}
+
+fn next_asked(approval: &ApprovalPlan, from: u32) -> Option<u32> {
+    let mut approvers = (0..).zip(&approval.approvers).skip(from as usize);
+    let asked = approvers.find(|(_, approver)| !matches!(approver, ApproverPlan::Person(_)));
+    asked.map(|(position, _)| position)
+}
+
+/// The approval that a task waits for, if it is one of these.
+fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Waiting) -> Option<&'p ApprovalPlan> {
+    let mut approvals = plan.approvals.iter().map(AsRef::as_ref);
+    approvals.find(|approval| waiting.reason == WaitingReason::Approval && approval.gate == waiting.gate)
+}
+
+/// A draft of the task, if it waits for this approval.
+fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Draft<'s>, &'s ApprovalPlan)> {
+    let found = state.tasks.get(task.index())?;
+    let waiting = found
+        .waiting
+        .as_ref()
+        .filter(|waiting| waiting.number == number)?;
+    let approval = waiting_for(state.plan.task(task), waiting)?;
+    Some((Draft::new(state, task), approval))
+}
+
+/// An approver that is no person came back.
+pub(super) fn said(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
+    let Input::ApproverSaid {
+        task,
+        number,
+        approver,
+        said,
+    } = input
+    else {
+        return Vec::new();
+    };
+    let Some((mut draft, approval)) = open(state, *task, *number) else {
+        return Vec::new();
+    };
+    take(&mut draft, approval, *approver, said, now);
+    draft.into_events()
+}
+
+/// An agent that was consulted came back; `Err` says why it says nothing.
+pub(super) fn advised(
+    draft: &mut Draft<'_>,
+    number: u32,
+    approver: u32,
+    advice: Result<&Advice, &str>,
+    now: Timestamp,
+) {
+    let waiting = draft
+        .task
+        .waiting
+        .as_ref()
+        .filter(|waiting| waiting.number == number);
+    let Some(approval) = waiting.and_then(|waiting| waiting_for(draft.task_plan(), waiting)) else {
+        return;
+    };
+    let said = match advice {
+        Ok(Advice::Approve) => ApproverSaid::Yes,
+        Ok(Advice::Reject { reason }) => ApproverSaid::No(reason.clone()),
+        Ok(Advice::Undecided { reason }) => ApproverSaid::Open(reason.clone()),
+        Ok(Advice::Unreadable { why, .. }) => ApproverSaid::Open(why.clone()),
+        Ok(_) => ApproverSaid::Open("it answered something else".to_owned()),
+        Err(why) => ApproverSaid::Open(format!("it could not be asked: {why}")),
+    };
+    take(draft, approval, approver, &said, now);
+}
+
+fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &ApproverSaid, now: Timestamp) {
+    let asking = draft.task.waiting.as_ref().and_then(|waiting| waiting.asking);
+    let Some(asked) = approval.approvers.get(approver as usize) else {
+        return;
+    };
+    if asking != Some(approver) {
+        return;
+    }
+    let by = name(draft.plan(), asked);
+    match said {
+        ApproverSaid::Yes => agree(draft, &by, now),
+        ApproverSaid::No(reason) => refuse(draft, REJECTED, reason, &by),
+        ApproverSaid::Open(why) => {
+            let next = next_asked(approval, approver + 1);
+            draft.emit(Event::ApproverUndecided {
+                task: draft.id,
+                number: draft.task.asked,
+                approver,
+                message: why.clone(),
+                again: next.is_none().then(|| now.plus(ASK_AGAIN)),
+            });
+            ask_next(draft, approval, approver + 1);
+        }
+    }
+}
+
+/// Those who left it open are asked again: in a later session, or after a while.
+pub(super) fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
+    let waiting = state.task(task).waiting.as_ref();
+    let Some((mut draft, approval)) = waiting.and_then(|waiting| open(state, task, waiting.number)) else {
+        return Vec::new();
+    };
+    if waiting.is_some_and(|waiting| waiting.asking.is_none()) {
+        ask_next(&mut draft, approval, 0);
+    }
+    draft.into_events()
+}
+
+/// A person agrees.
+pub(super) fn approve(state: &State, task: TaskId, by: &str, now: Timestamp) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    agree(&mut draft, by, now);
+    draft.into_events()
+}
+
+/// A person refuses.
+pub(super) fn reject(state: &State, task: TaskId, reason: &str, by: &str) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    refuse(&mut draft, REJECTED, reason, by);
+    draft.into_events()
+}
+
+fn agree(draft: &mut Draft<'_>, by: &str, now: Timestamp) {
+    resolve(draft, APPROVED, by);
+    match next_approval(draft.task_plan(), &draft.task) {
+        Some(next) => ask(draft, next, now),
+        None if side_effects::must_be_allowed(draft.task_plan(), &draft.task) => {
+            side_effects::ask(draft, "it is to be done once more");
+        }
+        None => start(draft),
+    }
+}
+
+fn refuse(draft: &mut Draft<'_>, resolution: &str, reason: &str, by: &str) {
+    resolve(draft, resolution, by);
+    draft.fail(FailureMode::Rejected, format!("rejected by {by}: {reason}"));
+}
+
+pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
+    draft.emit(Event::ApprovalResolved {
+        task: draft.id,
+        number: draft.task.asked,
+        resolution: resolution.to_owned(),
+        by: by.to_owned(),
+    });
+}
+
+/// Everything was agreed to: the task starts, or waits for a slot as any other does.
+pub(super) fn start(draft: &mut Draft<'_>) {
+    if !has_room(draft) {
+        return draft.enter_because(Status::Pending, "approved");
+    }
+    draft.enter(Status::Assigned);
+    if !needs_prompt(draft.plan(), draft.task_plan()) && !must_note(draft.state, draft.id) {
+        turns::start_turn(draft, None);
+    }
+}
+
+/// Whether the task could take a slot at once, without overtaking one that waits to be alone.
+fn has_room(draft: &Draft<'_>) -> bool {
+    let (state, plan) = (draft.state, draft.task_plan());
+    let is_exclusive = |id: TaskId| state.plan.task(id).exclusive;
+    let waits_to_be_alone = || state.ready.next_up().next().is_some_and(is_exclusive);
+    state.may_start_work()
+        && draft.task.blockers == 0
+        && state.slots < state.plan.rules.concurrency
+        && state.exclusive == 0
+        && !(plan.exclusive && state.slots > 0)
+        && state.ready.has_room(plan.agent)
+        && !waits_to_be_alone()
+}
+
+/// Nobody answered in time: it is refused, or it is said so and goes on waiting.
+pub(super) fn timed_out(state: &State, task: TaskId, number: u32) -> Vec<Event> {
+    let Some((mut draft, approval)) = open(state, task, number) else {
+        return Vec::new();
+    };
+    if state.plan.rules.auto_reject_on_timeout {
+        let within = approval
+            .timeout
+            .map_or_else(String::new, |timeout| format!(" within {timeout}"));
+        resolve(&mut draft, TIMED_OUT, "quorum");
+        draft.fail(FailureMode::Rejected, format!("nobody approved it{within}"));
+    } else {
+        draft.emit(Event::ApprovalTimedOut { task, number });
+    }
+    draft.into_events()
+}
+
+/// The agents that are asked for approvals.
+pub(in crate::engine) fn agents_asked(plan: &Plan) -> impl Iterator<Item = crate::domain::AgentId> + '_ {
+    let approvals = plan.selected_ids().flat_map(|id| &plan.task(id).approvals);
+    approvals
+        .flat_map(|approval| &approval.approvers)
+        .filter_map(|approver| match approver {
+            ApproverPlan::Agent(agent) => Some(*agent),
+            ApproverPlan::Person(_) | ApproverPlan::Command(_) => None,
+        })
+}

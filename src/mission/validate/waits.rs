@@ -1,0 +1,135 @@
+//! What a run waits for: approvals, checkpoints, delays.
+
+use std::collections::HashMap;
+
+use super::{Names, repeated};
+use crate::mission::codes::Code;
+use crate::mission::condition::{Conditions, check};
+use crate::mission::model::{ApprovalGate, Approver, Hold, Mission, Settings};
+use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::text::quoted;
+
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+    for (index, task) in mission.tasks.iter().enumerate() {
+        let Some(approval) = &task.requires_approval else {
+            continue;
+        };
+        let author = mission.assignee(task);
+        for (item, approver) in approval.approvers.iter().enumerate() {
+            if let Approver::Named(name) = approver
+                && author == Some(&**name)
+            {
+                let path = Path::of("tasks").item(index).key("requiresApproval");
+                let place = Place::Value(path.key("approvers").item(item));
+                let message = format!("the agent {} cannot approve its own task", quoted(name));
+                problems.push(
+                    Problem::error(Code::OwnReviewer, place, message)
+                        .help("name another agent, a person or a command"),
+                );
+            }
+        }
+    }
+    conditions(mission, problems);
+    holds("checkpoints", &mission.checkpoints, mission, names, problems);
+    holds("delays", &mission.delays, mission, names, problems);
+}
+
+/// What is wrong with approval gates whatever the mission.
+pub(super) fn settings(settings: &Settings, problems: &mut Problems) {
+    let gates = settings.approval_gates.as_deref().unwrap_or_default();
+    let at = |index: usize, key: &'static str| {
+        Place::Value(Path::of("settings").key("approvalGates").item(index).key(key))
+    };
+    let mut first = HashMap::new();
+    for (index, gate) in gates.iter().enumerate() {
+        if let Some(wrong) = gate.when.as_deref().and_then(|when| check(when).err()) {
+            problems
+                .push(Problem::error(Code::BadCondition, at(index, "when"), wrong.message).help(wrong.help));
+        }
+        if gate.name.is_empty() {
+            continue;
+        }
+        if let Some(earlier) = first.insert(&gate.name, index) {
+            let message = format!("two approval gates are called {}", quoted(&gate.name));
+            problems.push(
+                Problem::error(Code::DuplicateGate, at(index, "name"), message)
+                    .label("again here")
+                    .help("rename one of them")
+                    .related(at(earlier, "name"), "first here"),
+            );
+        }
+    }
+}
+
+/// Conditions that can be read must be true or false for every task: told for the first task where one is neither.
+fn conditions(mission: &Mission, problems: &mut Problems) {
+    let gates = mission.settings.approval_gates.as_deref().unwrap_or_default();
+    let readable = |gate: &ApprovalGate| gate.when.as_deref().is_some_and(|when| check(when).is_ok());
+    if !gates.iter().any(readable) {
+        return;
+    }
+    let conditions = Conditions::new(mission);
+    for (index, gate) in gates.iter().enumerate().filter(|(_, gate)| readable(gate)) {
+        let when = gate.when.as_deref().unwrap_or_default();
+        let wrong = |task| conditions.holds(when, task).err().map(|why| (task, why));
+        if let Some((task, why)) = mission.tasks.iter().find_map(wrong) {
+            let path = Path::of("settings").key("approvalGates").item(index).key("when");
+            let message = format!(
+                "the condition cannot be decided for the task {}: {why}",
+                quoted(&task.title)
+            );
+            problems.push(
+                Problem::error(Code::BadCondition, Place::Value(path), message).help(
+                    "write something that is true or false for every task, such as `task.priority > 1`",
+                ),
+            );
+        }
+    }
+}
+
+fn holds(list: &'static str, holds: &[Hold], mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+    let at = |index: usize, key: &'static str| Path::of(list).item(index).key(key);
+    let what = list.trim_end_matches('s');
+    let mut first = HashMap::new();
+    for (index, hold) in holds.iter().enumerate() {
+        for (key, titles, does) in [
+            ("afterTasks", &hold.after_tasks, "waits for nothing"),
+            ("blocksTasks", &hold.blocks_tasks, "blocks nothing"),
+        ] {
+            if titles.is_empty() {
+                let message = format!("the {what} {} {does}", quoted(&hold.name));
+                let help = format!("name at least one task: `{key}: [title]`");
+                let place = Place::Value(at(index, key));
+                // A list that is not there was told of already.
+                let problem = Problem::error(Code::EmptyGate, place, message).help(help);
+                problems.push(problem.unless_wrong(at(index, key)));
+            }
+            for (item, title) in titles.iter().enumerate() {
+                names.check_task(
+                    title,
+                    mission,
+                    || Place::Value(at(index, key).item(item)),
+                    problems,
+                );
+            }
+            repeated(
+                titles,
+                key,
+                |item| Place::Value(at(index, key).item(item)),
+                problems,
+            );
+        }
+        if hold.name.is_empty() {
+            continue;
+        }
+        if let Some(earlier) = first.insert(&hold.name, index) {
+            let message = format!("two {list} are called {}", quoted(&hold.name));
+            problems.push(
+                Problem::error(Code::DuplicateGate, Place::Value(at(index, "name")), message)
+                    .label("again here")
+                    .help("rename one of them")
+                    .related(Place::Value(at(earlier, "name")), "first here"),
+            );
+        }
+    }
+}

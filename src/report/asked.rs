@@ -1,0 +1,106 @@
+//! What waits for a person's word: tasks and checkpoints, as every report lists them.
+
+use crate::domain::{HoldId, TaskId, Timestamp};
+use crate::engine::{HoldStage, State};
+use crate::mission::{HoldKind, Part};
+
+use super::ids::{ApprovalId, CheckpointId};
+use super::text::sanitize;
+use super::view::RunView;
+
+/// Something that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// What `approve` and `reject` take.
+    pub id: String,
+    /// The task, where one waits.
+    pub task: Option<TaskId>,
+    /// Its title; of a checkpoint its name.
+    pub title: &'a str,
+    /// Why, in a word.
+    pub reason: &'static str,
+    /// What the person is told.
+    pub message: &'a str,
+    /// Since when.
+    pub since: Timestamp,
+    /// When its time is up, or was.
+    pub expires: Option<Timestamp>,
+}
+
+impl Asked<'_> {
+    /// `<id>  <title>: <reason>: <message>`
+    #[must_use]
+    pub fn line(&self) -> String {
+        let (title, message) = (sanitize(self.title), sanitize(self.message));
+        format!("{}  {title}: {}: {message}", self.id, self.reason)
+    }
+}
+
+/// All that waits for a person: checkpoints, then tasks in their order.
+pub fn asked<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Asked<'a>> {
+    let checkpoints = state
+        .checkpoints_that_wait()
+        .filter_map(|id| checkpoint(state, view, id));
+    checkpoints.chain(state.plan.task_ids().filter_map(|id| of_task(state, view, id)))
+}
+
+/// What a task waits for a person with.
+#[must_use]
+pub fn of_task<'a>(state: &'a State, view: &'a RunView, task: TaskId) -> Option<Asked<'a>> {
+    let waiting = view.task(task).waiting.as_deref()?;
+    let id = ApprovalId {
+        run: view.run_id.as_ref()?,
+        task,
+        number: waiting.number,
+    };
+    Some(Asked {
+        id: id.to_string(),
+        task: Some(task),
+        title: &state.plan.task(task).title,
+        reason: waiting.reason.as_str(),
+        message: &waiting.message,
+        since: waiting.since,
+        expires: waiting.expires,
+    })
+}
+
+fn checkpoint<'a>(state: &'a State, view: &'a RunView, hold: HoldId) -> Option<Asked<'a>> {
+    let plan = state.plan.hold(hold);
+    let id = CheckpointId {
+        run: view.run_id.as_ref()?,
+        hold,
+        number: state.hold(hold).number,
+    };
+    Some(Asked {
+        id: id.to_string(),
+        task: None,
+        title: &plan.name,
+        reason: crate::domain::WaitingReason::Approval.as_str(),
+        message: plan
+            .message
+            .as_deref()
+            .unwrap_or("the run waits here for a person"),
+        since: *view.holds.get(&hold)?,
+        expires: None,
+    })
+}
+
+/// `waiting`, `reached` (a checkpoint) or `running` (a delay), `passed`, `rejected`, or that the run leaves it out.
+#[must_use]
+pub fn hold_state(state: &State, id: HoldId) -> &'static str {
+    let plan = state.plan.hold(id);
+    match (state.hold(id).stage, plan.kind) {
+        _ if plan.part != Part::Selected => super::json::NOT_TAKEN,
+        (HoldStage::Ahead, _) => "waiting",
+        (HoldStage::Reached, HoldKind::Checkpoint) => "reached",
+        (HoldStage::Reached, HoldKind::Delay(_)) => "running",
+        (HoldStage::Passed, _) => "passed",
+        (HoldStage::Rejected, _) => "rejected",
+    }
+}
+
+/// When a delay that runs is over.
+#[must_use]
+pub fn delay_until(state: &State, id: HoldId) -> Option<Timestamp> {
+    state.timers.at(crate::engine::Timer::Delay(id))
+}

@@ -1,0 +1,174 @@
+//! Checkpoints and delays between tasks.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::operator::{on_record, only_approval};
+use crate::support::{Running, Workspace, standing, task, wait_for};
+
+fn held(by: &str) -> Workspace {
+    Workspace::with(&format!(
+        "
+name: held
+agents:
+  worker: {{run: 'echo \"$QUORUM_TASK\" >> done.log'}}
+settings: {{evaluate: false}}
+tasks:
+  - {{title: build, assignTo: worker}}
+  - {{title: ship, assignTo: worker}}
+  - {{title: tell, assignTo: worker, dependsOn: [ship]}}
+{by}
+"
+    ))
+}
+
+const CHECKPOINT: &str =
+    "checkpoints: [{name: go, afterTasks: [build], blocksTasks: [ship], message: look at staging}]";
+
+fn events(workspace: &Workspace, name: &str) -> Vec<Value> {
+    let all = workspace.events().into_iter();
+    all.filter(|event| event["event"] == name).collect()
+}
+
+#[test]
+fn a_checkpoint_waits_for_a_person_once() {
+    let workspace = held(CHECKPOINT);
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(
+        (&document["outcome"], &document["resumable"]),
+        (&json!("awaiting"), &json!(true))
+    );
+    assert_eq!(standing(&document, "ship").0, "pending");
+    assert_eq!(task(&document, "ship")["blockedBy"], json!(["go"]));
+    assert_eq!(document["checkpoints"][0]["state"], "reached");
+    let asked = &document["approvals"][0];
+    assert_eq!(
+        (
+            &asked["checkpoint"],
+            &asked["reason"],
+            &asked["message"],
+            &asked["task"]
+        ),
+        (
+            &json!("go"),
+            &json!("approval"),
+            &json!("look at staging"),
+            &Value::Null
+        )
+    );
+    workspace.resume_json(8, &[]);
+    assert_eq!(events(&workspace, "checkpoint:reached").len(), 1);
+    assert_eq!(workspace.lines("done.log"), ["build"]);
+    let page = workspace.quorum(&["status"]).exits(0).stdout;
+    assert!(page.contains("checkpoint go: reached"), "{page}");
+
+    let id = only_approval(&workspace);
+    workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
+    workspace.quorum(&["approve", &id]).exits(0);
+    workspace.quorum(&["reject", &id, "--reason", "late"]).exits(4);
+    workspace.quorum(&["approve", &id.replace(".1", ".7")]).exits(2);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(document["checkpoints"][0]["state"], "passed");
+    assert_eq!(workspace.lines("done.log"), ["build", "ship", "tell"]);
+    assert_eq!(events(&workspace, "checkpoint:resumed")[0]["resolvedBy"], "ada");
+    // What was behind it is done again, and it is asked about again.
+    let document = workspace.resume_json(8, &["--redo", "build"]);
+    assert_eq!(document["checkpoints"][0]["state"], "reached");
+    assert_eq!(events(&workspace, "checkpoint:reached").len(), 2);
+}
+
+#[test]
+fn a_refused_checkpoint_fails_what_it_blocks() {
+    let workspace = held(CHECKPOINT);
+    workspace.run_json(8, &[]);
+    workspace
+        .quorum(&["reject", &only_approval(&workspace), "--reason", "staging is red"])
+        .exits(0);
+    let document = workspace.resume_json(3, &[]);
+    let failure = &task(&document, "ship")["failure"];
+    assert_eq!(failure["mode"], "rejected");
+    assert!(
+        failure["message"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("staging is red")
+    );
+    assert_eq!(standing(&document, "tell").0, "failed");
+    // Tried again, it is asked about again, and can be passed.
+    workspace.resume_json(8, &["--retry-failed"]);
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    workspace.resume_json(0, &[]);
+}
+
+#[test]
+fn a_delay_waits_and_keeps_the_session_alive() {
+    let workspace = held("delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 300ms}]");
+    let begin = Instant::now();
+    let document = workspace.run_json(0, &[]);
+    assert!(begin.elapsed() >= Duration::from_millis(300));
+    assert_eq!(document["delays"][0]["state"], "passed");
+    assert_eq!(workspace.lines("done.log"), ["build", "ship", "tell"]);
+    assert_eq!(
+        (
+            events(&workspace, "delay:started").len(),
+            events(&workspace, "delay:expired").len()
+        ),
+        (1, 1)
+    );
+}
+
+fn delayed(workspace: &Workspace) -> Running {
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
+    wait_for("the delay", || on_record(workspace, "delay:started") == 1);
+    running
+}
+
+#[test]
+fn a_kill_does_not_begin_a_delay_anew() {
+    let workspace = held("delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 3s}]");
+    let running = delayed(&workspace);
+    let document = workspace.status();
+    assert_eq!(document["delays"][0]["state"], "running");
+    let until = document["delays"][0]["until"].clone();
+    running.kill();
+    let resumed = workspace.start(&["resume", "--json"]);
+    wait_for("the second session", || {
+        events(&workspace, "run:resumed").len() == 1
+    });
+    // The same moment, not as much time once more.
+    let document = workspace.status();
+    if document["delays"][0]["state"] == "running" {
+        assert_eq!(document["delays"][0]["until"], until);
+    }
+    resumed.finish().exits(0);
+    assert_eq!(events(&workspace, "delay:started").len(), 1);
+    let over = events(&workspace, "delay:expired")[0]["at"].clone();
+    assert!(over.as_str() >= until.as_str(), "{over} {until}");
+}
+
+#[test]
+fn a_delay_that_passed_while_nobody_looked_is_over() {
+    let workspace = held("delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 700ms}]");
+    let running = delayed(&workspace);
+    let until = workspace.status()["delays"][0]["until"].clone();
+    running.kill();
+    wait_for("the moment", || {
+        let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+        until.as_str().is_some_and(|until| *until < *now)
+    });
+    workspace.resume_json(0, &[]);
+    assert_eq!(events(&workspace, "delay:started").len(), 1);
+}
+
+#[test]
+fn a_delay_does_not_outlast_the_time_limit() {
+    let workspace = held("delays: [{name: cool, afterTasks: [build], blocksTasks: [ship], duration: 1h}]");
+    let document = workspace.run_json(7, &["--timeout", "400ms"]);
+    assert_eq!(
+        (&document["resumable"], &document["delays"][0]["state"]),
+        (&json!(true), &json!("running"))
+    );
+}

@@ -1,0 +1,192 @@
+//! Tasks with side effects: once their agent may have acted, only a person makes it act again.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::operator::{on_record, only_approval};
+use crate::support::{Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file};
+
+/// A deployment that notes each time it acts, and that passes when `good` is there.
+const DEPLOY: &str = "
+name: deploy
+agents:
+  worker: {run: 'cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; echo acted >> acts.log; test ! -e crash || exit 4'}
+settings: {evaluate: false}
+tasks:
+  - title: deploy
+    type: deploy
+    assignTo: worker
+    sideEffects: true
+    expectations: [{type: script, command: test -e good}]
+";
+
+fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
+    let events = workspace.events().into_iter();
+    events.filter(|event| event["event"] == name).collect()
+}
+
+/// It waits for a person, and has acted so often.
+fn held(workspace: &Workspace, document: &Value, acts: usize) -> String {
+    assert_eq!(standing(document, "deploy").0, "awaiting_approval");
+    assert_eq!(
+        (&document["exitCode"], &document["approvals"][0]["reason"]),
+        (&json!(8), &json!("side-effects"))
+    );
+    assert_eq!(workspace.lines("acts.log").len(), acts);
+    only_approval(workspace)
+}
+
+#[test]
+fn a_failed_check_does_not_make_it_act_again() {
+    let workspace = Workspace::with(DEPLOY);
+    let document = workspace.run_json(8, &[]);
+    let id = held(&workspace, &document, 1);
+    let blocked = named(&workspace, "task:retry:blocked");
+    assert_eq!(blocked.len(), 1);
+    assert!(
+        blocked[0]["reason"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("checks")
+    );
+    held(&workspace, &workspace.resume_json(8, &[]), 1);
+    workspace.write("good", "");
+    workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(attempts(&document, "deploy"), ["execute", "fix"]);
+    assert_eq!(workspace.lines("acts.log").len(), 2);
+    let (first, second) = (workspace.read("prompt.1.1"), workspace.read("prompt.2.1"));
+    let warning = "Do not repeat external actions";
+    assert!(!first.contains(warning) && second.contains(warning), "{second}");
+    assert!(
+        second.contains("test -e good") || second.contains("checks"),
+        "{second}"
+    );
+}
+
+#[test]
+fn each_further_time_is_asked_for() {
+    let workspace = Workspace::with(DEPLOY);
+    workspace.write("crash", "");
+    let document = workspace.run_json(8, &[]);
+    let id = held(&workspace, &document, 1);
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(8, &[]);
+    let second = held(&workspace, &document, 2);
+    assert_ne!(id, second);
+    workspace
+        .quorum(&["reject", &second, "--reason", "it is out already"])
+        .exits(0);
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(task(&document, "deploy")["failure"]["mode"], "rejected");
+    // Trying again is a person's word, too, but not about what it may do twice.
+    let document = workspace.resume_json(8, &["--retry-failed"]);
+    held(&workspace, &document, 2);
+}
+
+#[test]
+fn a_time_out_does_not_make_it_act_again() {
+    let workspace = Workspace::with(DEPLOY).tap_mission("test ! -e crash", "sleep 300");
+    let workspace = workspace.tap_mission("sideEffects: true", "sideEffects: true\n    maxDuration: 1s");
+    let document = workspace.run_json(8, &[]);
+    held(&workspace, &document, 1);
+}
+
+#[test]
+fn done_work_is_not_redone_without_a_word_about_its_side_effects() {
+    let workspace = Workspace::with(DEPLOY);
+    workspace.write("good", "");
+    workspace.run_json(0, &[]);
+    let document = workspace.resume_json(8, &["--redo", "deploy"]);
+    let id = held(&workspace, &document, 1);
+    workspace.quorum(&["approve", &id]).exits(0);
+    workspace.resume_json(0, &[]);
+    assert_eq!(workspace.lines("acts.log").len(), 2);
+}
+
+/// Its agent says who it is and does not end by itself.
+fn at_work() -> Workspace {
+    Workspace::with(DEPLOY).tap_mission("test ! -e crash", "echo $$ > pid; exec sleep 300")
+}
+
+#[test]
+fn false_green_23_a_side_effect_task_is_never_run_twice_after_a_crash() {
+    let workspace = at_work();
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
+    wait_for_file(&workspace.path("pid"));
+    wait_for("the agent on record", || {
+        on_record(&workspace, "agent:spawned") == 1
+    });
+    let agent = read_pid(&workspace.path("pid"));
+    // Everything dies at once, as when the power fails.
+    let keeper = crate::support::parent(agent);
+    for process in [running.pid(), keeper, agent] {
+        let _ = kill_process(process, Signal::KILL);
+    }
+    running.kill();
+    wait_for("the end of all", || !is_alive(agent) && !is_alive(keeper));
+    let document = workspace.resume_json(8, &[]);
+    let id = held(&workspace, &document, 1);
+    assert_eq!(named(&workspace, "turn:lost").len(), 1);
+    assert_eq!(named(&workspace, "turn:started").len(), 1);
+    // As often as anybody likes.
+    held(&workspace, &workspace.resume_json(8, &[]), 1);
+    workspace
+        .quorum(&["reject", &id, "--reason", "it is out"])
+        .exits(0);
+    workspace.resume_json(3, &[]);
+    assert_eq!(workspace.lines("acts.log").len(), 1);
+}
+
+#[test]
+fn an_interrupt_does_not_make_it_act_again() {
+    let workspace = at_work();
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
+    wait_for_file(&workspace.path("pid"));
+    running.signal(Signal::INT);
+    let document = running.finish().exits(130).json();
+    assert_eq!(standing(&document, "deploy").0, "awaiting_approval");
+    held(&workspace, &workspace.resume_json(8, &[]), 1);
+}
+
+#[test]
+fn an_agent_that_outlived_its_runner_is_no_repetition() {
+    let workspace = Workspace::with(DEPLOY).tap_mission(
+        "test ! -e crash || exit 4",
+        "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done",
+    );
+    workspace.write("good", "");
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
+    wait_for_file(&workspace.path("pid"));
+    wait_for("the agent on record", || {
+        on_record(&workspace, "agent:spawned") == 1
+    });
+    running.kill();
+    let agent: Pid = read_pid(&workspace.path("pid"));
+    workspace.write("go", "");
+    wait_for("the end of the agent", || !is_alive(agent));
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "deploy").0, "done");
+    assert_eq!(workspace.lines("acts.log").len(), 1);
+}
+
+#[test]
+fn a_changed_mission_does_not_make_it_act_again() {
+    let workspace = Workspace::with(DEPLOY);
+    workspace.run_json(8, &[]);
+    let workspace = workspace.tap_mission("type: deploy", "type: deploy\n    description: otherwise");
+    let document = workspace.resume_json(8, &["--accept-changed-mission"]);
+    held(&workspace, &document, 1);
+}
+
+#[test]
+fn a_deployment_that_does_not_say_is_warned_about() {
+    let workspace = Workspace::with(DEPLOY).tap_mission("    sideEffects: true\n", "");
+    workspace
+        .quorum(&["validate", "mission.yaml"])
+        .exits(0)
+        .says(&["Q0411", "sideEffects"]);
+    let workspace = Workspace::with(DEPLOY);
+    let said = workspace.quorum(&["validate", "mission.yaml"]).exits(0);
+    assert!(!said.stderr.contains("Q0411"), "{}", said.stderr);
+}
