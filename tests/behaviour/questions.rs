@@ -264,3 +264,19 @@ fn work_that_is_handed_down_by_command_becomes_a_task() {
     assert_eq!(workspace.read("refused").trim(), "2");
     workspace.quorum(&["delegate", "x", "--to", "tester"]).exits(2);
 }
+
+#[test]
+fn an_agent_with_side_effects_goes_on_after_an_answer_only_by_a_persons_word() {
+    let workspace = asking("quorum ask 'Which database?'", LEAD)
+        .tap_mission("review: none", "review: none, sideEffects: true");
+    workspace.write("lead.sh", "cat > /dev/null; echo 'The third.'\n");
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(document["approvals"][0]["reason"], "side-effects");
+    assert!(!workspace.exists("prompt.2"), "nobody let it act again");
+    let id = only_approval(&workspace);
+    workspace.quorum(&["answer", &id, "The third."]).exits(2);
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert!(workspace.read("prompt.2").contains("Answer: The third."));
+}

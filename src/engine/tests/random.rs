@@ -55,6 +55,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
         random.below(2),
         random.chance(10),
         random.pick(&["0", "2", "3", "5"]),
+        random.chance(50),
         random.pick(&[
             "",
             "",
@@ -63,7 +64,6 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", onDependencyFailed: [partial, skip], maxQuestionRounds: 1",
             ", orchestrator: o, onDependencyFailed: [resolve], maxResolutionAttempts: 1",
         ]),
-        random.chance(50),
         random.pick(&[
             "",
             "",

@@ -87,7 +87,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 54;
+const VARIANTS: usize = 61;
 
 const TASK: TaskId = TaskId(0);
 
