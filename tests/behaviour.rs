@@ -82,6 +82,8 @@ mod only;
 mod operator;
 #[path = "behaviour/people.rs"]
 mod people;
+#[path = "behaviour/pid_reuse.rs"]
+mod pid_reuse;
 #[path = "behaviour/plan.rs"]
 mod plan;
 #[path = "behaviour/protected.rs"]
