@@ -40,6 +40,8 @@ mod events;
 mod evidence;
 #[path = "behaviour/expectations.rs"]
 mod expectations;
+#[path = "behaviour/failed_dependencies.rs"]
+mod failed_dependencies;
 #[path = "behaviour/failure_classes.rs"]
 mod failure_classes;
 #[path = "behaviour/false_greens.rs"]
@@ -90,6 +92,8 @@ mod pid_reuse;
 mod plan;
 #[path = "behaviour/protected.rs"]
 mod protected;
+#[path = "behaviour/questions.rs"]
+mod questions;
 #[path = "behaviour/reports.rs"]
 mod reports;
 #[path = "behaviour/review.rs"]

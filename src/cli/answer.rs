@@ -1,4 +1,4 @@
-//! `quorum approve` and `quorum reject`: a person decides about what waits for one.
+//! `quorum approve`, `quorum reject` and `quorum answer`: a person decides about what waits for one.
 
 use anyhow::anyhow;
 use clap::Args;
@@ -32,6 +32,50 @@ pub struct Reject {
     pub speaker: Speaker,
 }
 
+#[derive(Debug, Args)]
+pub struct Answer {
+    /// The question, as `quorum approvals` shows it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What the agent is told
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+    #[command(flatten)]
+    pub speaker: Speaker,
+}
+
+/// A longer answer is a file of the workspace.
+const LONGEST_ANSWER: usize = 32 << 10;
+
+pub fn answer_question(arguments: &Answer, screen: &Screen) -> Result<u8, Failure> {
+    refuse_agents()?;
+    let text = arguments.text.trim();
+    if text.is_empty() {
+        return Err(Failure::usage(anyhow!("the answer is empty")));
+    }
+    if text.len() > LONGEST_ANSWER {
+        return Err(
+            Failure::usage(anyhow!("the answer has more than {LONGEST_ANSWER} bytes"))
+                .help("write it to a file of the workspace and say where it is"),
+        );
+    }
+    decide(
+        &arguments.id,
+        "answer",
+        &arguments.speaker,
+        screen,
+        |waits, number| match waits {
+            Waits::Task(task) => Ok(Command::Answer {
+                task,
+                number,
+                text: text.to_owned(),
+            }),
+            Waits::Checkpoint(_) => Err(Failure::usage(anyhow!("a checkpoint asks nothing"))
+                .help("`quorum approve` lets the run go on behind it")),
+        },
+    )
+}
+
 pub fn approve(arguments: &Approve, screen: &Screen) -> Result<u8, Failure> {
     answer(&arguments.id, None, &arguments.speaker, screen)
 }
@@ -46,6 +90,26 @@ pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
 }
 
 fn answer(id: &str, rejected: Option<&str>, speaker: &Speaker, screen: &Screen) -> Result<u8, Failure> {
+    let word = if rejected.is_some() { "reject" } else { "approve" };
+    let reason = rejected.map(str::to_owned);
+    decide(id, word, speaker, screen, |waits, number| {
+        Ok(match (waits, reason) {
+            (Waits::Task(task), None) => Command::Approve { task, number },
+            (Waits::Task(task), Some(reason)) => Command::Reject { task, number, reason },
+            (Waits::Checkpoint(hold), None) => Command::PassCheckpoint { hold, number },
+            (Waits::Checkpoint(hold), Some(reason)) => Command::RejectCheckpoint { hold, number, reason },
+        })
+    })
+}
+
+/// Gives the run of an approval its command.
+fn decide(
+    id: &str,
+    word: &str,
+    speaker: &Speaker,
+    screen: &Screen,
+    command: impl FnOnce(Waits, u32) -> Result<Command, Failure>,
+) -> Result<u8, Failure> {
     refuse_agents()?;
     let Some((run, waits, number)) = parse_approval(id) else {
         return Err(Failure::usage(anyhow!("'{id}' is not the id of an approval"))
@@ -53,14 +117,6 @@ fn answer(id: &str, rejected: Option<&str>, speaker: &Speaker, screen: &Screen) 
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, Some(&run))?;
-    let reason = rejected.map(str::to_owned);
-    let word = if reason.is_some() { "reject" } else { "approve" };
-    let command = match (waits, reason) {
-        (Waits::Task(task), None) => Command::Approve { task, number },
-        (Waits::Task(task), Some(reason)) => Command::Reject { task, number, reason },
-        (Waits::Checkpoint(hold), None) => Command::PassCheckpoint { hold, number },
-        (Waits::Checkpoint(hold), Some(reason)) => Command::RejectCheckpoint { hold, number, reason },
-    };
-    let given = give(&folder, &run, command, speaker)?;
+    let given = give(&folder, &run, command(waits, number)?, speaker)?;
     Ok(say(screen, &run, given, &format!("{word} {id}")))
 }

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser, ValueEnum};
 
 use crate::domain::{Millis, OutcomeClass, Points, RunId};
 
-use super::answer::{Approve, Reject};
+use super::answer::{Answer, Approve, Reject};
 use super::approvals::OfRun;
 use super::cancel::{Cancel, Pause};
 use super::gate::Gate;
@@ -126,6 +126,21 @@ pub enum Subcommand {
     /// Send back what waits for a person, with what the worker is told
     #[command(after_help = "Example: quorum reject 20261121-215900-123.0.1 --reason 'the tests are missing'")]
     Reject(Reject),
+    /// Answer what the agent of a task asks: exit 0 applied, 2 unknown, 4 answered otherwise, 8 queued, 9 refused
+    #[command(after_help = "Example: quorum answer 20261121-215900-123.0.1 'Use the second one.'")]
+    Answer(Answer),
+    /// For agents: ask something about the task; the answer comes in the next turn
+    #[command(after_help = "Example: quorum ask 'Which of the two databases is meant?'")]
+    Ask(super::voice::Message),
+    /// For agents: hand work down; the sub-task is made once the task ends clean
+    #[command(after_help = "Example: quorum delegate 'Write the tests' 'For the parser.' --to tester")]
+    Delegate(super::voice::Delegate),
+    /// For agents: say how far the work is
+    #[command(after_help = "Example: quorum progress '3 of 5 files done'")]
+    Progress(super::voice::Message),
+    /// For agents: write the result file of the turn
+    #[command(after_help = "Example: quorum result 'All five files are written.' --output-tokens 5000")]
+    Result(super::voice::AgentResult),
     /// List what waits for a person
     #[command(after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'")]
     Approvals(OfRun),

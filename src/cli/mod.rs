@@ -35,6 +35,7 @@ mod session;
 mod show;
 mod status;
 mod validate;
+mod voice;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -85,6 +86,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),
         Some(Subcommand::Reject(arguments)) => answer::reject(&arguments, &screen),
+        Some(Subcommand::Answer(arguments)) => answer::answer_question(&arguments, &screen),
+        Some(Subcommand::Ask(message)) => voice::ask(&message, &screen),
+        Some(Subcommand::Delegate(arguments)) => voice::delegate(&arguments, &screen),
+        Some(Subcommand::Progress(message)) => voice::progress(&message, &screen),
+        Some(Subcommand::Result(arguments)) => voice::result(&arguments, &screen),
         Some(Subcommand::Approvals(arguments)) => approvals::approvals(&arguments, &screen),
         Some(Subcommand::Requests(arguments)) => approvals::requests(&arguments, &screen),
         Some(Subcommand::Dlq(arguments)) => dlq::dlq(&arguments, &screen),

@@ -12,15 +12,17 @@ use crate::mission::Part;
 use super::derive::change_plan;
 use super::event::Event;
 use super::growth;
-use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
+use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles, Way};
 use super::state::{
-    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, HoldStage, Judging, Noted, Nudged,
-    OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    APPROVED, Answer, Calls, Consult, Evidence, Exchange, FailedDependency, Feedback, Grading, HoldStage,
+    Judging, Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting, Without,
 };
 use super::timers::Timer;
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
 const FEEDBACK_KEPT: usize = 8;
+/// How many answered questions a task carries along.
+const EXCHANGES_KEPT: usize = 16;
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
@@ -105,6 +107,30 @@ pub fn apply(state: &mut State, event: &Event) {
         Event::ThresholdFailed { points, .. } => state.threshold_failed = Some(*points),
         // The transition beside it takes the task out of the queue.
         Event::DependencyFailed { .. } => {}
+        Event::DeadlockDetected { task, dependency } | Event::ArtifactsRequested { task, dependency } => {
+            state.cascades_due.remove(&(*task, *dependency));
+            change_task(state, *task, event);
+            if matches!(event, Event::DeadlockDetected { .. }) {
+                all_have_ended(state, *task);
+            }
+        }
+        Event::ArtifactsScanned { task, .. } => {
+            change_task(state, *task, event);
+            all_have_ended(state, *task);
+        }
+        Event::DependencyResolved {
+            task,
+            dependency,
+            way,
+            ..
+        } => {
+            state.cascades_due.remove(&(*task, *dependency));
+            let does_without = state.task(*task).does_without(*dependency);
+            change_task(state, *task, event);
+            if *way != Way::Retry && !does_without {
+                unblock(state, *task);
+            }
+        }
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
         Event::Salvaged { .. } => {
             state.phase = RunPhase::Running;
@@ -143,14 +169,26 @@ pub fn apply(state: &mut State, event: &Event) {
         | Event::ApproverUndecided { task, .. }
         | Event::ApprovalTimedOut { task, .. }
         | Event::RetryBlocked { task, .. }
-        | Event::ApprovalResolved { task, .. } => change_task(state, *task, event),
+        | Event::ApprovalResolved { task, .. }
+        | Event::Question { task, .. }
+        | Event::Answered { task, .. } => change_task(state, *task, event),
         Event::StageVerdict(report) => {
             count_rejection(state, report);
             change_task(state, report.task, event);
         }
-        Event::ConsultRequested { id, .. }
-        | Event::ConsultReplied { id, .. }
-        | Event::ConsultFailed { id, .. } => change_task(state, id.task, event),
+        Event::ConsultRequested {
+            id,
+            purpose: Purpose::Resolve { dependency },
+            ..
+        } => {
+            state.cascades_due.remove(&(id.task, *dependency));
+            change_task(state, id.task, event);
+        }
+        Event::ConsultRequested { id, .. } => change_task(state, id.task, event),
+        Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
+            change_task(state, id.task, event);
+            all_have_ended(state, id.task);
+        }
         Event::FilesNoted { turn, .. } => {
             let starts = state.turns_started;
             change_task(state, turn.task, event);
@@ -163,6 +201,7 @@ pub fn apply(state: &mut State, event: &Event) {
             change_task(state, turn.task, event);
         }
         Event::AgentSpawned { turn, .. }
+        | Event::AgentActivity { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }
@@ -342,13 +381,17 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
 fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     let plan = state.plan.clone();
     for dependent in plan.dependents.of(id.index()) {
-        if to == Status::Done {
+        let does_without = state.task(*dependent).does_without(id);
+        if to == Status::Done && !does_without {
             unblock(state, *dependent);
-        } else if state.task(*dependent).status == Status::Pending
+        } else if to == Status::Failed
+            && !does_without
+            && state.task(*dependent).status == Status::Pending
             && plan.task(*dependent).part == Part::Selected
         {
             state.cascades_due.insert((*dependent, id));
         }
+        all_have_ended(state, *dependent);
     }
     for gate in plan.gates_after.of(id.index()) {
         let gate_state = &mut state.gates[gate.index()];
@@ -366,16 +409,78 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     }
 }
 
+/// A task that waits until it is known how many of its dependencies are done: once all have ended, that is due.
+pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
+    let Some(remedies) = state.task(id).remedies.as_deref() else {
+        return;
+    };
+    let plan = state.plan.clone();
+    let dependencies = plan.dependencies.of(id.index());
+    if dependencies
+        .iter()
+        .any(|on| !state.task(*on).status.is_terminal())
+    {
+        return;
+    }
+    let task = state.task(id);
+    let is_resolving = |wanted: TaskId| {
+        let mut consults = task.consults.iter();
+        consults.any(|open| open.purpose == Purpose::Resolve { dependency: wanted })
+    };
+    let waiting = remedies.failed.iter().map(|entry| entry.dependency);
+    let waiting = waiting.filter(|on| !remedies.scanning.contains(on) && !is_resolving(*on));
+    let due: Vec<_> = waiting.map(|on| (id, on)).collect();
+    state.cascades_due.extend(due);
+}
+
+/// A dependency that had ended is tried again: nothing of what was tried about its failure holds. A task that has not
+/// begun waits for it, even if it was to do without; so does one that did without what was done since.
+fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
+    let task = &mut state.tasks[id.index()];
+    let before = task.calls();
+    task.consults
+        .retain(|open| open.purpose != Purpose::Resolve { dependency });
+    let mut waits_again = false;
+    let mut waiting = vec![dependency];
+    if let Some(remedies) = task.remedies.as_deref_mut() {
+        remedies.forget(dependency);
+        waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
+        if task.status == Status::Pending || from == Status::Done {
+            let kept = remedies.without.len();
+            remedies.without.retain(|known| known.dependency != dependency);
+            waits_again = remedies.without.len() < kept;
+        }
+    }
+    let without = task.does_without(dependency);
+    let after = task.calls();
+    state.calls_open = (state.calls_open + after).saturating_sub(before);
+    for on in waiting {
+        state.cascades_due.remove(&(id, on));
+    }
+    if waits_again || (from == Status::Done && !without) {
+        block(state, id);
+    }
+}
+
+/// The task begins anew: what it did without, it needs again.
+fn forget_remedies(state: &mut State, id: TaskId) {
+    let Some(remedies) = state.tasks[id.index()].remedies.take() else {
+        return;
+    };
+    for without in &remedies.without {
+        if state.task(without.dependency).status != Status::Done {
+            state.tasks[id.index()].blockers += 1;
+        }
+    }
+}
+
 /// The task's result is withdrawn: its dependents are held again, and the gates over it are closed until they are
 /// evaluated anew.
 fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
     let plan = state.plan.clone();
+    forget_remedies(state, id);
     for dependent in plan.dependents.of(id.index()) {
-        if from == Status::Done {
-            block(state, *dependent);
-        } else {
-            state.cascades_due.remove(&(*dependent, id));
-        }
+        is_tried_again(state, *dependent, id, from);
     }
     for gate in plan.gates_after.of(id.index()) {
         let gate_state = &mut state.gates[gate.index()];
@@ -498,9 +603,13 @@ impl TaskState {
                 result,
                 files,
                 tool_calls,
+                asked,
                 ..
             } => {
                 self.running = None;
+                if asked.is_some() || self.dialog.is_some() {
+                    self.dialog.get_or_insert_default().said.clone_from(asked);
+                }
                 self.evidence.take_turn(files.as_ref(), *tool_calls);
                 self.output = OutputRefs {
                     stdout: output.clone(),
@@ -599,6 +708,64 @@ impl TaskState {
             Event::ApprovalResolved {
                 number, resolution, ..
             } => self.resolve(*number, resolution == APPROVED),
+            Event::DeadlockDetected { dependency, .. } => {
+                self.remedies
+                    .get_or_insert_default()
+                    .failed
+                    .push(FailedDependency {
+                        dependency: *dependency,
+                        looked: false,
+                        unresolvable: false,
+                    });
+            }
+            Event::ArtifactsRequested { dependency, .. } => {
+                let remedies = self.remedies.get_or_insert_default();
+                remedies.scanning.push(*dependency);
+            }
+            Event::ArtifactsScanned { dependency, .. } => {
+                let remedies = self.remedies.get_or_insert_default();
+                remedies.scanning.retain(|id| id != dependency);
+                if let Some(entry) = remedies.entry_mut(*dependency) {
+                    entry.looked = true;
+                }
+            }
+            Event::DependencyResolved {
+                dependency,
+                way,
+                note,
+                ..
+            } => {
+                let remedies = self.remedies.get_or_insert_default();
+                remedies.forget(*dependency);
+                if *way != Way::Retry {
+                    remedies.without.push(Without {
+                        dependency: *dependency,
+                        way: *way,
+                        note: note.clone(),
+                    });
+                }
+            }
+            Event::Question { question, .. } => {
+                self.phase = Some(Phase::Clarification);
+                let dialog = self.dialog.get_or_insert_default();
+                dialog.rounds += 1;
+                dialog.open = Some(question.clone());
+            }
+            Event::Answered { answer, number, .. } => {
+                let dialog = self.dialog.get_or_insert_default();
+                let question = dialog.open.take().unwrap_or_default();
+                if dialog.exchanges.len() == EXCHANGES_KEPT {
+                    dialog.exchanges.remove(0);
+                }
+                dialog.exchanges.push(Exchange {
+                    question,
+                    answer: answer.clone(),
+                    number: *number,
+                });
+                if self.status == Status::InProgress {
+                    self.phase = Some(self.kind.phase());
+                }
+            }
             Event::ConsultRequested {
                 id,
                 purpose,
@@ -609,6 +776,14 @@ impl TaskState {
             | Event::ConsultFailed {
                 id, gave_up: true, ..
             } => {
+                let ended = self.consults.iter().find(|open| open.id == *id);
+                if let Some(Purpose::Resolve { dependency }) = ended.map(|ended| ended.purpose)
+                    && let Some(remedies) = self.remedies.as_deref_mut()
+                    && let Some(entry) = remedies.entry_mut(dependency)
+                {
+                    // Where it knew a way, the entry goes with the next event.
+                    entry.unresolvable = true;
+                }
                 self.consults.retain(|open| open.id != *id);
             }
             // The next try stands behind it in the same record.
@@ -627,6 +802,7 @@ impl TaskState {
             Event::EvalUnparsed { .. } => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
             Event::AgentSpawned { .. }
+            | Event::AgentActivity { .. }
             | Event::TurnAdopted { .. }
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
@@ -670,6 +846,9 @@ impl TaskState {
     /// A consult, or another try of one.
     fn consult(&mut self, id: ConsultId, purpose: Purpose, agent: AgentId, not_before: Option<Timestamp>) {
         self.consulted = self.consulted.max(id.number);
+        if matches!(purpose, Purpose::Resolve { .. }) && id.attempt_try == 1 {
+            self.remedies.get_or_insert_default().resolutions += 1;
+        }
         let open = self.consults.iter_mut().find(|open| open.id.number == id.number);
         match open {
             Some(open) => (open.id, open.not_before) = (id, not_before),
@@ -729,6 +908,15 @@ impl TaskState {
             self.delegations.clear();
         }
         self.consults.clear();
+        if let Some(remedies) = &mut self.remedies {
+            remedies.failed.clear();
+            remedies.scanning.clear();
+        }
+        if !matches!(to, Status::InProgress | Status::AwaitingApproval)
+            && let Some(dialog) = &mut self.dialog
+        {
+            dialog.open = None;
+        }
     }
 
     /// Begins an attempt and counts it against the allowances (section 4).
@@ -759,6 +947,9 @@ impl TaskState {
                 self.fixes = 0;
                 self.retries = 0;
                 self.signature = None;
+                if let Some(dialog) = &mut self.dialog {
+                    dialog.rounds = 0;
+                }
                 self.evidence = Evidence::default();
             }
             AttemptKind::Fix => self.fixes += 1,

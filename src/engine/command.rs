@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{GateId, HoldId, Status, TaskId};
+use crate::domain::{GateId, HoldId, Status, TaskId, WaitingReason};
 use crate::mission::{HoldKind, Part};
 
 use super::state::{HoldStage, RunPhase, State};
@@ -26,6 +26,15 @@ pub enum Command {
         number: u32,
         /// Why: what the worker is told.
         reason: String,
+    },
+    /// A question is answered.
+    Answer {
+        /// The task.
+        task: TaskId,
+        /// The approval's number within the task.
+        number: u32,
+        /// What its agent is told.
+        text: String,
     },
     /// The run may go on behind a checkpoint.
     PassCheckpoint {
@@ -84,6 +93,7 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
     match command {
         Command::Approve { task, number } => answer_meets(state, *task, *number, true),
         Command::Reject { task, number, .. } => answer_meets(state, *task, *number, false),
+        Command::Answer { task, number, text } => question_meets(state, *task, *number, text),
         Command::PassCheckpoint { hold, number } => checkpoint_meets(state, *hold, *number, true),
         Command::RejectCheckpoint { hold, number, .. } => checkpoint_meets(state, *hold, *number, false),
         Command::CancelTask { task } => match state.tasks.get(task.index()) {
@@ -145,14 +155,39 @@ fn answer_meets(state: &State, task: TaskId, number: u32, approve: bool) -> Comm
         return CommandResult::Unknown;
     };
     let waits = task.waiting.as_ref().filter(|waiting| waiting.number == number);
-    if waits.is_some() && task.status == Status::AwaitingApproval {
-        return CommandResult::Applied;
+    if let Some(waiting) = waits.filter(|_| task.status == Status::AwaitingApproval) {
+        // Yes and no are no answers to a question.
+        return match waiting.reason {
+            WaitingReason::Question => CommandResult::Unknown,
+            _ => CommandResult::Applied,
+        };
     }
     let given = task.answers.iter().find(|answer| answer.number == number);
     match given {
         Some(answer) if answer.approved == approve => CommandResult::AlreadySo,
         Some(_) => CommandResult::DecidedOtherwise,
         // It was asked and is not asked any more: called off, or the reviewers were asked again.
+        None if (1..=task.asked).contains(&number) => CommandResult::DecidedOtherwise,
+        None => CommandResult::Unknown,
+    }
+}
+
+fn question_meets(state: &State, task: TaskId, number: u32, text: &str) -> CommandResult {
+    let Some(task) = state.tasks.get(task.index()) else {
+        return CommandResult::Unknown;
+    };
+    let waits = task.waiting.as_ref().filter(|waiting| waiting.number == number);
+    if let Some(waiting) = waits.filter(|_| task.status == Status::AwaitingApproval) {
+        return match waiting.reason {
+            WaitingReason::Question => CommandResult::Applied,
+            _ => CommandResult::Unknown,
+        };
+    }
+    let exchanges = task.dialog.iter().flat_map(|dialog| &dialog.exchanges);
+    let mut given = exchanges.filter(|exchange| exchange.number == Some(number));
+    match given.next() {
+        Some(exchange) if exchange.answer == text => CommandResult::AlreadySo,
+        Some(_) => CommandResult::DecidedOtherwise,
         None if (1..=task.asked).contains(&number) => CommandResult::DecidedOtherwise,
         None => CommandResult::Unknown,
     }

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::domain::{AgentId, GateId, HoldId, Status};
+use crate::domain::{AgentId, GateId, HoldId, Status, TaskId};
 use crate::mission::{HoldPlan, Part, Plan, succeed};
 
-use super::apply::make_ready_if_unblocked;
+use super::apply::{all_have_ended, make_ready_if_unblocked};
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
 use super::state::{Counts, GateState, HoldStage, HoldState, RunPhase, State, TaskState};
@@ -60,7 +60,7 @@ impl State {
             let dependencies = plan.dependencies.of(id.index()).iter();
             let open = dependencies
                 .clone()
-                .filter(|on| self.task(**on).status != Status::Done)
+                .filter(|on| self.task(**on).status != Status::Done && !self.task(id).does_without(**on))
                 .count();
             let gates = plan.gates_before.of(id.index()).iter();
             let shut = gates.filter(|gate| !self.gate(**gate).is_open()).count();
@@ -70,10 +70,17 @@ impl State {
                 .count();
             let is_selected = plan.task(id).part == Part::Selected;
             if is_selected && self.task(id).status == Status::Pending {
-                let failed = dependencies.filter(|on| self.task(**on).status == Status::Failed);
+                let task = self.task(id);
+                let is_known = |on: TaskId| {
+                    let entry = task.remedies.as_deref().and_then(|remedies| remedies.entry(on));
+                    task.does_without(on) || entry.is_some()
+                };
+                let failed =
+                    dependencies.filter(|on| self.task(**on).status == Status::Failed && !is_known(**on));
                 let due: Vec<_> = failed.map(|on| (id, *on)).collect();
                 self.cascades_due.extend(due);
             }
+            all_have_ended(self, id);
             self.tasks[id.index()].blockers =
                 u32::try_from(open + shut + held).expect("edges are counted in u32 by the loader");
             if self.task(id).holds_slot() {

@@ -76,6 +76,13 @@ pub enum Effect {
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
+    /// Look at the files of a failed dependency.
+    ScanArtifacts {
+        /// The task that needs it.
+        task: TaskId,
+        /// What failed.
+        dependency: TaskId,
+    },
     /// Ask an approver that is no person.
     AskApprover {
         /// The task.
@@ -132,6 +139,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             mode: Some(FailureMode::Cancelled),
             ..
         } => vec![Effect::StopTask(*task)],
+        Event::Answered { task, .. } => prepare_prompt(state, *task).into_iter().collect(),
         Event::FilesNoted { turn, .. } => prepare_prompt(state, turn.task).into_iter().collect(),
         Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
         Event::TurnStarted { turn, .. } => vec![Effect::RunTurn {
@@ -181,6 +189,10 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             strict: strict.clone(),
             not_before: *not_before,
         }],
+        Event::ArtifactsRequested { task, dependency } => vec![Effect::ScanArtifacts {
+            task: *task,
+            dependency: *dependency,
+        }],
         Event::ApproverAsked {
             task,
             number,
@@ -226,6 +238,11 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             Status::AwaitingApproval => pending.extend(pending_approver(id, task)),
             _ => {}
         }
+        let scanning = task.remedies.iter().flat_map(|remedies| &remedies.scanning);
+        pending.extend(scanning.map(|dependency| Effect::ScanArtifacts {
+            task: id,
+            dependency: *dependency,
+        }));
         pending.extend(task.consults.iter().map(|open| Effect::Consult {
             id: open.id,
             purpose: open.purpose,
@@ -286,7 +303,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         turn: task.turn + 1,
         ..state.current_turn(id)
     };
-    if !waits {
+    if !waits || task.is_clarified() {
         None
     } else if must_note(state, id) {
         Some(Effect::NoteFiles {

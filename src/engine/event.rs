@@ -16,8 +16,8 @@ use super::command::CommandResult;
 use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
-    CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage,
+    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
+    SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -127,6 +127,16 @@ pub enum Event {
         #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
         process: Option<ProcessRef>,
     },
+    /// `agent:activity`: what the agent of a turn says about its progress. Changes nothing.
+    #[serde(rename = "ac")]
+    AgentActivity {
+        /// The turn.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+        /// Its words, cut to a line.
+        #[serde(rename = "s")]
+        summary: String,
+    },
     /// The process or connection could not be made, or a provider refused the request; it is tried again.
     #[serde(rename = "tx")]
     TurnRequestFailed {
@@ -176,6 +186,9 @@ pub enum Event {
         /// The tool calls that its adapter saw; `None` where it sees none.
         #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
         tool_calls: Option<ToolCalls>,
+        /// What it ended with that may be a question.
+        #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+        asked: Option<Asked>,
     },
     /// The turn was lost to the death or interruption of the runner: no verdict on the agent.
     #[serde(rename = "tl")]
@@ -323,6 +336,35 @@ pub enum Event {
         /// What went wrong, in words.
         #[serde(rename = "m")]
         message: String,
+    },
+    /// `task:question`: the agent of a task waits for an answer.
+    #[serde(rename = "qa")]
+    Question {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// What it asks.
+        #[serde(rename = "q")]
+        question: String,
+        /// Whether it only looked like a question and the orchestrator confirmed it.
+        #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
+        detected: bool,
+    },
+    /// `task:answered`
+    #[serde(rename = "qr")]
+    Answered {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// What its agent is told.
+        #[serde(rename = "a")]
+        answer: String,
+        /// By whom: the orchestrator, or a person as recorded.
+        #[serde(rename = "b")]
+        by: String,
+        /// Where a person answered: the approval's number within the task.
+        #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+        number: Option<u32>,
     },
     /// `consult:requested`: an agent is to be asked something that is neither work nor a review.
     #[serde(rename = "kq")]
@@ -549,6 +591,55 @@ pub enum Event {
         /// By whom, as recorded.
         #[serde(rename = "b")]
         by: String,
+    },
+    /// `deadlock:detected`: a task cannot start, because a dependency failed for good.
+    #[serde(rename = "dd")]
+    DeadlockDetected {
+        /// The task that cannot start.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// What it needs.
+        #[serde(rename = "d")]
+        dependency: TaskId,
+    },
+    /// The files of a failed dependency are to be looked at.
+    #[serde(rename = "dq")]
+    ArtifactsRequested {
+        /// The task that needs it.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// What failed.
+        #[serde(rename = "d")]
+        dependency: TaskId,
+    },
+    /// What was seen of the files of a failed dependency.
+    #[serde(rename = "df")]
+    ArtifactsScanned {
+        /// The task that needs it.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// What failed.
+        #[serde(rename = "d")]
+        dependency: TaskId,
+        /// What was seen.
+        #[serde(rename = "f")]
+        files: Vec<FileFact>,
+    },
+    /// `deadlock:resolved`: the task can do without the dependency, or that is tried again.
+    #[serde(rename = "dw")]
+    DependencyResolved {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// What failed.
+        #[serde(rename = "d")]
+        dependency: TaskId,
+        /// What was done about it.
+        #[serde(rename = "w")]
+        way: Way,
+        /// What the task is told, the files that are there, or why it is tried again.
+        #[serde(rename = "n", default, skip_serializing_if = "String::is_empty")]
+        note: String,
     },
     /// `deadlock:unresolvable`: a dependency failed for good and nothing can stand in for it.
     #[serde(rename = "du")]

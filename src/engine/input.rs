@@ -9,8 +9,8 @@ use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::command::Command;
 use super::payload::{
-    CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId, SeatResult,
-    StopCause, ToolCalls, TurnFiles, Usage,
+    Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
+    SeatResult, StopCause, ToolCalls, TurnFiles, Usage,
 };
 use super::timers::Timer;
 
@@ -55,6 +55,13 @@ pub enum Input {
         /// The process, where there is one.
         process: Option<ProcessRef>,
     },
+    /// The agent of a turn says how far it is.
+    Activity {
+        /// The turn.
+        turn: TurnId,
+        /// Its words, cut to a line.
+        text: String,
+    },
     /// The process or session never existed, or the provider refused the request.
     TurnRequestFailed {
         /// The turn.
@@ -82,6 +89,15 @@ pub enum Input {
         files: Vec<FileFact>,
         /// Why its answer stands for no work, where that was asked.
         hollow: Option<String>,
+    },
+    /// The files of a failed dependency were looked at.
+    ArtifactsScanned {
+        /// The task that needs it.
+        task: TaskId,
+        /// What failed.
+        dependency: TaskId,
+        /// What was seen.
+        files: Vec<FileFact>,
     },
     /// A check ended.
     CheckFinished {
@@ -206,9 +222,11 @@ impl Input {
             Self::PromptReady { .. } => "prompt",
             Self::FilesNoted { .. } => "noted",
             Self::TurnSpawned { .. } => "spawned",
+            Self::Activity { .. } => "activity",
             Self::TurnRequestFailed { .. } => "request-failed",
             Self::TurnEnded(_) => "ended",
             Self::FilesScanned { .. } => "scanned",
+            Self::ArtifactsScanned { .. } => "artifacts",
             Self::CheckFinished { .. } => "checked",
             Self::FinishChecked { .. } => "finish-checked",
             Self::Graded { .. } => "graded",
@@ -295,6 +313,8 @@ pub struct TurnEnd {
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
     pub tool_calls: Option<ToolCalls>,
+    /// What it ended with that may be a question.
+    pub asked: Option<Asked>,
 }
 
 /// Why a reviewer gave no reply.
@@ -346,6 +366,7 @@ impl TurnEnd {
             delegate: Vec::new(),
             files: None,
             tool_calls: None,
+            asked: None,
         }
     }
 

@@ -112,6 +112,47 @@ impl Usage {
     }
 }
 
+/// What was done about a dependency that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Way {
+    /// Enough of its files are there.
+    #[serde(rename = "a")]
+    Artifacts,
+    /// Enough of the other dependencies are done.
+    #[serde(rename = "p")]
+    Partial,
+    /// The orchestrator said how to do without.
+    #[serde(rename = "b")]
+    Absorb,
+    /// The orchestrator has it tried again.
+    #[serde(rename = "r")]
+    Retry,
+}
+
+impl Way {
+    /// The name as written in events.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Artifacts => "artifacts",
+            Self::Partial => "partial",
+            Self::Absorb => "absorb",
+            Self::Retry => "retry",
+        }
+    }
+}
+
+/// What a turn ended with that may be a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The agent's words, cut to a bounded length.
+    #[serde(rename = "t")]
+    pub text: String,
+    /// Whether it only looks like a question; else the agent asked in so many words.
+    #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
+    pub detected: bool,
+}
+
 /// A file in the spool that a record vouches for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRef {

@@ -12,7 +12,8 @@ use crate::mission::{HoldKind, Plan, RunOptions, SubTask};
 use super::command::CommandResult;
 use super::notice::Notices;
 use super::payload::{
-    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls,
+    Asked, CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls,
+    Way,
 };
 use super::ready::ReadyQueue;
 use super::timers::{Timer, Timers};
@@ -230,6 +231,10 @@ pub struct TaskState {
     pub asked: u32,
     /// What persons answered, the oldest first.
     pub answers: Vec<Answer>,
+    /// What is done about dependencies that failed.
+    pub remedies: Option<Box<Remedies>>,
+    /// What its agent asked and was answered.
+    pub dialog: Option<Box<Dialog>>,
     /// The approvals that were given for its next start: the names of their gates, `None` for its own.
     pub agreed: Vec<Option<Box<str>>>,
     /// Whether its agent may have acted: from then on one with side effects acts again only by a person's word.
@@ -384,6 +389,9 @@ pub(super) const APPROVED: &str = "approved";
 /// The person says no.
 pub(super) const REJECTED: &str = "rejected";
 
+/// The person answered a question.
+pub(super) const ANSWERED: &str = "answered";
+
 /// What a person answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
@@ -401,6 +409,85 @@ impl Waiting {
         self.reason == WaitingReason::Refer
             && matches!(self.cause, Some(Cause::GateError | Cause::NoReviewer))
     }
+}
+
+/// What is done about the dependencies of a task that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remedies {
+    /// Dependencies that nothing stands in for yet.
+    pub failed: Vec<FailedDependency>,
+    /// Those of them whose files are being looked at.
+    pub scanning: Vec<TaskId>,
+    /// Dependencies that the task does without.
+    pub without: Vec<Without>,
+    /// How often the orchestrator was asked.
+    pub resolutions: u32,
+}
+
+/// A dependency that failed, and what was tried about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailedDependency {
+    /// The dependency.
+    pub dependency: TaskId,
+    /// Whether its files were looked at.
+    pub looked: bool,
+    /// Whether the orchestrator knew no way.
+    pub unresolvable: bool,
+}
+
+/// A dependency that a task does without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Without {
+    /// The dependency.
+    pub dependency: TaskId,
+    /// Why it may.
+    pub way: Way,
+    /// What its agent is told.
+    pub note: String,
+}
+
+impl Remedies {
+    /// What was tried about a dependency.
+    #[must_use]
+    pub fn entry(&self, dependency: TaskId) -> Option<&FailedDependency> {
+        self.failed.iter().find(|entry| entry.dependency == dependency)
+    }
+
+    pub(super) fn entry_mut(&mut self, dependency: TaskId) -> Option<&mut FailedDependency> {
+        self.failed
+            .iter_mut()
+            .find(|entry| entry.dependency == dependency)
+    }
+
+    /// The dependency is tried again: nothing of what was tried about its failure holds.
+    pub(super) fn forget(&mut self, dependency: TaskId) {
+        self.failed.retain(|entry| entry.dependency != dependency);
+        self.scanning.retain(|id| *id != dependency);
+    }
+}
+
+/// What the agent of a task asked, and was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Dialog {
+    /// What its last turn ended with that may be a question.
+    pub said: Option<Asked>,
+    /// The question that is open.
+    pub open: Option<String>,
+    /// What was answered, the oldest first.
+    pub exchanges: Vec<Exchange>,
+    /// Questions of the current allowance.
+    pub rounds: u32,
+}
+
+/// A question that was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// What was asked.
+    pub question: String,
+    /// What was answered.
+    pub answer: String,
+    /// Where a person answered: the approval's number within the task.
+    pub number: Option<u32>,
 }
 
 /// An agent that is consulted.
@@ -658,6 +745,18 @@ impl State {
             .filter(|_| self.phase == RunPhase::Running)
     }
 
+    /// Whether a task that waited could take a slot at once.
+    #[must_use]
+    pub(super) fn has_room_for(&self, id: TaskId) -> bool {
+        let plan = self.plan.task(id);
+        let alone = self.exclusive == 0 && (!plan.exclusive || self.slots == 0);
+        self.may_start_work()
+            && alone
+            && self.slots < self.plan.rules.concurrency
+            && self.task(id).blockers == 0
+            && self.ready.has_room(plan.agent)
+    }
+
     /// Whether the session could go on, and only a person's answer can make it.
     #[must_use]
     pub(super) fn only_a_person_moves_it_on(&self) -> bool {
@@ -680,10 +779,36 @@ impl TaskState {
         )
     }
 
+    /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.
+    #[must_use]
+    pub(super) fn is_clarified(&self) -> bool {
+        let open = self.dialog.as_deref().is_some_and(|dialog| dialog.open.is_some());
+        let confirming = self.status == Status::InProgress && !self.consults.is_empty();
+        open || confirming
+    }
+
     /// Calls that are out for the task beside its turns and its judging.
     #[must_use]
     pub(super) fn calls(&self) -> u32 {
-        u32::try_from(self.consults.len()).unwrap_or(u32::MAX)
+        let scans = self
+            .remedies
+            .as_deref()
+            .map_or(0, |remedies| remedies.scanning.len());
+        u32::try_from(self.consults.len() + scans).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the task goes on without a dependency that failed.
+    #[must_use]
+    pub fn does_without(&self, dependency: TaskId) -> bool {
+        let without = self.remedies.iter().flat_map(|remedies| &remedies.without);
+        without.into_iter().any(|known| known.dependency == dependency)
+    }
+
+    /// Whether it was built on less than it needs.
+    #[must_use]
+    pub(super) fn is_degraded(&self) -> bool {
+        let mut without = self.remedies.iter().flat_map(|remedies| &remedies.without);
+        without.any(|known| matches!(known.way, Way::Artifacts | Way::Partial))
     }
 
     /// The call to a seat that is out.

@@ -176,6 +176,7 @@ mod tests {
             },
             review: Review::Auto,
             on_exhausted: None,
+            on_dependency_failed: None,
             workspace: None,
             target_files: Vec::new(),
             protect: Vec::new(),
@@ -184,6 +185,10 @@ mod tests {
             provenance: None,
         };
         let rules = Rules {
+            orchestrator: None,
+            max_question_rounds: 2,
+            max_resolution_attempts: 2,
+            on_dependency_failed: [].into_iter().collect(),
             judge_breaker: 5,
             protect: Vec::new(),
             concurrency: 1,

@@ -12,4 +12,5 @@ pub mod evidence_rules;
 pub mod heuristic;
 pub mod hollow;
 pub mod parser;
+pub mod question;
 pub mod verification;

@@ -291,6 +291,16 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let workspace = mission.workspace.as_deref().unwrap_or(".");
     Rules {
         concurrency: concurrency.map_or_else(defaults::processors, NonZeroU32::get),
+        orchestrator: orchestrator(mission),
+        max_question_rounds: settings
+            .max_question_rounds
+            .unwrap_or(defaults::MAX_QUESTION_ROUNDS),
+        max_resolution_attempts: settings
+            .max_resolution_attempts
+            .unwrap_or(defaults::MAX_RESOLUTION_ATTEMPTS),
+        on_dependency_failed: settings
+            .on_dependency_failed
+            .unwrap_or_else(|| defaults::ON_DEPENDENCY_FAILED.into_iter().collect()),
         evaluate: !options.no_eval && settings.evaluate.unwrap_or(true),
         eval_bar: options
             .eval_threshold
@@ -314,6 +324,14 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         workspace: options.mission_folder.join(workspace).components().collect(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
     }
+}
+
+/// The agent that is named as orchestrator. A person who is named is a person: whoever is asked then is asked from outside.
+fn orchestrator(mission: &Mission) -> Option<AgentId> {
+    let name = mission.settings.orchestrator.as_deref()?;
+    let agents = &mission.agents.0;
+    let index = agents.iter().position(|(known, _)| **known == *name)?;
+    (agents[index].1.adapter != model::Adapter::Human).then(|| AgentId::from_index(index))
 }
 
 /// What every task is compiled with.
@@ -350,6 +368,7 @@ impl Compiler<'_> {
             turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
             review: task.review,
             on_exhausted: task.on_exhausted,
+            on_dependency_failed: task.on_dependency_failed,
             workspace: task.workspace,
             target_files: task.target_files.into(),
             protect: task.protect.into(),

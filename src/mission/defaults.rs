@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
 
-use super::model::{Consensus, PanelMode, Settings};
+use super::model::{Consensus, PanelMode, Remedy, Settings};
 use crate::domain::{Bar, Dimension, Millis};
 
 /// Time of one turn (semantics, section 5).
@@ -17,6 +17,12 @@ pub(super) const MAX_RETRIES: u32 = 3;
 pub(super) const MAX_EVALUATED_ATTEMPTS: u32 = 2;
 /// Runs of a panel that came to no verdict, after the first (section 7).
 pub(super) const MAX_ASSESSMENT_RETRIES: u32 = 1;
+/// Questions about one task (section 5).
+pub(super) const MAX_QUESTION_ROUNDS: u32 = 2;
+/// How often the orchestrator is asked about one task whose dependency failed (section 11).
+pub(super) const MAX_RESOLUTION_ATTEMPTS: u32 = 2;
+/// What is tried when a dependency failed (section 11).
+pub(super) const ON_DEPENDENCY_FAILED: [Remedy; 2] = [Remedy::Resolve, Remedy::Skip];
 /// How sure a verification must be of its verdict, a share as points (section 10).
 pub(super) const MIN_CONFIDENCE: u8 = 70;
 /// How deep work may be handed down (section 12).
@@ -39,6 +45,10 @@ pub(super) const SEATS: u32 = 3;
 pub fn default_settings() -> Settings {
     Settings {
         concurrency: NonZeroU32::new(processors()),
+        orchestrator: None,
+        max_question_rounds: Some(MAX_QUESTION_ROUNDS),
+        max_resolution_attempts: Some(MAX_RESOLUTION_ATTEMPTS),
+        on_dependency_failed: Some(ON_DEPENDENCY_FAILED.into_iter().collect()),
         evaluate: Some(true),
         eval_threshold: Some(Bar::default_bar()),
         fail_open_on_unparsed_eval: Some(false),

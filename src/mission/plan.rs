@@ -249,6 +249,8 @@ pub struct TaskPlan {
     pub review: model::Review,
     /// What happens when attempts are exhausted; `None` is the default of semantics section 3.
     pub on_exhausted: Option<model::OnExhausted>,
+    /// What is tried when a dependency failed, where the task says so itself.
+    pub on_dependency_failed: Option<model::RemedyOrder>,
     /// Its workspace relative to the mission's, if it has its own.
     pub workspace: Option<Box<str>>,
     /// Files it must produce; preflight checks them.
@@ -443,6 +445,14 @@ pub enum HoldKind {
 pub struct Rules {
     /// Tasks that may hold a slot at the same time.
     pub concurrency: u32,
+    /// The agent that answers questions and decides about failed dependencies; `None`: persons do.
+    pub orchestrator: Option<AgentId>,
+    /// Questions that an agent may ask about one task.
+    pub max_question_rounds: u32,
+    /// How often the orchestrator is asked about one task whose dependency failed.
+    pub max_resolution_attempts: u32,
+    /// What is tried when a dependency failed, where the task does not say.
+    pub on_dependency_failed: model::RemedyOrder,
     /// Whether judges are called at all.
     pub evaluate: bool,
     /// The bar of evaluations.

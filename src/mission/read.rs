@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::model::{Remedy, RemedyOrder};
 use super::scalar::{Filled, RubricLevel, Scalar};
 
 /// Reads one value of type `T` from its text.
@@ -179,6 +180,12 @@ where
     D: Deserializer<'de>,
 {
     Ok(maybe_list_as::<S, D>(deserializer)?.unwrap_or_default())
+}
+
+/// An order of remedies, if there is one.
+pub(super) fn remedies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RemedyOrder>, D::Error> {
+    let list: Option<Vec<Remedy>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
+    Ok(list.map(|list| list.into_iter().collect()))
 }
 
 /// Any type, or its default if the value is null.

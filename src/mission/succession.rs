@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::plan::{AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Reviewers, TaskPlan};
+use super::plan::{
+    AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Reviewers, Rules, TaskPlan,
+};
 use crate::domain::{AgentId, GateId, HoldId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
@@ -114,7 +116,11 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         blocks: Vec::new(),
         ..old.gate(GateId::from_index(index)).clone()
     });
-    let plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, new.rules);
+    let rules = Rules {
+        orchestrator: new.rules.orchestrator.map(agent),
+        ..new.rules
+    };
+    let plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
     let mut plan = plan.with_holds(all_holds);
     plan.recipe = new.recipe;
     plan.channels = new.channels;

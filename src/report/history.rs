@@ -304,6 +304,12 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ApprovalTimedOut { task, .. }
         | Event::RetryBlocked { task, .. }
         | Event::ApprovalResolved { task, .. }
+        | Event::Question { task, .. }
+        | Event::Answered { task, .. }
+        | Event::DeadlockDetected { task, .. }
+        | Event::ArtifactsRequested { task, .. }
+        | Event::ArtifactsScanned { task, .. }
+        | Event::DependencyResolved { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
         Event::ConsultRequested { id, .. }
@@ -312,6 +318,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         Event::FilesNoted { turn, .. }
         | Event::TurnStarted { turn, .. }
         | Event::AgentSpawned { turn, .. }
+        | Event::AgentActivity { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }

@@ -83,6 +83,10 @@ impl Mission {
             agent("lead", Adapter::Anthropic),
         ];
         let rules = Rules {
+            orchestrator: None,
+            max_question_rounds: 2,
+            max_resolution_attempts: 2,
+            on_dependency_failed: [].into_iter().collect(),
             judge_breaker: 0,
             protect: Vec::new(),
             concurrency: 4,
@@ -134,6 +138,7 @@ impl Mission {
             },
             review: Review::Auto,
             on_exhausted: None,
+            on_dependency_failed: None,
             workspace: None,
             target_files: Vec::new(),
             protect: Vec::new(),
@@ -388,6 +393,7 @@ impl<'o> Scene<'o> {
             model: None,
             files: None,
             tool_calls: None,
+            asked: None,
             delegate: Vec::new(),
         })));
         self.advance();

@@ -315,6 +315,13 @@ impl RunView {
             | Event::HoldRejected { .. }
             | Event::ApprovalResolved { .. }
             | Event::DependencyFailed { .. }
+            | Event::AgentActivity { .. }
+            | Event::Question { .. }
+            | Event::Answered { .. }
+            | Event::DeadlockDetected { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::DependencyResolved { .. }
             | Event::ConsultFailed { .. }
             | Event::GateEvaluated { .. }
             | Event::GateOverridden { .. }

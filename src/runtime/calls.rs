@@ -9,9 +9,10 @@ use crate::agents::failure::classify_stderr;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
+    Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
 };
 use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
+use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
 use crate::review::evidence::{self, Preview};
@@ -233,9 +234,15 @@ impl World {
             timeout: timeout.as_duration(),
         };
         let sender = self.sender.clone();
+        let can_confirm = state.plan.rules.orchestrator.is_some();
         let work = tokio::spawn(async move {
             let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
-            for input in worker_turn(turn, &prompt_path, &out_path, request, &client, &endpoint).await {
+            for mut input in worker_turn(turn, &prompt_path, &out_path, request, &client, &endpoint).await {
+                if let Input::TurnEnded(end) = &mut input
+                    && !can_confirm
+                {
+                    end.asked = None;
+                }
                 let _ = sender.send(Message::Input(input));
             }
         });
@@ -335,10 +342,15 @@ async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: 
         exit.failure = Some(FailureClass::Unknown);
         exit.message = Some(message.to_owned());
     }
+    let asked = (exit.failure.is_none() && may_be_question(&reply.text)).then(|| Asked {
+        text: reply.text.trim().to_owned(),
+        detected: true,
+    });
     let end = TurnEnd {
         exit,
         output,
         duration,
+        asked,
         usage: usage_of(reply),
         model: reply.model.clone(),
         ..TurnEnd::clean(turn)

@@ -17,14 +17,16 @@ use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
 
-use super::consult;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
 use super::watch::{After, Answer};
 use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
+use super::{consult, voice};
 
 /// How much of a check's output is kept in its result, in bytes.
 pub(super) const CHECK_SHOWN: u64 = 4_000;
+/// What has more bytes than this is no question, in bytes.
+const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
 /// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
 const STDERR_TAIL: u64 = 8_000;
 /// Characters of that line.
@@ -57,9 +59,12 @@ impl World {
                 }
                 // What another agent left there beforehand is not what this one will say.
                 let result = self.folder.spool_file(&SpoolName::Result(turn));
-                if let Err(why) = clear(&result) {
-                    self.post(not_reachable(turn, why));
-                    return Ok(());
+                let dropped = self.folder.spool_file(&SpoolName::Drop(turn));
+                for path in [&result, &dropped] {
+                    if let Err(why) = clear(path) {
+                        self.post(not_reachable(turn, why));
+                        return Ok(());
+                    }
                 }
                 let input = plan.agent(agent_id).spec.input;
                 let told = input != PromptInput::None;
@@ -146,6 +151,20 @@ impl World {
                 attempt,
                 files,
                 hollow,
+            }]
+        });
+    }
+
+    /// Looks at what a failed task was to make, in the workspace where it worked.
+    pub(super) fn scan_artifacts(&mut self, state: &State, task: TaskId, dependency: TaskId) {
+        let plan = state.plan.clone();
+        self.blocking(move || {
+            let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
+            let files = evidence::scan(&workspace(&plan, dependency), targets);
+            vec![Input::ArtifactsScanned {
+                task,
+                dependency,
+                files,
             }]
         });
     }
@@ -399,18 +418,30 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn)
         Sealed::Refused(why) => lose_output(&mut end.exit, &why),
         sealed => end.output = sealed.file(),
     }
+    let (mut claimed, mut said) = (None, None);
+    let mut handed_down = serde_json::Value::Null;
     match read_claims(&files.result) {
         Ok(Some((file, claims))) => {
             end.usage = claims.usage.as_usage();
-            let (sub_tasks, refused) = read_delegations(&claims.delegate);
-            end.delegate = sub_tasks;
-            let title = &files.plan.task(turn.task).title;
-            let warn = |why| Input::Warn(format!("'{title}' wants to hand down work: {why}"));
-            inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
+            handed_down = claims.delegate;
             end.result = Some(file);
+            (claimed, said) = (claims.question, claims.output);
         }
         Ok(None) => {}
         Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
+    }
+    let dropped = files.folder.spool_file(&SpoolName::Drop(turn));
+    let (sub_tasks, refused) = read_delegations(&voice::delegated(&dropped, handed_down));
+    end.delegate = sub_tasks;
+    let title = &files.plan.task(turn.task).title;
+    let warn = |why| Input::Warn(format!("'{title}' wants to hand down work: {why}"));
+    inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
+    if end.exit.failure.is_none() {
+        let can_confirm = files.plan.rules.orchestrator.is_some();
+        if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
+            said = read_head(&files.out, SHORT_OUTPUT).ok();
+        }
+        end.asked = voice::asked(&dropped, claimed, said, can_confirm);
     }
     end.files = files.after.seen(&files.plan, &files.folder, turn.task);
     inputs.push(Input::TurnEnded(Box::new(end)));

@@ -122,7 +122,17 @@ impl Call {
         let task = subject(self.id.task);
         Ok(match (self.purpose, &self.other) {
             (Purpose::Confirm, _) => prompt::confirm(&task, &self.said(self.id.task, &self.task)?),
-            (Purpose::Answer, _) => prompt::answer(&task, "", &[]),
+            (Purpose::Answer, _) => {
+                let dialog = self.task.dialog.as_deref();
+                let question = dialog
+                    .and_then(|dialog| dialog.open.as_deref())
+                    .unwrap_or_default();
+                let exchanges = dialog.into_iter().flat_map(|dialog| &dialog.exchanges);
+                let earlier: Vec<(String, String)> = exchanges
+                    .map(|exchange| (exchange.question.clone(), exchange.answer.clone()))
+                    .collect();
+                prompt::answer(&task, question, &earlier)
+            }
             (Purpose::Approve { .. }, _) => {
                 let plan = self.plan.task(self.id.task);
                 let gate = self.task.waiting.as_ref().map(|waiting| &waiting.gate);

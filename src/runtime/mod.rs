@@ -31,6 +31,7 @@ mod session;
 mod signals;
 mod snapshots;
 mod spool;
+mod voice;
 mod watch;
 mod worker_prompt;
 mod world;

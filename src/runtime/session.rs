@@ -225,7 +225,10 @@ impl Session {
                 knock = next_knock(&mut self.door) => self.hear(knock, &mut inputs),
                 said = self.others.next() => inputs.extend(said.map(Input::Warn)),
                 moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
-                _ = looks.tick() => self.look_into_inbox(&mut inputs, &mut taken),
+                _ = looks.tick() => {
+                    self.look_into_inbox(&mut inputs, &mut taken);
+                    self.world.listen(&mut inputs);
+                }
                 _ = heartbeat.tick() => {
                     for observer in &mut self.observers {
                         observer.on_heartbeat(&self.state, Timestamp::now());
@@ -354,7 +357,7 @@ impl Session {
             }
             sync |= events
                 .iter()
-                .any(|event| !matches!(event, Event::AgentSpawned { .. }));
+                .any(|event| !matches!(event, Event::AgentSpawned { .. } | Event::AgentActivity { .. }));
             let seq = self.journal.next_seq();
             self.journal.push(now, input.name(), &events)?;
             for event in &events {

@@ -24,6 +24,7 @@ const LARGEST_SAID: u64 = 1 << 30;
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ResultClaims {
     pub output: Option<String>,
+    pub question: Option<String>,
     pub usage: ClaimedUsage,
     pub delegate: serde_json::Value,
 }
@@ -115,6 +116,12 @@ fn open_regular(path: &Path) -> io::Result<Option<File>> {
         return Err(io::Error::other("it is not a regular file"));
     }
     Ok(Some(file))
+}
+
+/// The length of a regular file; `None` for anything else.
+pub(super) fn open_regular_len(path: &Path) -> Option<u64> {
+    let file = open_regular(path).ok().flatten()?;
+    Some(file.metadata().ok()?.len())
 }
 
 /// Reads a result file: regular, at most 1 MiB, links not followed. `Ok(None)` if there is none.

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{AttemptKind, Cause, Finding, QualityFlag, TaskId, TurnId};
-use crate::engine::{Feedback, State};
+use crate::domain::{AttemptKind, Cause, Finding, QualityFlag, Status, TaskId, TurnId};
+use crate::engine::{Feedback, State, Way};
 use crate::review::fence::{fence, fence_excerpt};
 use crate::store::RunFolder;
 
@@ -16,6 +16,8 @@ use super::spool::read_output;
 const UPSTREAM_CHARS: usize = 4_000;
 /// How many dependencies are quoted; the others are only named.
 const UPSTREAM_QUOTED: usize = 10;
+/// How much of one question is shown, in characters.
+const QUESTION_CHARS: usize = 8_000;
 /// How much of one finding's evidence is shown, in characters.
 const EVIDENCE_CHARS: usize = 2_000;
 
@@ -35,11 +37,13 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
         );
     }
     upstream(&mut prompt, run, state, task);
+    without(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
     if plan.side_effects && state.task(task).acted {
         prompt.push_str(DO_NOT_REPEAT);
     }
     missing(&mut prompt, state, task);
+    answers(&mut prompt, state, task);
     prompt
 }
 
@@ -49,6 +53,50 @@ const DO_NOT_REPEAT: &str = "
 
 This task acts on the world outside of its workspace, and an earlier turn of it may have done so already: messages may have been sent, things deployed, bought or deleted. Find out first what is already done. Do not repeat external actions that have happened; do only what is missing.
 ";
+/// What the task has to do without, and what it is told about that.
+fn without(prompt: &mut String, state: &State, task: TaskId) {
+    let remedies = state.task(task).remedies.as_deref();
+    let missing = remedies.map_or(&[][..], |remedies| &remedies.without);
+    if missing.is_empty() {
+        return;
+    }
+    prompt.push_str("\n## What is missing\n");
+    for without in missing {
+        let title = &state.plan.task(without.dependency).title;
+        let _ = match without.way {
+            Way::Artifacts => writeln!(
+                prompt,
+                "\nThe task '{title}' failed. Of its files these are there, perhaps unfinished: {}.",
+                without.note
+            ),
+            Way::Partial => writeln!(
+                prompt,
+                "\nThe task '{title}' failed: its result is missing. Work with the others."
+            ),
+            Way::Absorb | Way::Retry => writeln!(
+                prompt,
+                "\nThe task '{title}' failed. Do without it, as the coordinator says: {}",
+                without.note
+            ),
+        };
+    }
+}
+
+/// What its agent asked and was answered.
+fn answers(prompt: &mut String, state: &State, task: TaskId) {
+    let exchanges = state
+        .task(task)
+        .dialog
+        .iter()
+        .flat_map(|dialog| &dialog.exchanges);
+    for (index, exchange) in exchanges.enumerate() {
+        if index == 0 {
+            prompt.push_str("\n## Your questions\n\nYou asked about this task. Go on with the answers.\n");
+        }
+        prompt.push_str(&fence("what you asked", &exchange.question, QUESTION_CHARS));
+        let _ = writeln!(prompt, "Answer: {}", exchange.answer.trim());
+    }
+}
 
 fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
     let dependencies = state.plan.dependencies.of(task.index());
@@ -67,6 +115,9 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
         }
         if done.flag == Some(QualityFlag::Degraded) {
             prompt.push_str("[DEGRADED: ACCEPTED ON PARTIAL ARTIFACTS]\n");
+        }
+        if done.status == Status::Failed {
+            prompt.push_str("[FAILED: do not rely on it]\n");
         }
         if index >= UPSTREAM_QUOTED {
             prompt.push_str("(output left out: too many earlier tasks to quote them all)\n");

@@ -31,6 +31,7 @@ use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
 use super::notices::{self, Channels};
 use super::session::RunError;
+use super::voice::Progress;
 use super::watch::{Before, frozen};
 use super::worker_prompt;
 
@@ -247,6 +248,7 @@ pub(super) struct World {
     pub(super) before: HashMap<TurnId, Before>,
     /// The frozen missions of the run.
     pub(super) frozen: Vec<PathBuf>,
+    pub(super) progress: Progress,
     background: Vec<AbortHandle>,
     /// Deliveries of notifications.
     pub(super) deliveries: Vec<AbortHandle>,
@@ -283,6 +285,7 @@ impl World {
             model_turns: HashMap::new(),
             works: HashMap::new(),
             gatherings: Vec::new(),
+            progress: Progress::default(),
             background: Vec::new(),
             deliveries: Vec::new(),
             waiting_for: HashMap::new(),
@@ -392,6 +395,7 @@ impl World {
                     agent,
                 },
             ),
+            Effect::ScanArtifacts { task, dependency } => self.scan_artifacts(state, task, dependency),
             Effect::Consult {
                 id, purpose, agent, ..
             } => return self.consult(state, id, purpose, agent),
@@ -652,6 +656,10 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
+        Effect::ScanArtifacts { task, dependency } => {
+            let remedies = state.task(*task).remedies.as_deref();
+            remedies.is_some_and(|remedies| remedies.scanning.contains(dependency))
+        }
         Effect::AskApprover {
             task,
             number,

@@ -172,6 +172,12 @@ fn allowance(plan: &Plan, id: TaskId) -> impl PartialEq + use<> {
         task.turn_timeout,
         task.on_exhausted.or(plan.rules.on_exhausted),
         plan.rules.max_assessment_retries,
+        (
+            task.on_dependency_failed
+                .unwrap_or(plan.rules.on_dependency_failed),
+            plan.rules.max_resolution_attempts,
+            plan.rules.orchestrator,
+        ),
     )
 }
 

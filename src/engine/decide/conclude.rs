@@ -46,7 +46,11 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
     };
     // Of several that apply, the last one of the list.
     let unverified = draft.task.unverified.then_some(QualityFlag::Unverified);
-    let flag = unverified.map_or(flag, |unverified| flag.max(unverified));
+    let degraded = draft.task.is_degraded().then_some(QualityFlag::Degraded);
+    let flag = [unverified, degraded]
+        .into_iter()
+        .flatten()
+        .fold(flag, QualityFlag::max);
     delegation::create(draft, flag);
     draft.done(flag);
 }

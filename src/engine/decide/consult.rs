@@ -14,6 +14,7 @@ use crate::engine::state::{Consult, State};
 use super::approvals;
 use super::draft::Draft;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
+use super::{dependencies, questions};
 
 /// Asks an agent.
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
@@ -82,7 +83,9 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
 /// What the agent's word leads to; `Err` says in words why there is none.
 fn conclude(draft: &mut Draft<'_>, consult: &Consult, advice: Result<&Advice, &str>, now: Timestamp) {
     match consult.purpose {
-        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } => {}
+        Purpose::Confirm => questions::confirmed(draft, advice),
+        Purpose::Answer => questions::advised(draft, consult.agent, advice),
+        Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
     }
 }

@@ -54,6 +54,17 @@ impl<'a> Draft<'a> {
         self.transition(to, None, None, None, Some(reason.into()));
     }
 
+    /// Leaves the task to a person.
+    pub fn park(&mut self, phase: Phase, reason: impl Into<String>) {
+        self.transition(
+            Status::AwaitingApproval,
+            Some(phase),
+            None,
+            None,
+            Some(reason.into()),
+        );
+    }
+
     pub fn fail(&mut self, mode: FailureMode, reason: impl Into<String>) {
         self.transition(Status::Failed, None, Some(mode), None, Some(reason.into()));
     }
@@ -61,6 +72,11 @@ impl<'a> Draft<'a> {
     /// Writes `done`. Called by the acceptance step of `conclude` and by nothing else.
     pub fn done(&mut self, flag: QualityFlag) {
         self.transition(Status::Done, None, None, Some(flag), None);
+    }
+
+    /// Events of another task that stand in the same record.
+    pub fn also(&mut self, events: Vec<Event>) {
+        self.events.extend(events);
     }
 
     pub fn into_events(self) -> Vec<Event> {

@@ -17,6 +17,8 @@
 //! | `side_effects` | only a person makes such an agent act again (5) |
 //! | `holds` | checkpoints and delays (14) |
 //! | `consult` | agents that are asked something beside work and reviews: calls, request retries (13) |
+//! | `questions` | what an agent asks instead of working, and who answers (5) |
+//! | `dependencies` | what becomes of a task whose dependency failed (11) |
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `delegation` | sub-tasks that an agent hands down (12) |
@@ -32,6 +34,7 @@ mod change;
 mod conclude;
 mod consult;
 mod delegation;
+mod dependencies;
 mod draft;
 mod due;
 mod evidence;
@@ -40,6 +43,7 @@ mod holds;
 mod notify;
 mod operator;
 mod preflight;
+mod questions;
 mod schedule;
 mod seats;
 mod side_effects;
@@ -97,6 +101,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
         Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
+        Input::Activity { turn, text } => turns::activity(state, *turn, text),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
         Input::FilesScanned { .. } => stages::scanned(state, input),
@@ -121,6 +126,11 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         } => seats::replied(state, *task, *seat, reply, result),
         Input::SeatFailed(failure) => seats::failed(state, failure, now),
         Input::ApproverSaid { .. } => approvals::said(state, input, now),
+        Input::ArtifactsScanned {
+            task,
+            dependency,
+            files,
+        } => dependencies::scanned(state, *task, *dependency, files),
         Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice, now),
         Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Delivered {

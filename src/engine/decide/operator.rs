@@ -12,6 +12,7 @@ use crate::engine::state::{APPROVED, REJECTED, State};
 
 use super::conclude;
 use super::draft::Draft;
+use super::questions;
 use super::schedule::evaluate_gate;
 use super::{approvals, holds, side_effects, verification};
 
@@ -51,6 +52,7 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
         },
         Command::PassCheckpoint { hold, .. } => holds::pass(*hold, by),
         Command::RejectCheckpoint { hold, reason, .. } => holds::reject(state, *hold, reason, by),
+        Command::Answer { task, number, text } => questions::answered(state, *task, *number, text, by),
         Command::CancelTask { task } => cancel(state, *task, by),
         Command::CancelRun => {
             let open = state

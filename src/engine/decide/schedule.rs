@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, FailureMode, GateId, Points, Status, Timestamp, TurnId, WaitingReason};
+use crate::domain::{AgentId, GateId, Points, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::Event;
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{GateResult, KeeperRef};
@@ -18,7 +18,7 @@ use crate::mission::{Plan, RunOptions, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
-use super::{approvals, holds, notify, side_effects, stages, turns};
+use super::{approvals, dependencies, holds, notify, side_effects, stages, turns};
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
@@ -126,7 +126,7 @@ pub(in crate::engine) fn evaluate_gate(state: &State, id: GateId) -> GateResult 
     }
 }
 
-/// Tasks whose dependency failed for good, and which nothing can stand in for: skipped (section 11).
+/// Tasks whose dependency failed for good (section 11). One at a time for each task: what is decided may settle the others.
 fn cascades(state: &State) -> Vec<Event> {
     let mut seen = BTreeSet::new();
     let mut events = Vec::new();
@@ -134,16 +134,7 @@ fn cascades(state: &State) -> Vec<Event> {
         if !seen.insert(*task) {
             continue;
         }
-        let mut draft = Draft::new(state, *task);
-        draft.emit(Event::DependencyFailed {
-            task: *task,
-            dependency: *dependency,
-        });
-        draft.fail(
-            FailureMode::Cascade,
-            format!("dependency '{}' failed", state.plan.task(*dependency).title),
-        );
-        events.extend(draft.into_events());
+        events.extend(dependencies::failed(state, *task, *dependency));
     }
     events
 }
@@ -218,7 +209,7 @@ pub(super) fn run_finished(state: &State) -> Vec<Event> {
 /// The agents that a run would need: who works, and who would be asked to judge.
 #[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
-    let mut needed = BTreeSet::new();
+    let mut needed = BTreeSet::from_iter(state.plan.rules.orchestrator);
     needed.extend(approvals::agents_asked(&state.plan));
     for id in state.plan.selected_ids() {
         needed.insert(state.plan.task(id).agent);

@@ -9,7 +9,7 @@ use crate::engine::state::{RunPhase, State};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{evidence, side_effects, stages};
+use super::{evidence, questions, side_effects};
 
 /// Request retries of one turn or seat.
 pub(super) const MAX_REQUEST_RETRIES: u32 = 3;
@@ -40,7 +40,7 @@ pub(super) fn waits_for_turn(state: &State, turn: TurnId) -> bool {
         ..state.current_turn(turn.task)
     };
     let waits = task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress);
-    waits && turn == next
+    waits && turn == next && !task.is_clarified()
 }
 
 /// Starts the next turn of the current attempt, unless a person must allow it first.
@@ -66,6 +66,17 @@ pub(super) fn spawned(state: &State, turn: TurnId, process: Option<&ProcessRef>)
     vec![Event::AgentSpawned {
         turn,
         process: process.cloned(),
+    }]
+}
+
+/// The agent says how far it is: told to whoever watches.
+pub(super) fn activity(state: &State, turn: TurnId, text: &str) -> Vec<Event> {
+    if !is_current(state, turn) {
+        return Vec::new();
+    }
+    vec![Event::AgentActivity {
+        turn,
+        summary: text.to_owned(),
     }]
 }
 
@@ -166,6 +177,7 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
         model: end.and_then(|end| end.model.clone()),
         files,
         tool_calls: end.and_then(|end| end.tool_calls),
+        asked: end.and_then(|end| end.asked.clone()),
     });
     if !protected.is_empty() {
         return evidence::protected(draft, &protected);
@@ -179,8 +191,7 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
                     sub_tasks,
                 });
             }
-            draft.enter(Status::Review);
-            stages::begin(draft);
+            questions::or_judge(draft, end.and_then(|end| end.asked.as_ref()));
         }
         Some(class) => {
             draft.emit(Event::StageVerdict(Box::new(StageReport {

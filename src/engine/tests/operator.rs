@@ -50,7 +50,7 @@ fn consistent(state: &State) {
         let holds = plan.holds_before.of(id.index()).iter();
         let held = holds.filter(|id| state.hold(**id).stage != HoldStage::Passed);
         let open = dependencies
-            .filter(|id| state.task(**id).status != Status::Done)
+            .filter(|on| state.task(**on).status != Status::Done && !state.task(id).does_without(**on))
             .count()
             + gates.filter(|id| !state.gate(**id).is_open()).count()
             + held.count();

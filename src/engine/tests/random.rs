@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{FailureClass, Millis};
-use crate::engine::{Effect, TurnFiles};
+use crate::domain::{Advice, FailureClass, Millis, Purpose};
+use crate::engine::{Asked, Effect, TurnFiles};
 use crate::mission::RunOptions;
 
 use super::simulation::{Answer, options};
@@ -40,7 +40,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
         "  w2: {run: [/bin/true], input: none}\n",
         "  w2: {run: [/bin/true], maxConcurrent: 1}\n",
     ]));
-    yaml.push_str("  h: {adapter: human}\n");
+    yaml.push_str("  h: {adapter: human}\n  o: {run: [/bin/true]}\n");
     let judges = random.below(4);
     for judge in 0..judges {
         let _ = writeln!(yaml, "  j{judge}: {{run: [/bin/true], role: reviewer}}");
@@ -48,7 +48,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     let _ = writeln!(
         yaml,
         "settings: {{maxAttempts: {}, maxFixAttempts: {}, maxRetries: {}, maxAssessmentRetries: {}, \
-         failOpenOnUnparsedEval: {}, judgeBreaker: {}, autoRejectOnTimeout: {}{}{}}}",
+         failOpenOnUnparsedEval: {}, judgeBreaker: {}, autoRejectOnTimeout: {}{}{}{}}}",
         1 + random.below(4),
         random.below(3),
         random.below(3),
@@ -56,6 +56,14 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
         random.chance(10),
         random.pick(&["0", "2", "3", "5"]),
         random.chance(50),
+        random.pick(&[
+            "",
+            "",
+            ", orchestrator: o",
+            ", orchestrator: o, onDependencyFailed: [artifacts, partial, resolve, skip]",
+            ", onDependencyFailed: [partial, skip], maxQuestionRounds: 1",
+            ", orchestrator: o, onDependencyFailed: [resolve], maxResolutionAttempts: 1",
+        ]),
         random.pick(&[
             "",
             "",
@@ -178,7 +186,14 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
             protected: vec!["tests/a was changed".to_owned()],
             ..TurnFiles::default()
         }),
+        Effect::RunTurn { .. } if random.chance(15) => Answer::Asks(Asked {
+            text: "Which one?".to_owned(),
+            detected: random.chance(50),
+        }),
         Effect::RunTurn { .. } => Answer::Finished,
+        Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),
+        Effect::Consult { .. } if random.chance(10) => Answer::Unreachable(class),
+        Effect::Consult { purpose, .. } => Answer::Advice(random_advice(random, *purpose)),
         Effect::NoteFiles { .. } if random.chance(5) => Answer::Unreachable(class),
         Effect::NoteFiles { .. } => Answer::Finished,
         Effect::ScanFiles { .. } if random.chance(25) => Answer::Files(None, 0),
@@ -188,6 +203,29 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         _ if random.chance(15) => Answer::Unreachable(class),
         _ if random.chance(15) => Answer::Unreadable,
         _ => Answer::Score(u8::try_from(20 + random.below(81)).unwrap()),
+    }
+}
+
+fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
+    let reason = String::new();
+    match (purpose, random.below(4)) {
+        (_, 0) => Advice::Unreadable {
+            why: "no".to_owned(),
+            excerpt: String::new(),
+        },
+        (Purpose::Approve { .. }, 1) => Advice::Approve,
+        (Purpose::Approve { .. }, 2) => Advice::Reject {
+            reason: "no".to_owned(),
+        },
+        (Purpose::Approve { .. }, _) => Advice::Undecided { reason },
+        (Purpose::Confirm, n) => Advice::IsQuestion(n > 1),
+        (Purpose::Answer, 1) => Advice::NoAnswer,
+        (Purpose::Answer, _) => Advice::Answer("The second.".to_owned()),
+        (Purpose::Resolve { .. }, 1) => Advice::Absorb {
+            prompt: "do without it".to_owned(),
+        },
+        (Purpose::Resolve { .. }, 2) => Advice::Retry { reason },
+        (Purpose::Resolve { .. }, _) => Advice::Unresolvable { reason },
     }
 }
 

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{
-    CriterionGrade, Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp, TurnId,
+    Advice, CriterionGrade, Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp,
+    TurnId,
 };
 use crate::engine::{
-    ApproverSaid, CheckResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, KeeperRef, ReplyRef,
-    RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage,
-    apply, decide, effects, pending_effects,
+    ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
+    KeeperRef, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
+    Undelivered, Usage, apply, decide, effects, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -43,6 +44,10 @@ pub enum Answer {
     Unreadable,
     /// A reviewer could not be reached.
     Unreachable(FailureClass),
+    /// The turn finished with this.
+    Asks(Asked),
+    /// A consulted agent said this.
+    Advice(Advice),
 }
 
 pub fn plan_of(yaml: &str, options: &RunOptions) -> Arc<Plan> {
@@ -295,6 +300,10 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 failure,
                 ..Exit::default()
             };
+            let asked = match answer {
+                Answer::Asks(asked) => Some(asked.clone()),
+                _ => None,
+            };
             let output = Some(FileRef {
                 len: 2,
                 digest: Digest::of(b"ok"),
@@ -311,6 +320,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 exit,
                 output,
                 interrupted,
+                asked,
                 files,
                 delegate: match answer {
                     Answer::HandsDown(sub_tasks) => sub_tasks.clone(),
@@ -481,9 +491,55 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         (Effect::File { letter }, _) => vec![Input::Filed {
             ids: vec![letter.clone()],
         }],
-        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll | Effect::Consult { .. }, _) => {
-            Vec::new()
+        (Effect::ScanArtifacts { task, dependency }, answer) => {
+            let size = match answer {
+                Answer::Files(size, _) => *size,
+                _ => Some(1),
+            };
+            let fact = |path: &str| FileFact {
+                path: path.to_owned(),
+                size,
+                digest: None,
+            };
+            let targets = &state.plan.task(*dependency).target_files;
+            vec![Input::ArtifactsScanned {
+                task: *task,
+                dependency: *dependency,
+                files: targets.iter().map(|path| fact(path)).collect(),
+            }]
         }
+        (Effect::Consult { id, .. }, Answer::Unreachable(class)) => {
+            vec![Input::ConsultFailed(Box::new(ConsultFailure {
+                id: *id,
+                class: *class,
+                message: "no".to_owned(),
+                retry_after: None,
+                jitter: 0,
+            }))]
+        }
+        (Effect::Consult { id, .. }, answer) => {
+            let advice = match answer {
+                Answer::Advice(advice) => advice.clone(),
+                _ => Advice::Unreadable {
+                    why: "no".to_owned(),
+                    excerpt: String::new(),
+                },
+            };
+            let file = FileRef {
+                len: 1,
+                digest: Digest::of(b"x"),
+            };
+            vec![Input::ConsultReplied {
+                id: *id,
+                reply: ReplyRef {
+                    file,
+                    model: None,
+                    usage: Usage::default(),
+                },
+                advice,
+            }]
+        }
+        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
     }
 }
 

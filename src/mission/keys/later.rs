@@ -23,8 +23,6 @@ word_list!(Isolation: "a kind of isolation",
 word_list!(Independence: "a kind of independence",
     "identity" => Identity, "model" => Model, "family" => Family);
 word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "enforce" => Enforce);
-word_list!(DependencyFailure: "what can be tried when a dependency failed",
-    "artifacts" => Artifacts, "partial" => Partial, "resolve" => Resolve, "skip" => Skip);
 word_list!(OnMissing: "what happens without a red team", "block" => Block, "skip" => Skip);
 word_list!(VisionKind: "a kind of vision check",
     "noop" => Noop, "heuristic" => Heuristic, "llm_vision" => LlmVision);

@@ -7,8 +7,8 @@ use semver::VersionReq;
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, BUDGET, Clarification, DependencyFailure, Independence, Isolation, MIDDLEWARE,
-    PRICE, RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, BUDGET, Clarification, Independence, Isolation, MIDDLEWARE, PRICE, RED_TEAM,
+    RUBRIC, SLA, STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
@@ -16,7 +16,7 @@ use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, referenc
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
-    Adapter, Consensus, GateFailure, Input, OnExhausted, PanelMode, Review, TaskType, Url,
+    Adapter, Consensus, GateFailure, Input, OnExhausted, PanelMode, Remedy, Review, TaskType, Url,
 };
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
@@ -286,9 +286,8 @@ static SETTINGS: Table = Table {
         key(
             "orchestrator",
             AGENT_NAME,
-            "The agent that answers questions of the others.",
-        )
-        .later("questions"),
+            "The agent that answers questions of the others and decides what becomes of tasks whose dependency failed.",
+        ),
         key("evaluate", FLAG, "Whether judges are called at all [true]."),
         key("evalThreshold", BAR, "The bar of evaluations [60 of 100]."),
         key(
@@ -311,14 +310,12 @@ static SETTINGS: Table = Table {
             "maxQuestionRounds",
             NUMBER,
             "Questions that an agent may ask about one task [2].",
-        )
-        .later("questions"),
+        ),
         key(
             "maxResolutionAttempts",
             NUMBER,
-            "Attempts to do without a failed dependency [2].",
-        )
-        .later("failed dependencies"),
+            "How often the orchestrator is asked about one task whose dependency failed [2].",
+        ),
         key(
             "maxAssessmentRetries",
             NUMBER,
@@ -430,10 +427,9 @@ pub(super) const JUDGE_BREAKER: Key = key(
 );
 const ON_DEPENDENCY_FAILED: Key = key(
     "onDependencyFailed",
-    Shape::List(&one::<DependencyFailure>()),
+    Shape::List(&one::<Remedy>()),
     "What is tried, in this order, when a dependency failed [resolve, skip].",
-)
-.later("failed dependencies");
+);
 
 static TASK: Table = Table {
     name: "a task",

@@ -10,7 +10,7 @@ use crate::mission::read::{self, Named};
 use crate::mission::scalar::{Filled, InnerGlob, Name, Positive, words};
 
 use super::approval::ApprovalGate;
-use super::{Agent, Channel, Consensus, OnExhausted, PanelMode, Task};
+use super::{Agent, Channel, Consensus, OnExhausted, PanelMode, RemedyOrder, Task};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -85,6 +85,18 @@ pub struct Settings {
     /// Tasks that may hold a slot at the same time.
     #[serde(deserialize_with = "read::option")]
     pub concurrency: Option<NonZeroU32>,
+    /// Who answers questions and decides about failed dependencies.
+    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub orchestrator: Option<Box<str>>,
+    /// Questions that an agent may ask about one task.
+    #[serde(deserialize_with = "read::option")]
+    pub max_question_rounds: Option<u32>,
+    /// How often the orchestrator is asked about one task whose dependency failed.
+    #[serde(deserialize_with = "read::option")]
+    pub max_resolution_attempts: Option<u32>,
+    /// What is tried when a dependency failed.
+    #[serde(deserialize_with = "read::remedies")]
+    pub on_dependency_failed: Option<RemedyOrder>,
     /// Whether judges are called at all.
     #[serde(deserialize_with = "read::option")]
     pub evaluate: Option<bool>,
@@ -150,6 +162,10 @@ impl Settings {
     pub fn or(self, below: Self) -> Self {
         Self {
             concurrency: self.concurrency.or(below.concurrency),
+            orchestrator: self.orchestrator.or(below.orchestrator),
+            max_question_rounds: self.max_question_rounds.or(below.max_question_rounds),
+            max_resolution_attempts: self.max_resolution_attempts.or(below.max_resolution_attempts),
+            on_dependency_failed: self.on_dependency_failed.or(below.on_dependency_failed),
             evaluate: self.evaluate.or(below.evaluate),
             eval_threshold: self.eval_threshold.or(below.eval_threshold),
             fail_open_on_unparsed_eval: self

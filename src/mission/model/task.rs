@@ -8,7 +8,7 @@ use crate::mission::read;
 use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive, Span};
 
 use super::approval::{Approval, approval};
-use super::{Expectation, FinishGate, OnExhausted, Review, TaskType, Verification};
+use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType, Verification};
 
 /// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -86,6 +86,9 @@ pub struct Task {
     /// What happens when attempts are exhausted.
     #[serde(deserialize_with = "read::option")]
     pub on_exhausted: Option<OnExhausted>,
+    /// What is tried when a dependency failed.
+    #[serde(deserialize_with = "read::remedies")]
+    pub on_dependency_failed: Option<RemedyOrder>,
     /// Its workspace, relative to the mission's folder.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub workspace: Option<Box<str>>,
@@ -97,6 +100,6 @@ mod tests {
 
     #[test]
     fn a_task_is_small() {
-        assert!(size_of::<Task>() <= 256, "{} bytes", size_of::<Task>());
+        assert!(size_of::<Task>() <= 264, "{} bytes", size_of::<Task>());
     }
 }

@@ -58,6 +58,45 @@ pub enum OnExhausted {
     Refer,
 }
 
+/// What can be tried when a dependency failed for good (semantics, section 11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remedy {
+    /// Go on if at least half of the files that it was to make are there.
+    Artifacts,
+    /// Go on if enough of the other dependencies are done.
+    Partial,
+    /// The orchestrator decides.
+    Resolve,
+    /// The task fails too.
+    Skip,
+}
+
+/// What is tried, in this order. Trying something a second time changes nothing, so each remedy stands once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemedyOrder([Option<Remedy>; 4]);
+
+impl RemedyOrder {
+    /// The remedies, the first one first.
+    pub fn iter(&self) -> impl Iterator<Item = Remedy> + use<> {
+        self.0.into_iter().flatten()
+    }
+}
+
+impl FromIterator<Remedy> for RemedyOrder {
+    fn from_iter<I: IntoIterator<Item = Remedy>>(remedies: I) -> Self {
+        let mut order = [None; 4];
+        let mut len = 0;
+        for remedy in remedies {
+            if !order.contains(&Some(remedy)) {
+                order[len] = Some(remedy);
+                len += 1;
+            }
+        }
+        Self(order)
+    }
+}
+
 /// How the seats' scores become one (semantics, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -90,5 +129,7 @@ words!(TaskType: "a type of task",
 words!(Review: "a way of asking for review", "none" => None, "auto" => Auto, "required" => Required);
 words!(OnExhausted: "what can happen to an exhausted task",
     "fail" => Fail, "accept" => Accept, "degrade" => Degrade, "fixup" => Fixup, "refer" => Refer);
+words!(Remedy: "what can be tried when a dependency failed",
+    "artifacts" => Artifacts, "partial" => Partial, "resolve" => Resolve, "skip" => Skip);
 words!(Consensus: "a way to agree",
     "median" => Median, "exclude-outliers" => ExcludeOutliers, "mean" => Mean, "clipped-mean" => ClippedMean);

@@ -26,7 +26,7 @@ fn the_example_loads_with_notes_only() {
         .iter()
         .filter_map(|note| note.spot.as_ref().map(|spot| spot.text.clone()))
         .collect();
-    let expected = ["deadline", "orchestrator", "sla", "deadline"];
+    let expected = ["deadline", "sla", "deadline"];
     assert_eq!(noted, expected);
 }
 

@@ -57,7 +57,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("deadline: 2h\n", vec!["Q0210"]),
         ("deadline: soon\n", vec!["Q0204"]),
         ("onExhausted: fixup\n", vec!["Q0210"]),
-        ("settings: {orchestrator: nobody}\n", vec!["Q0302", "Q0210"]),
+        ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
         ("settings: {defaultChannels: [ops]}\n", vec!["Q0503"]),
         (
             "qualityGates: [{name: g, afterTasks: [t], notifyChannels: [ops]}]\n",

@@ -94,6 +94,10 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
     let names = Names::new(mission, incomplete);
     version(mission, &mut problems);
     agents::validate(&mission.agents, &names, &mut problems);
+    if let Some(orchestrator) = &mission.settings.orchestrator {
+        let place = || Place::Value(Path::of("settings").key("orchestrator"));
+        names.check_agent(orchestrator, place, &mut problems);
+    }
     channels::validate(&mission.channels, &mut problems);
     tasks::validate(mission, &names, &mut problems);
     for (index, gate) in mission.gates.iter().enumerate() {

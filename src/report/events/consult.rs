@@ -1,15 +1,103 @@
 //! Public events of consulted agents.
 
-use crate::domain::{Advice, Purpose, Timestamp};
+use crate::domain::{Advice, Purpose, TaskId, Timestamp};
 use crate::engine::Event;
+use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
 use super::explode::{Exploder, Named};
-use super::payload::{Payload, file};
+use super::payload::{Payload, facts, file};
 
 impl Exploder {
     /// The public event of a call to a consulted agent.
-    pub(super) fn consult_event(&self, event: &Event) -> Named {
+    pub(super) fn consult_event(&self, event: &Event) -> Vec<Named> {
+        let mut named = vec![self.call(event)];
+        if let Event::ConsultRequested {
+            id,
+            purpose: Purpose::Resolve { dependency },
+            ..
+        } = event
+            && id.attempt_try == 1
+        {
+            named.push(("deadlock:resolving", self.failed_dependency(id.task, *dependency)));
+        }
+        named
+    }
+
+    /// The public event of what holds a task up: a question, a dependency that failed.
+    pub(super) fn waiting_event(&self, event: &Event) -> Named {
+        match event {
+            Event::Question {
+                task,
+                question,
+                detected,
+            } => {
+                let payload = self.task(*task).with("question", question.as_str());
+                ("task:question", payload.with("detected", *detected))
+            }
+            Event::Answered { task, answer, by, .. } => {
+                let payload = self.task(*task).with("answer", answer.as_str());
+                ("task:answered", payload.with("by", by.as_str()))
+            }
+            Event::DeadlockDetected { task, dependency } => {
+                let payload = self.failed_dependency(*task, *dependency);
+                let tasks = vec![task_key(*task)];
+                let resolvable = u32::from(self.is_resolvable(*task));
+                (
+                    "deadlock:detected",
+                    payload.with("taskIds", tasks).with("resolvableCount", resolvable),
+                )
+            }
+            Event::ArtifactsRequested { task, dependency } => {
+                ("artifacts:requested", self.failed_dependency(*task, *dependency))
+            }
+            Event::ArtifactsScanned {
+                task,
+                dependency,
+                files,
+            } => {
+                let payload = self.failed_dependency(*task, *dependency);
+                ("artifacts:scanned", payload.with("files", facts(files)))
+            }
+            Event::DependencyResolved {
+                task,
+                dependency,
+                way,
+                note,
+            } => {
+                let payload = self.failed_dependency(*task, *dependency);
+                let payload = payload.with("action", way.as_str());
+                ("deadlock:resolved", payload.with("reason", note.as_str()))
+            }
+            Event::DependencyFailed { task, dependency } => {
+                let title = &self.plan().task(*dependency).title;
+                let payload = self.failed_dependency(*task, *dependency);
+                (
+                    "deadlock:unresolvable",
+                    payload.with("reason", format!("dependency '{title}' failed")),
+                )
+            }
+            _ => unreachable!("name() sends only events of waiting tasks here"),
+        }
+    }
+
+    fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
+        self.task(task).with("failedDepId", task_key(dependency))
+    }
+
+    /// Whether anything but skipping can be tried for a task.
+    fn is_resolvable(&self, task: TaskId) -> bool {
+        let rules = &self.plan().rules;
+        let own = self.plan().task(task).on_dependency_failed;
+        let order = own.unwrap_or(rules.on_dependency_failed);
+        order.iter().any(|remedy| match remedy {
+            Remedy::Skip => false,
+            Remedy::Resolve => rules.orchestrator.is_some(),
+            Remedy::Artifacts | Remedy::Partial => true,
+        })
+    }
+
+    fn call(&self, event: &Event) -> Named {
         match event {
             Event::ConsultRequested {
                 id,

@@ -20,7 +20,7 @@ use crate::report::view::{AttemptView, RunView};
 use super::PublicEvent;
 use super::notices::notice_event;
 use super::payload::{
-    Payload, created_task, file, findings_of, run_finished, scores, stop_cause, turn_files,
+    Payload, created_task, facts, file, findings_of, run_finished, scores, stop_cause, turn_files,
 };
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
@@ -169,6 +169,7 @@ impl Exploder {
             Event::FilesNoted { .. }
             | Event::TurnStarted { .. }
             | Event::AgentSpawned { .. }
+            | Event::AgentActivity { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnFinished { .. }
             | Event::TurnLost { .. }
@@ -185,7 +186,7 @@ impl Exploder {
                 vec![self.seat_event(event)]
             }
             Event::ConsultRequested { .. } | Event::ConsultReplied { .. } | Event::ConsultFailed { .. } => {
-                vec![self.consult_event(event)]
+                self.consult_event(event)
             }
             Event::StageVerdict(report) => self.stage_verdict(report, rest),
             Event::Transition { .. }
@@ -194,8 +195,14 @@ impl Exploder {
             | Event::EvalUnparsed { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRequested { .. }
-            | Event::DelegationRefused { .. }
-            | Event::DependencyFailed { .. } => vec![self.task_event(event, rest)],
+            | Event::DelegationRefused { .. } => vec![self.task_event(event, rest)],
+            Event::Question { .. }
+            | Event::Answered { .. }
+            | Event::DeadlockDetected { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::DependencyResolved { .. }
+            | Event::DependencyFailed { .. } => vec![self.waiting_event(event)],
             Event::ApprovalRequested { .. }
             | Event::ApproverAsked { .. }
             | Event::ApproverUndecided { .. }
@@ -206,6 +213,10 @@ impl Exploder {
                 vec![self.hold_event(event)]
             }
         }
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     pub(super) fn task(&self, id: TaskId) -> Payload {
@@ -315,13 +326,6 @@ impl Exploder {
                     .with("refused", title.as_str())
                     .with("reason", reason.as_str()),
             ),
-            Event::DependencyFailed { task, dependency } => (
-                "deadlock:unresolvable",
-                self.task(*task).with("failedDepId", task_key(*dependency)).with(
-                    "reason",
-                    format!("dependency '{}' failed", self.plan.task(*dependency).title),
-                ),
-            ),
             _ => unreachable!("name() sends only a task's events here"),
         }
     }
@@ -378,6 +382,12 @@ impl Exploder {
                     .with("taskTitle", &*self.plan.task(turn.task).title)
                     .maybe("pid", process.as_ref().map(|process| process.pid)),
             )],
+            Event::AgentActivity { turn, summary } => vec![(
+                "agent:activity",
+                self.turn(*turn)
+                    .with("agentName", self.agent_name(self.plan.task(turn.task).agent))
+                    .with("summary", summary.as_str()),
+            )],
             Event::TurnRequestFailed {
                 turn,
                 class,
@@ -419,6 +429,7 @@ impl Exploder {
             model,
             files,
             tool_calls,
+            asked: _,
         } = event
         else {
             unreachable!("called for the end of a turn");
@@ -462,15 +473,7 @@ impl Exploder {
         match event {
             Event::ScanRequested { task } => ("files:requested", self.task(*task)),
             Event::FilesScanned { task, files, hollow } => {
-                let files = files.iter().map(|fact| {
-                    Payload::default()
-                        .with("path", fact.path.as_str())
-                        .maybe("size", fact.size)
-                        .maybe("digest", fact.digest.map(|digest| digest.to_string()))
-                        .0
-                });
-                let files: Vec<_> = files.collect();
-                let payload = self.task(*task).with("files", files);
+                let payload = self.task(*task).with("files", facts(files));
                 ("files:scanned", payload.maybe("hollow", hollow.as_deref()))
             }
             Event::FinishRequested { task, command } => {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::{DimensionScore, FailureClass, Finding, OutcomeClass, TaskId};
-use crate::engine::{FileRef, StopCause, TurnFiles, Usage};
+use crate::engine::{FileFact, FileRef, StopCause, TurnFiles, Usage};
 use crate::mission::Plan;
 use crate::report::ids::task_key;
 
@@ -77,6 +77,19 @@ pub(in crate::report) fn stop_cause(cause: StopCause) -> &'static str {
 
 pub(super) fn file(file: &FileRef) -> Value {
     json!({"length": file.len, "digest": file.digest.to_string()})
+}
+
+/// What was seen of files.
+pub(super) fn facts(files: &[FileFact]) -> Vec<Value> {
+    let fact = |fact: &FileFact| {
+        let row = Payload::default().with("path", fact.path.as_str());
+        let row = row.maybe("size", fact.size);
+        Value::Object(
+            row.maybe("digest", fact.digest.map(|digest| digest.to_string()))
+                .0,
+        )
+    };
+    files.iter().map(fact).collect()
 }
 
 pub(super) fn scores(dimensions: &[DimensionScore]) -> Value {

@@ -11,7 +11,7 @@ use crate::domain::{
 use crate::engine::{
     CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef, Notice, NoticeEvent,
     Operation, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Topic, TurnFiles,
-    Usage,
+    Usage, Way,
 };
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, HoldKind, HoldPlan, Origin, Part, RunOptions, SubTask};
@@ -47,6 +47,13 @@ fn variant(event: &Event) -> &'static str {
         Event::SeatRequested { .. } => "SeatRequested",
         Event::SeatReplied { .. } => "SeatReplied",
         Event::SeatFailed { .. } => "SeatFailed",
+        Event::AgentActivity { .. } => "AgentActivity",
+        Event::Question { .. } => "Question",
+        Event::Answered { .. } => "Answered",
+        Event::DeadlockDetected { .. } => "DeadlockDetected",
+        Event::ArtifactsRequested { .. } => "ArtifactsRequested",
+        Event::ArtifactsScanned { .. } => "ArtifactsScanned",
+        Event::DependencyResolved { .. } => "DependencyResolved",
         Event::ConsultRequested { .. } => "ConsultRequested",
         Event::ConsultReplied { .. } => "ConsultReplied",
         Event::ConsultFailed { .. } => "ConsultFailed",
@@ -80,7 +87,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 54;
+const VARIANTS: usize = 61;
 
 const TASK: TaskId = TaskId(0);
 
@@ -264,6 +271,7 @@ fn turn_samples() -> Vec<Event> {
                 shared: true,
             }),
             tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
+            asked: None,
         },
         Event::FilesNoted {
             turn: turn(),
@@ -355,6 +363,44 @@ fn review_samples() -> Vec<Event> {
             seat: seat(),
             class: FailureClass::ProviderAuth,
             message: "HTTP 401".to_owned(),
+        },
+        Event::AgentActivity {
+            turn: turn(),
+            summary: "2 of 3".to_owned(),
+        },
+        Event::Question {
+            task: TASK,
+            question: "Which one?".to_owned(),
+            detected: true,
+        },
+        Event::Answered {
+            task: TASK,
+            answer: "The second.".to_owned(),
+            by: "ada".to_owned(),
+            number: Some(1),
+        },
+        Event::DeadlockDetected {
+            task: TASK,
+            dependency: TaskId(1),
+        },
+        Event::ArtifactsRequested {
+            task: TASK,
+            dependency: TaskId(1),
+        },
+        Event::ArtifactsScanned {
+            task: TASK,
+            dependency: TaskId(1),
+            files: vec![FileFact {
+                path: "a".to_owned(),
+                size: Some(3),
+                digest: None,
+            }],
+        },
+        Event::DependencyResolved {
+            task: TASK,
+            dependency: TaskId(1),
+            way: Way::Absorb,
+            note: "do without it".to_owned(),
         },
         Event::ConsultRequested {
             id: consult(),

@@ -7,7 +7,7 @@ use crate::domain::{
     Advice, AttemptKind, Cause, FailureMode, HoldId, Millis, Points, QualityFlag, RunId, Stage, Status,
     TaskId, Timestamp, TurnId, Verdict,
 };
-use crate::engine::{self, Event, GateResult, NoticeEvent, SeatResult, StageReport, State};
+use crate::engine::{self, Event, GateResult, NoticeEvent, SeatResult, StageReport, State, Way};
 use crate::report::events::stop_cause;
 use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::{Role, Screen, Symbols};
@@ -203,6 +203,37 @@ impl Lines {
             Event::HoldReached { .. } | Event::HoldPassed { .. } | Event::HoldRejected { .. } => {
                 self.of_hold(state, event)
             }
+            Event::AgentActivity { turn, summary } => Some(Line::new(
+                "SAYS",
+                Role::Dim,
+                title(state, turn.task),
+                summary.as_str(),
+            )),
+            Event::Question { task, question, .. } => Some(Line::new(
+                "ASKS",
+                Role::Warn,
+                title(state, *task),
+                question.as_str(),
+            )),
+            Event::Answered { task, answer, by, .. } => {
+                let detail = format!("{by}: {answer}");
+                Some(Line::new("ANSWER", Role::Active, title(state, *task), detail))
+            }
+            Event::DependencyResolved {
+                task,
+                dependency,
+                way,
+                ..
+            } => {
+                let failed = title(state, *dependency);
+                let detail = match way {
+                    Way::Retry => format!("'{failed}' is tried again"),
+                    Way::Artifacts | Way::Partial | Way::Absorb => {
+                        format!("goes on without '{failed}' ({})", way.as_str())
+                    }
+                };
+                Some(Line::new("DEPEND", Role::Warn, title(state, *task), detail))
+            }
             Event::DelegationRefused {
                 task,
                 title: wanted,
@@ -228,6 +259,9 @@ impl Lines {
             | Event::ForceAccepted { .. }
             | Event::DelegationRequested { .. }
             | Event::CommandTaken { .. }
+            | Event::DeadlockDetected { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
             | Event::ApproverAsked { .. }
             | Event::RetryBlocked { .. }
             | Event::DependencyFailed { .. } => None,

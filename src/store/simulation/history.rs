@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
 
-use crate::domain::{Digest, GateId, HoldId, RunId, TaskId, Timestamp, TurnId};
+use crate::domain::{Digest, GateId, HoldId, RunId, TaskId, Timestamp, TurnId, WaitingReason};
 use crate::engine::random::{Random, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
@@ -451,7 +451,7 @@ impl History {
             },
             16 if random.chance(20) => Command::CancelRun,
             17 => Command::Pause,
-            18 => Command::PassCheckpoint {
+            18 if random.chance(50) => Command::PassCheckpoint {
                 hold: HoldId(0),
                 number: 1 + u32::try_from(random.below(2)).unwrap(),
             },
@@ -459,6 +459,11 @@ impl History {
                 hold: HoldId(0),
                 number: 1 + u32::try_from(random.below(2)).unwrap(),
                 reason: "not yet".to_owned(),
+            },
+            18 | 19 => Command::Answer {
+                task,
+                number,
+                text: "the first".to_owned(),
             },
             _ => Command::Approve { task, number: asked },
         };
@@ -589,7 +594,18 @@ impl History {
         };
         let waiting = self.state.plan.task_ids().filter_map(|task| {
             let number = self.state.task(task).waiting.as_ref()?.number;
-            Some(says(Command::Approve { task, number }))
+            let is_question = self
+                .state
+                .task(task)
+                .waiting
+                .as_ref()
+                .is_some_and(|waiting| waiting.reason == WaitingReason::Question);
+            Some(says(if is_question {
+                let text = "the second".to_owned();
+                Command::Answer { task, number, text }
+            } else {
+                Command::Approve { task, number }
+            }))
         });
         let gates = self
             .state

@@ -87,7 +87,7 @@ impl Witness {
         let below = after.iter().any(|seen| {
             matches!(
                 seen.flag,
-                Some(QualityFlag::BelowThreshold | QualityFlag::Unverified)
+                Some(QualityFlag::BelowThreshold | QualityFlag::Unverified | QualityFlag::Degraded)
             )
         });
         let scores: Vec<f64> = after
@@ -145,7 +145,7 @@ impl Witness {
                 any(&|seen| {
                     matches!(
                         seen.flag,
-                        Some(QualityFlag::BelowThreshold | QualityFlag::Unverified)
+                        Some(QualityFlag::BelowThreshold | QualityFlag::Unverified | QualityFlag::Degraded)
                     )
                 }) || self.threshold,
             ),

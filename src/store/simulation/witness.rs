@@ -9,7 +9,8 @@ use crate::domain::{
     Verdict, WaitingReason,
 };
 use crate::engine::{
-    Event, GateResult, HoldStage, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, judged_by,
+    Event, GateResult, HoldStage, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, Way,
+    judged_by,
 };
 use crate::mission::{Part, Plan, succeed};
 
@@ -74,6 +75,11 @@ pub(super) struct Seen {
     pub(super) open_approval: Option<u32>,
     pub(super) for_judges: bool,
     pub(super) asked: u32,
+    /// Dependencies that it goes on without.
+    pub(super) without: BTreeMap<TaskId, Way>,
+    pub(super) mode: Option<FailureMode>,
+    pub(super) questions: u32,
+    pub(super) question_open: bool,
     /// Why a person is asked, and for which approval gate.
     pub(super) reason: Option<(WaitingReason, Option<String>)>,
     /// Approvals that were given for the next start.
@@ -381,8 +387,43 @@ impl Witness {
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
             }
+            Event::DependencyResolved {
+                task,
+                dependency,
+                way,
+                ..
+            } => {
+                assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
+                if *way != Way::Retry {
+                    self.may_do_without(state, *task, *way);
+                    self.tasks[task.index()].without.insert(*dependency, *way);
+                }
+            }
+            Event::Question { task, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
+                seen.questions += 1;
+                assert!(
+                    seen.questions <= state.plan.rules.max_question_rounds,
+                    "{event:?}"
+                );
+                seen.question_open = true;
+            }
+            // The next turn of the attempt follows.
+            Event::Answered { task, .. } => {
+                let seen = &mut self.tasks[task.index()];
+                assert!(std::mem::take(&mut seen.question_open), "{event:?}");
+                seen.finished = false;
+            }
+            Event::DeadlockDetected { task, dependency } => {
+                assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
+                assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
+            }
             Event::MissionChanged(change) => self.mission_changed(state, change),
-            Event::ConsultRequested { .. }
+            Event::AgentActivity { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::ConsultRequested { .. }
             | Event::ConsultReplied { .. }
             | Event::ConsultFailed { .. }
             | Event::Waiting { .. }
@@ -441,8 +482,38 @@ impl Witness {
         assert!(current, "a turn that is over: {turn:?} {seen:?}");
     }
 
+    /// The share that is done against what failed, counted anew (section 11).
+    fn may_do_without(&self, state: &State, task: TaskId, way: Way) {
+        if way != Way::Partial {
+            return;
+        }
+        let needs = state.plan.dependencies.of(task.index());
+        let done = needs
+            .iter()
+            .filter(|on| self.tasks[on.index()].status == Status::Done);
+        let share = done.count() as f64 / needs.len() as f64;
+        for on in needs
+            .iter()
+            .filter(|on| self.tasks[on.index()].status == Status::Failed)
+        {
+            let least = match self.tasks[on.index()].mode {
+                Some(FailureMode::Timeout) => 0.0,
+                Some(FailureMode::RateLimit) => 0.3,
+                Some(FailureMode::Error) => 0.5,
+                Some(FailureMode::Quality | FailureMode::Hollow) => 0.7,
+                Some(FailureMode::Cascade) => 0.8,
+                mode => panic!("{task:?} goes on without {on:?}: {mode:?}"),
+            };
+            let known = self.tasks[task.index()].without.contains_key(on);
+            assert!(known || share >= least, "{task:?} goes on without {on:?}");
+        }
+    }
+
     fn dependencies_hold(&self, state: &State, task: TaskId) {
         for on in state.plan.dependencies.of(task.index()) {
+            if self.tasks[task.index()].without.contains_key(on) {
+                continue;
+            }
             let status = self.tasks[on.index()].status;
             assert_eq!(status, Status::Done, "{task:?} starts before {on:?} is done");
         }
@@ -547,6 +618,7 @@ impl Witness {
             let said = matches!(seen.verification, Some((Verdict::Pass, _)));
             assert!(said, "done without its criteria: {task:?} {seen:?}");
         }
+        let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
         if plan.finish.is_some() {
             let unmet = seen.gate_met != Some(true);
             assert!(
@@ -557,11 +629,20 @@ impl Witness {
         }
         if seen.unverified() {
             // Never less than that, whatever else was said of it.
-            assert_eq!(flag, Some(QualityFlag::Unverified), "{task:?} {seen:?}");
+            let least = if seen.without.values().any(partly) {
+                QualityFlag::Degraded
+            } else {
+                QualityFlag::Unverified
+            };
+            assert_eq!(flag, Some(least), "{task:?} {seen:?}");
             let judged = matches!(seen.judge, Some((Verdict::Pass, _))) || seen.not_judged;
             let asked = matches!(judged_by(state, task), JudgedBy::Panel(_));
             let by_verification = matches!(seen.verification, Some((Verdict::Pass, _)));
             assert!(judged || !asked || by_verification, "{task:?} {seen:?}");
+            return;
+        }
+        if seen.without.values().any(partly) {
+            assert_eq!(flag, Some(QualityFlag::Degraded), "{task:?} {seen:?}");
             return;
         }
         let fail_open = state.plan.rules.fail_open_on_unparsed_eval && seen.unparsed;
@@ -595,8 +676,9 @@ impl Witness {
         }
     }
 
-    fn may_fail(&self, state: &State, task: TaskId, mode: Option<FailureMode>) {
+    fn may_fail(&mut self, state: &State, task: TaskId, mode: Option<FailureMode>) {
         let mode = mode.expect("a failure has a mode");
+        self.tasks[task.index()].mode = Some(mode);
         let tampered = self.tasks[task.index()].tampered;
         assert_eq!(mode == FailureMode::Protected, tampered, "{task:?}");
         if matches!(mode, FailureMode::Quality | FailureMode::Hollow) {
@@ -648,7 +730,7 @@ impl Witness {
                 seen.noted = false;
                 seen.sent_back = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
-                (seen.tries, seen.fixes, seen.retries) = (0, 0, 0);
+                (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
                 seen.agreed.clear();
             }
             AttemptKind::Fix => {
@@ -686,10 +768,19 @@ impl Witness {
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;
         }
+        self.tasks[task.index()].question_open &= matches!(to, Status::InProgress | Status::AwaitingApproval);
         if unanswered && from == Status::AwaitingApproval && to == Status::Pending {
             self.tasks[task.index()].withdraw_agreement();
         }
         if matches!(from, Status::Done | Status::Failed) {
+            self.tasks[task.index()].without.clear();
+            // What has not begun waits for it again.
+            for on_it in state.plan.dependents.of(task.index()) {
+                let seen = &mut self.tasks[on_it.index()];
+                if from == Status::Done || seen.status == Status::Pending {
+                    seen.without.remove(&task);
+                }
+            }
             self.tasks[task.index()].withdraw_agreement();
             for hold in state.plan.holds_after.of(task.index()) {
                 self.holds[hold.index()].1 = HoldStage::Ahead;
@@ -819,6 +910,8 @@ impl Seen {
             acted: self.acted,
             allowed: self.allowed,
             noted: self.noted,
+            without: std::mem::take(&mut self.without),
+            questions: self.questions,
             sent_back: self.sent_back,
             ..Self::default()
         };

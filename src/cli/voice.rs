@@ -1,0 +1,225 @@
+//! `quorum ask`, `delegate`, `progress` and `result`: what an agent says to its run while it works on a task.
+//!
+//! A message is a file in the folder of the agent's own turn; the run reads it. Nothing here reaches any other turn.
+
+use std::fs;
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::Timestamp;
+use crate::mission::read_delegations;
+use crate::store::write_new;
+
+use super::failure::Failure;
+use super::screen::Screen;
+
+/// The largest message, in bytes.
+const LARGEST_MESSAGE: usize = 64 * 1024;
+/// The largest result file, in bytes.
+const LARGEST_RESULT: usize = 1024 * 1024;
+
+#[derive(Debug, Args)]
+pub struct Message {
+    /// What to say; `-` reads standard input
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentResult {
+    /// The output of the task; `-` reads standard input
+    #[arg(value_name = "TEXT")]
+    pub text: Option<String>,
+    /// Tokens read
+    #[arg(long, value_name = "N", env = "QUORUM_INPUT_TOKENS")]
+    pub input_tokens: Option<u64>,
+    /// Tokens written
+    #[arg(long, value_name = "N", env = "QUORUM_OUTPUT_TOKENS")]
+    pub output_tokens: Option<u64>,
+}
+
+/// Records a question. The answer comes in the next turn.
+pub fn ask(message: &Message, screen: &Screen) -> Result<u8, Failure> {
+    drop_message("ask", message)?;
+    said(
+        screen,
+        "ask",
+        "your question is recorded; end your turn now without doing more: the answer comes in your next turn\n",
+    );
+    Ok(0)
+}
+
+#[derive(Debug, Args)]
+pub struct Delegate {
+    /// The title of the sub-task; `-` reads sub-tasks as JSON from standard input
+    #[arg(value_name = "TITLE")]
+    pub title: String,
+    /// What is to be done
+    #[arg(value_name = "DESCRIPTION")]
+    pub description: Option<String>,
+    /// The agent that is to do it
+    #[arg(long, value_name = "AGENT", env = "QUORUM_DELEGATE_TO")]
+    pub to: Option<String>,
+}
+
+/// Hands work down: the sub-task is made once the task ends clean.
+pub fn delegate(arguments: &Delegate, screen: &Screen) -> Result<u8, Failure> {
+    let folder = turn_folder()?;
+    let wanted = if arguments.title == "-" {
+        let text = read("-", LARGEST_MESSAGE)?;
+        serde_json::from_str(&text)
+            .map_err(|error| Failure::usage(anyhow!("standard input is no JSON: {error}")))?
+    } else {
+        json!({"title": arguments.title, "description": arguments.description, "assignTo": arguments.to})
+    };
+    let (sub_tasks, refused) = read_delegations(&wanted);
+    if let Some(why) = refused.first() {
+        return Err(Failure::usage(anyhow!("{why}")));
+    }
+    if sub_tasks.is_empty() {
+        return Err(Failure::usage(anyhow!("there is no sub-task in it")));
+    }
+    let text = wanted.to_string();
+    if text.len() > LARGEST_MESSAGE {
+        return Err(too_large(LARGEST_MESSAGE));
+    }
+    place(&folder.join(message_name("delegate")), text.as_bytes())?;
+    said(screen, "delegate", "");
+    Ok(0)
+}
+
+/// Says how far the work is.
+pub fn progress(message: &Message, screen: &Screen) -> Result<u8, Failure> {
+    let folder = turn_folder()?;
+    let text = read(&message.text, LARGEST_MESSAGE)?;
+    // The last word replaces the one before, whoever wrote it.
+    place(&folder.join("progress"), text.as_bytes())?;
+    said(screen, "progress", "");
+    Ok(0)
+}
+
+/// Writes the result file of the turn; what it holds already and is not said anew stays.
+pub fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
+    let path = PathBuf::from(variable("QUORUM_RESULT_FILE")?);
+    let mut object = existing(&path)?;
+    if let Some(text) = &arguments.text {
+        object.insert("output".to_owned(), read(text, LARGEST_RESULT)?.into());
+    }
+    for (key, tokens) in [
+        ("inputTokens", arguments.input_tokens),
+        ("outputTokens", arguments.output_tokens),
+    ] {
+        let Some(tokens) = tokens else { continue };
+        let usage = object.entry("usage").or_insert_with(|| json!({}));
+        if !usage.is_object() {
+            *usage = json!({});
+        }
+        usage[key] = tokens.into();
+    }
+    let text = Value::Object(object).to_string();
+    if text.len() > LARGEST_RESULT {
+        return Err(too_large(LARGEST_RESULT));
+    }
+    place(&path, text.as_bytes())?;
+    said(screen, "result", "");
+    Ok(0)
+}
+
+fn drop_message(kind: &str, message: &Message) -> Result<(), Failure> {
+    let folder = turn_folder()?;
+    let text = read(&message.text, LARGEST_MESSAGE)?;
+    place(&folder.join(message_name(kind)), text.as_bytes())
+}
+
+/// Sorts by time; one process says one thing.
+fn message_name(kind: &str) -> String {
+    format!("{kind}.{:015}-{}", Timestamp::now().0, std::process::id())
+}
+
+/// The folder of the turn that this process works in, made if nobody spoke before.
+fn turn_folder() -> Result<PathBuf, Failure> {
+    let folder = PathBuf::from(variable("QUORUM_TASK_DIR")?);
+    match fs::create_dir(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Failure::environment(anyhow!(
+            "cannot make {}: {error}",
+            folder.display()
+        ))),
+        _ => Ok(folder),
+    }
+}
+
+fn variable(name: &str) -> Result<String, Failure> {
+    let value = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    value.ok_or_else(|| {
+        Failure::usage(anyhow!(
+            "this command is for agents that work on a task: {name} is not set"
+        ))
+        .help("quorum sets it for the agents it starts; a person answers with `quorum answer`")
+    })
+}
+
+fn read(text: &str, largest: usize) -> Result<String, Failure> {
+    let text = if text == "-" {
+        let mut bytes = Vec::new();
+        io::stdin()
+            .take(largest as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::environment(anyhow!("cannot read standard input: {error}")))?;
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        text.to_owned()
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::usage(anyhow!(
+            "there is nothing to say: the text is empty"
+        )));
+    }
+    if text.len() > largest {
+        return Err(too_large(largest));
+    }
+    Ok(text)
+}
+
+fn too_large(largest: usize) -> Failure {
+    Failure::usage(anyhow!("the text has more than {largest} bytes"))
+        .help("write it to a file of the workspace and say where it is")
+}
+
+/// What the result file holds. One that is no object is replaced: nobody could read it.
+fn existing(path: &Path) -> Result<Map<String, Value>, Failure> {
+    let found = fs::symlink_metadata(path);
+    if !found.is_ok_and(|found| found.is_file() && found.len() <= LARGEST_RESULT as u64) {
+        return Ok(Map::new());
+    }
+    let bytes = fs::read(path)
+        .map_err(|error| Failure::environment(anyhow!("cannot read {}: {error}", path.display())))?;
+    Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+/// Puts a file in its place in one step, so that nobody reads half of it.
+fn place(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::environment(anyhow!("cannot write {}: {error}", path.display()));
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    write_new(&temporary, bytes).map_err(failed)?;
+    fs::rename(&temporary, path).map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        failed(error)
+    })
+}
+
+fn said(screen: &Screen, what: &str, text: &str) {
+    if screen.is_json() {
+        screen.document(&json!({"schema": format!("quorum.{what}/v1"), "recorded": true}));
+    } else {
+        // Whoever started us may not listen: that is silent.
+        let _ = io::stdout().write_all(text.as_bytes());
+    }
+}

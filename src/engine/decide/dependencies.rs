@@ -1,0 +1,188 @@
+//! Failed dependencies (semantics, section 11): what is tried for a task, in the order of its `onDependencyFailed`,
+//! until something applies. Only direct dependents are touched; those of a task that is skipped have their own turn.
+
+use crate::domain::{Advice, FailureMode, Purpose, Status, TaskId};
+use crate::engine::event::Event;
+use crate::engine::payload::{FileFact, Way};
+use crate::engine::state::State;
+use crate::mission::model::Remedy;
+
+use super::draft::Draft;
+use super::{again, consult};
+
+/// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
+pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    let known = draft
+        .task
+        .remedies
+        .as_deref()
+        .is_some_and(|remedies| remedies.entry(dependency).is_some());
+    if !known {
+        draft.emit(Event::DeadlockDetected { task, dependency });
+    }
+    try_next(&mut draft, dependency);
+    draft.into_events()
+}
+
+/// Tries what has not been tried yet.
+fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
+    let rules = &draft.plan().rules;
+    let own = draft.task_plan().on_dependency_failed;
+    let order = own.unwrap_or(rules.on_dependency_failed);
+    let remedies = draft.task.remedies.as_deref();
+    let entry = remedies.and_then(|remedies| remedies.entry(dependency));
+    let (looked, asked) = entry.map_or((false, false), |entry| (entry.looked, entry.unresolvable));
+    let resolutions = remedies.map_or(0, |remedies| remedies.resolutions);
+    for remedy in order.iter() {
+        match remedy {
+            Remedy::Artifacts if !looked && !draft.plan().task(dependency).target_files.is_empty() => {
+                return draft.emit(Event::ArtifactsRequested {
+                    task: draft.id,
+                    dependency,
+                });
+            }
+            Remedy::Partial => match partial(draft) {
+                Share::Open => return,
+                Share::Enough => return do_without_all(draft),
+                Share::TooFew => {}
+            },
+            // Nothing more is to be started: neither the task nor what it needs.
+            Remedy::Resolve if draft.state.failed_fast => {}
+            Remedy::Resolve if !asked && resolutions < rules.max_resolution_attempts => {
+                if let Some(orchestrator) = rules.orchestrator {
+                    return consult::ask(draft, Purpose::Resolve { dependency }, orchestrator);
+                }
+            }
+            Remedy::Skip => break,
+            Remedy::Artifacts | Remedy::Resolve => {}
+        }
+    }
+    skip(draft, dependency);
+}
+
+/// Whether enough of a task's dependencies are done.
+enum Share {
+    /// Some of them have not ended.
+    Open,
+    Enough,
+    TooFew,
+}
+
+/// The share of done dependencies against the threshold of the failed ones; of several the highest.
+fn partial(draft: &Draft<'_>) -> Share {
+    let dependencies = draft.plan().dependencies.of(draft.id.index());
+    let states = || dependencies.iter().map(|id| (*id, draft.state.task(*id)));
+    if states().any(|(_, task)| !task.status.is_terminal()) {
+        return Share::Open;
+    }
+    let done = states().filter(|(_, task)| task.status == Status::Done).count();
+    let mut thresholds = states()
+        .filter(|(id, task)| task.status == Status::Failed && !draft.task.does_without(*id))
+        .map(|(_, task)| threshold(task.mode.unwrap_or(FailureMode::Error)));
+    let enough = |percent: usize| done * 100 >= percent * dependencies.len();
+    if thresholds.all(|threshold| threshold.is_some_and(enough)) {
+        Share::Enough
+    } else {
+        Share::TooFew
+    }
+}
+
+/// The share of dependencies that must be done, in percent, when one failed like this; `None`: never.
+fn threshold(mode: FailureMode) -> Option<usize> {
+    match mode {
+        FailureMode::Timeout => Some(0),
+        FailureMode::RateLimit => Some(30),
+        FailureMode::Error => Some(50),
+        FailureMode::Quality | FailureMode::Hollow => Some(70),
+        FailureMode::Cascade => Some(80),
+        FailureMode::Rejected | FailureMode::Cancelled | FailureMode::Protected | FailureMode::Deadline => {
+            None
+        }
+    }
+}
+
+fn do_without_all(draft: &mut Draft<'_>) {
+    let dependencies = draft.plan().dependencies.of(draft.id.index());
+    let missing =
+        |id: &&TaskId| draft.state.task(**id).status == Status::Failed && !draft.task.does_without(**id);
+    let missing: Vec<TaskId> = dependencies.iter().filter(missing).copied().collect();
+    for dependency in missing {
+        do_without(draft, dependency, Way::Partial, String::new());
+    }
+}
+
+fn do_without(draft: &mut Draft<'_>, dependency: TaskId, way: Way, note: String) {
+    draft.emit(Event::DependencyResolved {
+        task: draft.id,
+        dependency,
+        way,
+        note,
+    });
+}
+
+/// The files of a failed dependency were looked at: half of them, with content, are enough.
+pub(super) fn scanned(state: &State, task: TaskId, dependency: TaskId, files: &[FileFact]) -> Vec<Event> {
+    let waits = |task: &&crate::engine::state::TaskState| {
+        let remedies = task.remedies.as_deref();
+        remedies.is_some_and(|remedies| remedies.scanning.contains(&dependency))
+    };
+    if state.tasks.get(task.index()).filter(waits).is_none() {
+        return Vec::new();
+    }
+    let mut draft = Draft::new(state, task);
+    draft.emit(Event::ArtifactsScanned {
+        task,
+        dependency,
+        files: files.to_vec(),
+    });
+    let targets = &state.plan.task(dependency).target_files;
+    let is_there = |path: &str| {
+        files
+            .iter()
+            .any(|file| file.path == path && file.size.is_some_and(|size| size > 0))
+    };
+    let there: Vec<&str> = targets
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|path| is_there(path))
+        .collect();
+    if there.len() * 2 >= targets.len() && !there.is_empty() {
+        do_without(&mut draft, dependency, Way::Artifacts, there.join(", "));
+    } else {
+        try_next(&mut draft, dependency);
+    }
+    draft.into_events()
+}
+
+/// The orchestrator decided, or did not.
+pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result<&Advice, &str>) {
+    let failed = draft.state.task(dependency);
+    match advice {
+        Ok(Advice::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
+        Ok(Advice::Retry { reason }) if may_be_tried_again(failed.mode) && !draft.state.failed_fast => {
+            do_without(draft, dependency, Way::Retry, reason.clone());
+            let events =
+                again::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
+            draft.also(events);
+        }
+        _ => try_next(draft, dependency),
+    }
+}
+
+/// What a person or a rule ended is not begun anew by an agent's word. Nor is what failed only because something else did:
+/// that has not changed, and each link of a chain would multiply the tries of the one before.
+fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
+    mode.is_some_and(|mode| mode != FailureMode::Cascade && threshold(mode).is_some())
+}
+
+/// Nothing stands in: the task fails too.
+fn skip(draft: &mut Draft<'_>, dependency: TaskId) {
+    draft.emit(Event::DependencyFailed {
+        task: draft.id,
+        dependency,
+    });
+    let title = &draft.plan().task(dependency).title;
+    let reason = format!("dependency '{title}' failed");
+    draft.fail(FailureMode::Cascade, reason);
+}

@@ -1,0 +1,138 @@
+//! Questions (semantics, section 5): a turn that ends with one waits for an answer, from the orchestrator, else from a
+//! person, and goes on in a new turn of the same attempt. No attempt is spent. Once the rounds are used up, what the
+//! agent said is judged as it is.
+
+use crate::domain::{Advice, AgentId, Phase, Purpose, Status, TaskId, WaitingReason};
+use crate::engine::event::Event;
+use crate::engine::payload::Asked;
+use crate::engine::state::{ANSWERED, Known, State};
+
+use super::draft::Draft;
+use super::{consult, stages};
+
+/// Tool calls from which on a turn was work, whatever it said at its end.
+const TOOL_CALLS_OF_WORK: u32 = 5;
+
+/// A turn ended well: what it said is a question, or it is judged.
+pub(super) fn or_judge(draft: &mut Draft<'_>, asked: Option<&Asked>) {
+    let rounds = draft.task.dialog.as_deref().map_or(0, |dialog| dialog.rounds);
+    let orchestrator = orchestrator(draft);
+    match (asked, orchestrator) {
+        (Some(asked), _) if rounds >= draft.plan().rules.max_question_rounds => {
+            let _ = asked;
+            judge(draft);
+        }
+        (Some(asked), _) if !asked.detected => pose(draft, asked),
+        (Some(_), Some(orchestrator)) if !has_worked(draft) => {
+            consult::ask(draft, Purpose::Confirm, orchestrator);
+        }
+        _ => judge(draft),
+    }
+}
+
+fn judge(draft: &mut Draft<'_>) {
+    draft.enter(Status::Review);
+    stages::begin(draft);
+}
+
+/// Whether work was seen: then what was said at its end is no reason to wait.
+fn has_worked(draft: &Draft<'_>) -> bool {
+    let evidence = &draft.task.evidence;
+    let calls = evidence.calls.known();
+    evidence.changed == Known::Yes || calls.is_some_and(|calls| calls.calls >= TOOL_CALLS_OF_WORK)
+}
+
+/// Who answers instead of a person. Nobody answers itself.
+fn orchestrator(draft: &Draft<'_>) -> Option<AgentId> {
+    let orchestrator = draft.plan().rules.orchestrator;
+    orchestrator.filter(|agent| *agent != draft.task_plan().agent)
+}
+
+/// The orchestrator said whether it is a question. Without its word only what was asked counts.
+pub(super) fn confirmed(draft: &mut Draft<'_>, advice: Result<&Advice, &str>) {
+    let asked = draft
+        .task
+        .dialog
+        .as_deref()
+        .and_then(|dialog| dialog.said.clone());
+    match (advice, asked) {
+        (Ok(Advice::IsQuestion(true)), Some(asked)) => pose(draft, &asked),
+        _ => judge(draft),
+    }
+}
+
+fn pose(draft: &mut Draft<'_>, asked: &Asked) {
+    draft.emit(Event::Question {
+        task: draft.id,
+        question: asked.text.clone(),
+        detected: asked.detected,
+    });
+    match orchestrator(draft) {
+        Some(orchestrator) => consult::ask(draft, Purpose::Answer, orchestrator),
+        None => ask_person(draft),
+    }
+}
+
+fn ask_person(draft: &mut Draft<'_>) {
+    let open = draft
+        .task
+        .dialog
+        .as_deref()
+        .and_then(|dialog| dialog.open.clone());
+    let message = open.unwrap_or_default();
+    let number = draft.task.asked + 1;
+    draft.park(Phase::Clarification, "the agent asked something");
+    draft.emit(Event::ApprovalRequested {
+        task: draft.id,
+        number,
+        reason: WaitingReason::Question,
+        cause: None,
+        stage: None,
+        message,
+        gate: None,
+        expires: None,
+    });
+}
+
+/// The orchestrator answered, or a person must.
+pub(super) fn advised(draft: &mut Draft<'_>, agent: AgentId, advice: Result<&Advice, &str>) {
+    match advice {
+        Ok(Advice::Answer(answer)) => {
+            let by = draft.plan().agent(agent).name.to_string();
+            take(draft, answer, &by, None);
+        }
+        _ => ask_person(draft),
+    }
+}
+
+/// A person answered.
+pub(super) fn answered(state: &State, task: TaskId, number: u32, answer: &str, by: &str) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    draft.emit(Event::ApprovalResolved {
+        task,
+        number,
+        resolution: ANSWERED.to_owned(),
+        by: by.to_owned(),
+    });
+    take(&mut draft, answer, by, Some(number));
+    draft.into_events()
+}
+
+/// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
+/// waited for a person gave up its slot.
+fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
+    draft.emit(Event::Answered {
+        task: draft.id,
+        answer: answer.to_owned(),
+        by: by.to_owned(),
+        number,
+    });
+    if draft.task.status == Status::AwaitingApproval {
+        let to = if draft.state.has_room_for(draft.id) {
+            Status::InProgress
+        } else {
+            Status::Pending
+        };
+        draft.enter(to);
+    }
+}

@@ -1,0 +1,188 @@
+//! What an agent says while it works (semantics, section 17): files that it drops into the folder of its own turn.
+//!
+//! A file is named after what it says, `ask`, `delegate` or `progress`, with or without more behind a dot. Whatever is there may be
+//! hostile: only regular files of a bounded size are read, links are not followed, and what else lies there is ignored.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::domain::TurnId;
+use crate::engine::{Asked, Input};
+use crate::judging::question::{MAX_CHARS, may_be_question};
+use crate::store::SpoolName;
+
+use super::spool::{open_regular_len, read_head};
+use super::world::{Child, World};
+
+/// Entries of the folder that are looked at.
+const MOST_FILES: usize = 256;
+/// The largest file that is read, in bytes.
+const LARGEST_FILE: u64 = 64 * 1024;
+/// Characters of a question that are kept.
+const QUESTION_CHARS: usize = 8_000;
+/// Characters of a word of progress that are kept.
+const PROGRESS_CHARS: usize = 200;
+/// Words of progress of one turn that are recorded. Later ones are not told.
+const MOST_PROGRESS: u32 = 200;
+
+/// What was last heard of a turn.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    said: String,
+    count: u32,
+}
+
+/// Words of progress, by turn.
+pub(super) type Progress = HashMap<TurnId, Heard>;
+
+impl World {
+    /// Listens to the agents at work: what they said since the last time.
+    pub fn listen(&mut self, inputs: &mut Vec<Input>) {
+        let mut heard = std::mem::take(&mut self.progress);
+        heard.retain(|turn, _| self.processes.contains_key(turn));
+        for (child, _) in self.children.values() {
+            let Child::Turn(turn) = child else { continue };
+            let folder = self.folder.spool_file(&SpoolName::Drop(*turn));
+            let Some(text) = messages(&folder, "progress").pop() else {
+                continue;
+            };
+            let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text: String = text.chars().take(PROGRESS_CHARS).collect();
+            let last = heard.entry(*turn).or_default();
+            if !text.is_empty() && last.said != text && last.count < MOST_PROGRESS {
+                last.count += 1;
+                last.said.clone_from(&text);
+                inputs.push(Input::Activity { turn: *turn, text });
+            }
+        }
+        self.progress = heard;
+    }
+}
+
+/// What a turn ended with that may be a question: asked in so many words, else, where somebody could confirm it, what it
+/// said. Blocks.
+pub(super) fn asked(
+    folder: &Path,
+    claimed: Option<String>,
+    said: Option<String>,
+    can_confirm: bool,
+) -> Option<Asked> {
+    let mut questions = messages(folder, "ask");
+    if questions.is_empty() {
+        questions.extend(claimed.filter(|question| !question.trim().is_empty()));
+    }
+    if !questions.is_empty() {
+        let text = questions.join("\n\n");
+        return Some(Asked {
+            text: text.chars().take(QUESTION_CHARS).collect(),
+            detected: false,
+        });
+    }
+    let text = said.filter(|text| can_confirm && may_be_question(text))?;
+    Some(Asked {
+        text: text.chars().take(MAX_CHARS).collect(),
+        detected: true,
+    })
+}
+
+/// The work that a turn hands down: what its result file says, and what it dropped beside it. Blocks.
+pub(super) fn delegated(folder: &Path, claimed: Value) -> Value {
+    let dropped = messages(folder, "delegate");
+    if dropped.is_empty() {
+        return claimed;
+    }
+    let mut all = match claimed {
+        Value::Null => Vec::new(),
+        Value::Array(items) => items,
+        one => vec![one],
+    };
+    for text in dropped {
+        match serde_json::from_str(&text) {
+            Ok(Value::Array(items)) => all.extend(items),
+            Ok(one) => all.push(one),
+            // Whoever reads it says that it is none.
+            Err(_) => all.push(Value::String(text)),
+        }
+    }
+    Value::Array(all)
+}
+
+/// The messages of one kind in a turn's folder, in the order of their names. Blocks.
+fn messages(folder: &Path, kind: &str) -> Vec<String> {
+    // A link in its place is none of ours.
+    if !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Vec::new();
+    }
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let is_kind = |name: &str| {
+        name.strip_prefix(kind)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .take(MOST_FILES)
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_kind))
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    let read = |path: &PathBuf| {
+        let len = open_regular_len(path)?;
+        (1..=LARGEST_FILE)
+            .contains(&len)
+            .then(|| read_head(path, LARGEST_FILE).ok())?
+    };
+    let texts = paths.iter().filter_map(read);
+    texts
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_small_regular_files_of_the_folder_are_heard() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert!(messages(&path("missing"), "ask").is_empty());
+        fs::write(path("ask.2"), "second?").unwrap();
+        fs::write(path("ask.1"), " first? \n").unwrap();
+        fs::write(path("asking"), "no").unwrap();
+        fs::write(path("ask.3"), vec![b'x'; 65 * 1024]).unwrap();
+        fs::create_dir(path("ask.4")).unwrap();
+        fs::write(path("outside"), "secret").unwrap();
+        std::os::unix::fs::symlink(path("outside"), path("ask.5")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            path("ask.6"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        assert_eq!(messages(folder.path(), "ask"), ["first?", "second?"]);
+        std::os::unix::fs::symlink(folder.path(), path("link")).unwrap();
+        assert!(messages(&path("link"), "ask").is_empty());
+    }
+
+    #[test]
+    fn what_is_asked_counts_before_what_looks_like_a_question() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = || Some("Which one?".to_owned());
+        let detected = asked(folder.path(), None, said(), true).unwrap();
+        assert!(detected.detected);
+        assert_eq!(asked(folder.path(), None, said(), false), None);
+        let claimed = asked(folder.path(), Some("Tabs?".to_owned()), said(), true).unwrap();
+        assert_eq!((claimed.text.as_str(), claimed.detected), ("Tabs?", false));
+        fs::write(folder.path().join("ask"), "Spaces?").unwrap();
+        let dropped = asked(folder.path(), Some("Tabs?".to_owned()), None, false).unwrap();
+        assert_eq!((dropped.text.as_str(), dropped.detected), ("Spaces?", false));
+    }
+}

@@ -1,0 +1,158 @@
+//! What becomes of a task whose dependency failed for good.
+
+use serde_json::Value;
+
+use crate::support::{Workspace, attempts, standing, task};
+
+/// `first` fails as its script says; `second` needs it and, where there is one, `other`.
+fn failing(first: &str, settings: &str, needs: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("first.sh", format!("cat > /dev/null\necho x >> tries\n{first}\n"));
+    workspace.mission(&format!(
+        "
+name: failing
+agents:
+  breaker: {{run: [/bin/sh, first.sh]}}
+  worker: {{run: 'cat > prompt.txt; echo work'}}
+  quiet: {{run: 'true', input: none}}
+  lead: {{run: [/bin/sh, lead.sh]}}
+settings: {{maxRetries: 0, {settings}}}
+tasks:
+  - {{title: first, assignTo: breaker, review: none, targetFiles: [a, b]}}
+  - {{title: other, assignTo: quiet, review: none}}
+  - {{title: second, assignTo: worker, review: none, dependsOn: [{needs}]}}
+  - {{title: third, assignTo: quiet, review: none, dependsOn: [second]}}
+"
+    ));
+    workspace
+}
+
+fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
+    let events = workspace.events().into_iter();
+    events.filter(|event| event["event"] == name).collect()
+}
+
+#[test]
+fn without_an_orchestrator_it_is_skipped_and_so_is_what_hangs_on_it() {
+    let workspace = failing("exit 1", "", "first");
+    let document = workspace.run_json(3, &[]);
+    for title in ["second", "third"] {
+        assert_eq!(task(&document, title)["failure"]["mode"], "cascade");
+    }
+    assert_eq!(named(&workspace, "deadlock:detected")[0]["title"], "second");
+    assert_eq!(named(&workspace, "deadlock:unresolvable").len(), 2);
+    assert_eq!(named(&workspace, "deadlock:resolving"), Vec::<Value>::new());
+}
+
+#[test]
+fn half_of_the_files_are_enough_and_the_work_is_degraded() {
+    let order = "onDependencyFailed: [artifacts, skip]";
+    let workspace = failing("echo x > a; exit 1", order, "first");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "second"), ("done", "degraded"));
+    assert_eq!(document["counts"]["degraded"], 1);
+    let conditions = document["conditions"].as_array().unwrap();
+    assert!(conditions.contains(&"below_threshold".into()), "{conditions:?}");
+    let prompt = workspace.read("prompt.txt");
+    assert!(
+        prompt.contains("The task 'first' failed. Of its files these are there, perhaps unfinished: a."),
+        "{prompt}"
+    );
+    assert_eq!(named(&workspace, "deadlock:resolved")[0]["action"], "artifacts");
+
+    // None, or only empty ones, are not.
+    let workspace = failing(": > a; : > b; exit 1", order, "first");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
+}
+
+#[test]
+fn enough_of_the_others_is_measured_by_how_the_one_failed() {
+    let order = "onDependencyFailed: [partial, skip]";
+    // An error: one of two done is enough, none of one is not.
+    let workspace = failing("exit 1", order, "first, other");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "second"), ("done", "degraded"));
+    assert!(workspace.read("prompt.txt").contains("its result is missing"));
+    let document = failing("exit 1", order, "first").run_json(3, &[]);
+    assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
+    // Hollow work needs more than half.
+    let document = failing("exit 0", &format!("{order}, maxFixAttempts: 0"), "first, other").run_json(3, &[]);
+    assert_eq!(task(&document, "first")["failure"]["mode"], "hollow");
+    assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
+    // A time-out needs nothing at all.
+    let workspace = failing("exec sleep 100", &format!("{order}, taskTimeout: 300ms"), "first");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(task(&document, "first")["failure"]["mode"], "timeout");
+    assert_eq!(standing(&document, "second"), ("done", "degraded"));
+}
+
+#[test]
+fn the_orchestrator_can_have_it_done_without() {
+    let workspace = failing("echo broken; exit 1", "orchestrator: lead", "first");
+    workspace.write(
+        "lead.sh",
+        "cat > asked.txt; echo '{\"action\": \"absorb\", \"prompt\": \"use the old list\"}'\n",
+    );
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "second").0, "done");
+    assert_eq!(standing(&document, "third").0, "done");
+    assert!(workspace.read("prompt.txt").contains("use the old list"));
+    let asked = workspace.read("asked.txt");
+    assert!(
+        asked.contains("broken") && asked.contains("It failed: error"),
+        "{asked}"
+    );
+    let names: Vec<_> = workspace
+        .events()
+        .iter()
+        .map(|event| event["event"].clone())
+        .collect();
+    let at = |name: &str| names.iter().position(|known| known == name).expect(name);
+    assert!(at("deadlock:detected") < at("deadlock:resolving"));
+    assert!(at("deadlock:resolving") < at("deadlock:resolved"));
+}
+
+#[test]
+fn the_orchestrator_can_have_it_tried_again_but_not_for_ever() {
+    let retry = "cat > /dev/null; echo x >> asked; echo '{\"action\": \"retry\"}'\n";
+    let first = "[ $(wc -l < tries) -gt 1 ] && echo x > a && exit 0; exit 1";
+    let workspace = failing(first, "orchestrator: lead", "first");
+    workspace.write("lead.sh", retry);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "first"), ["execute", "execute"]);
+    assert_eq!(standing(&document, "second").0, "done");
+
+    let workspace = failing("exit 1", "orchestrator: lead", "first");
+    workspace.write("lead.sh", retry);
+    let document = workspace.run_json(3, &[]);
+    // Twice about the second task, and once about the third: what failed with another is not tried again for itself.
+    assert_eq!(workspace.lines("asked").len(), 3);
+    assert_eq!(workspace.lines("tries").len(), 3);
+    assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
+}
+
+#[test]
+fn what_the_orchestrator_says_in_another_form_resolves_nothing() {
+    for reply in ["echo retry", "exit 1", "echo '{\"action\": \"absorb\"}'", ":"] {
+        let workspace = failing("exit 1", "orchestrator: lead", "first");
+        workspace.write("lead.sh", format!("cat > /dev/null; echo x >> asked; {reply}\n"));
+        let document = workspace.run_json(3, &[]);
+        assert_eq!(task(&document, "second")["failure"]["mode"], "cascade", "{reply}");
+        // Once about each of the two that hang on it.
+        assert_eq!(workspace.lines("asked").len(), 2, "{reply}");
+    }
+}
+
+#[test]
+fn what_a_person_called_off_is_not_begun_anew_by_an_agent() {
+    let workspace = failing("exec sleep 100", "orchestrator: lead", "first");
+    workspace.write("lead.sh", "cat > /dev/null; echo '{\"action\": \"retry\"}'\n");
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    crate::support::wait_for("the first try", || workspace.exists("tries"));
+    workspace.quorum(&["cancel", "first"]).exits(0);
+    let document = running.finish().exits(3).json();
+    assert_eq!(task(&document, "first")["failure"]["mode"], "cancelled");
+    assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
+    assert_eq!(workspace.lines("tries").len(), 1);
+}

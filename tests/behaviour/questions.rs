@@ -1,0 +1,282 @@
+//! Questions: an agent that asks gets an answer, from the orchestrator or a person, and loses no attempt over it.
+
+use serde_json::{Value, json};
+
+use crate::operator::{only_approval, waits};
+use crate::support::{BINARY, Workspace, attempts, standing, task, wait_for};
+
+/// A worker that asks until its prompt holds an answer.
+fn asking(how: &str, orchestrator: &str) -> Workspace {
+    let workspace = Workspace::new();
+    let script = format!(
+        "cat > prompt.txt\ncp prompt.txt prompt.$QUORUM_TURN\nif grep -q '^Answer: ' prompt.txt; then echo done > result.txt; \
+         echo finished; else {how}; fi\n"
+    );
+    workspace.write("worker.sh", script.replace("quorum ", &format!("{BINARY} ")));
+    workspace.mission(&format!(
+        "
+name: asking
+agents:
+  worker: {{run: [/bin/sh, worker.sh]}}
+{orchestrator}
+tasks:
+  - {{title: work, assignTo: worker, review: none, expectations: [{{type: file_exists, paths: [result.txt]}}]}}
+"
+    ));
+    workspace
+}
+
+const LEAD: &str = "  lead: {run: [/bin/sh, lead.sh]}\nsettings: {orchestrator: lead}";
+
+fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
+    let events = workspace.events().into_iter();
+    events.filter(|event| event["event"] == name).collect()
+}
+
+#[test]
+fn a_person_answers_what_the_agent_asked() {
+    let workspace = asking("quorum ask 'Which database?'", "");
+    let document = workspace.run_json(8, &[]);
+    let waiting = task(&document, "work");
+    assert_eq!(
+        (&waiting["status"], &waiting["phase"]),
+        (&json!("awaiting_approval"), &json!("clarification"))
+    );
+    assert_eq!(document["approvals"][0]["reason"], "question");
+    assert_eq!(document["approvals"][0]["message"], "Which database?");
+    let id = only_approval(&workspace);
+    workspace.quorum(&["approve", &id]).exits(2);
+    workspace.quorum(&["answer", &id, " "]).exits(2);
+    workspace
+        .quorum(&["answer", &id, "The second.", "--as", "ada"])
+        .exits(0);
+    workspace.quorum(&["answer", &id, "The second."]).exits(0);
+    workspace.quorum(&["answer", &id, "The first."]).exits(4);
+    workspace.quorum(&["answer", "r.0.9", "The first."]).exits(2);
+
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(
+        attempts(&document, "work"),
+        ["execute"],
+        "an answer spends no attempt"
+    );
+    let prompt = workspace.read("prompt.2");
+    assert!(
+        prompt.contains("Which database?") && prompt.contains("Answer: The second."),
+        "{prompt}"
+    );
+    assert_eq!(
+        named(&workspace, "task:question")[0]["question"],
+        "Which database?"
+    );
+    assert_eq!(named(&workspace, "task:answered")[0]["by"], "ada");
+}
+
+#[test]
+fn a_live_session_takes_the_answer_and_goes_on() {
+    let workspace = asking("quorum ask 'Which database?'", "");
+    let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);
+    waits(&workspace);
+    workspace
+        .quorum(&["answer", &only_approval(&workspace), "The second."])
+        .exits(0);
+    let document = running.finish().exits(0).json();
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    let moves = named(&workspace, "task:transition");
+    let back = moves.iter().find(|event| event["from"] == "awaiting_approval");
+    assert_eq!(back.expect("it went back")["to"], "in_progress");
+}
+
+#[test]
+fn the_orchestrator_answers_before_any_person_is_asked() {
+    let workspace = asking("quorum ask 'Which database?'", LEAD);
+    workspace.write(
+        "lead.sh",
+        "cat > asked.txt; echo $QUORUM_PURPOSE >> purposes; echo '{\"answer\": \"The third.\"}'\n",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert!(workspace.read("prompt.2").contains("Answer: The third."));
+    assert!(workspace.read("asked.txt").contains("Which database?"));
+    assert_eq!(workspace.lines("purposes"), ["answer"]);
+    assert_eq!(named(&workspace, "task:answered")[0]["by"], "lead");
+    assert_eq!(named(&workspace, "consult:replied").len(), 1);
+}
+
+#[test]
+fn an_orchestrator_that_does_not_know_leaves_it_to_a_person() {
+    for reply in ["echo '{\"answer\": null}'", "exit 3", "echo '{\"reply\": 1}'"] {
+        let workspace = asking("quorum ask 'Which database?'", LEAD);
+        workspace.write("lead.sh", format!("cat > /dev/null; {reply}\n"));
+        let document = workspace.run_json(8, &[]);
+        assert_eq!(document["approvals"][0]["reason"], "question", "{reply}");
+    }
+}
+
+#[test]
+fn what_looks_like_a_question_counts_once_the_orchestrator_says_so() {
+    let confirm = |word: &str| {
+        format!(
+            "cat > /dev/null; echo $QUORUM_PURPOSE >> purposes\nif [ $QUORUM_PURPOSE = confirm ]; then echo \
+             '{{\"question\": {word}}}'; else echo 'Use tabs.'; fi\n"
+        )
+    };
+    let workspace = asking("echo 'Tabs or spaces?'", LEAD);
+    workspace.write("lead.sh", confirm("true"));
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert_eq!(workspace.lines("purposes"), ["confirm", "answer"]);
+    assert_eq!(named(&workspace, "task:question")[0]["detected"], true);
+
+    // It said no, and without anybody to say so what was not asked is judged as it is.
+    let workspace =
+        asking("echo 'Tabs or spaces?'", LEAD).tap_mission("review: none", "review: none, maxAttempts: 1");
+    workspace.write("lead.sh", confirm("false"));
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
+    let workspace =
+        asking("echo 'Tabs or spaces?'", "").tap_mission("review: none", "review: none, maxAttempts: 1");
+    workspace.run_json(3, &[]);
+    assert_eq!(named(&workspace, "task:question"), Vec::<Value>::new());
+}
+
+#[test]
+fn after_so_many_questions_the_output_is_judged_as_it_is() {
+    let workspace = asking("echo wrong", LEAD).tap_mission("review: none", "review: none, maxAttempts: 1");
+    workspace.write("worker.sh", format!("{BINARY} ask 'And now?'; cat > /dev/null\n"));
+    workspace.write("lead.sh", "cat > /dev/null; echo 'Go on.'\n");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
+    assert_eq!(named(&workspace, "task:question").len(), 2);
+    assert_eq!(named(&workspace, "turn:started").len(), 3);
+}
+
+#[test]
+fn a_runner_that_dies_while_the_orchestrator_thinks_asks_it_again() {
+    let workspace = asking("quorum ask 'Which database?'", LEAD);
+    workspace.write(
+        "lead.sh",
+        "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; echo 'The third.'\n",
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for("the call", || workspace.exists("calls"));
+    running.kill();
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert_eq!(named(&workspace, "task:question").len(), 1);
+    assert_eq!(workspace.lines("calls").len(), 2);
+}
+
+#[test]
+fn hostile_messages_are_no_questions_and_stop_nothing() {
+    let workspace = asking(
+        "mkdir -p $QUORUM_TASK_DIR && mkfifo $QUORUM_TASK_DIR/ask && ln -s /etc/passwd $QUORUM_TASK_DIR/ask.1 && \
+         head -c 100000 /dev/zero > $QUORUM_TASK_DIR/ask.2; mkdir $QUORUM_TASK_DIR/ask.3; echo done > result.txt; echo ok",
+        "",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(named(&workspace, "task:question"), Vec::<Value>::new());
+}
+
+#[test]
+fn a_message_of_another_turn_is_not_heard() {
+    let workspace = asking(
+        "mkdir -p ${QUORUM_TASK_DIR%.1.1.drop}.1.2.drop && echo 'And now?' > ${QUORUM_TASK_DIR%.1.1.drop}.1.2.drop/ask; \
+         quorum ask 'Which database?'",
+        LEAD,
+    );
+    workspace.write("lead.sh", "cat > /dev/null; echo 'The third.'\n");
+    workspace.run_json(0, &[]);
+    assert_eq!(named(&workspace, "task:question").len(), 1);
+}
+
+#[test]
+fn progress_is_told_while_the_agent_works_and_the_result_is_what_it_says() {
+    let workspace = asking(
+        "quorum progress '1 of 2'; while ! [ -e go ]; do read -t 1 x < /dev/null; done; echo done > result.txt; \
+         quorum result 'all of it' --input-tokens 7; quorum result --output-tokens 5",
+        "",
+    );
+    let script = workspace.read("worker.sh");
+    workspace.write(
+        "worker.sh",
+        script.replace("read -t 1 x < /dev/null", "/bin/sleep 0.05"),
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for("the agent", || workspace.exists("prompt.1"));
+    wait_for("the progress", || !named(&workspace, "agent:activity").is_empty());
+    assert_eq!(named(&workspace, "agent:activity")[0]["summary"], "1 of 2");
+    workspace.write("go", "");
+    let document = running.finish().exits(0).json();
+    let usage = &task(&document, "work")["usage"];
+    assert_eq!(
+        (&usage["inputTokens"], &usage["outputTokens"]),
+        (&json!(7), &json!(5))
+    );
+}
+
+#[test]
+fn outside_of_a_task_there_is_nobody_to_speak_to() {
+    let workspace = Workspace::new();
+    for command in [
+        &["ask", "x"][..],
+        &["progress", "x"],
+        &["result", "x", "--input-tokens", "7", "--output-tokens", "5"],
+    ] {
+        workspace
+            .quorum(command)
+            .exits(2)
+            .says(&["for agents that work on a task"]);
+    }
+    workspace
+        .quorum_with(&[("QUORUM_TASK_DIR", "/nowhere/at/all")], &["ask", "x"])
+        .exits(9);
+}
+
+#[test]
+fn the_mission_with_a_coordinator_runs_as_it_stands() {
+    let workspace = Workspace::new();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
+    for file in ["coordinator/lead.sh", "coordinator/writer.sh"] {
+        workspace.write(file, std::fs::read(folder.join(file)).expect("it is there"));
+    }
+    workspace.mission(&std::fs::read_to_string(folder.join("coordinator.yaml")).expect("it is there"));
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "Write release notes").0, "done");
+    let consults = named(&workspace, "consult:requested");
+    let purposes: Vec<&Value> = consults.iter().map(|event| &event["purpose"]).collect();
+    assert_eq!(purposes, ["resolve", "confirm", "answer"]);
+}
+
+#[test]
+fn work_that_is_handed_down_by_command_becomes_a_task() {
+    let workspace = asking(
+        "quorum delegate 'Write the tests' 'For the parser.' --to tester; quorum delegate '' ; echo $? > refused; \
+         echo '[{\"title\": \"Write the docs\"}]' | quorum delegate - --to ignored; echo done > result.txt; echo ok",
+        "  tester: {run: 'cat > told.txt; echo tested'}",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "Write the tests").0, "done");
+    assert_eq!(standing(&document, "Write the docs").0, "done");
+    assert_eq!(workspace.read("refused").trim(), "2");
+    workspace.quorum(&["delegate", "x", "--to", "tester"]).exits(2);
+}
+
+#[test]
+fn an_agent_with_side_effects_goes_on_after_an_answer_only_by_a_persons_word() {
+    let workspace = asking("quorum ask 'Which database?'", LEAD)
+        .tap_mission("review: none", "review: none, sideEffects: true");
+    workspace.write("lead.sh", "cat > /dev/null; echo 'The third.'\n");
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(document["approvals"][0]["reason"], "side-effects");
+    assert!(!workspace.exists("prompt.2"), "nobody let it act again");
+    let id = only_approval(&workspace);
+    workspace.quorum(&["answer", &id, "The third."]).exits(2);
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert!(workspace.read("prompt.2").contains("Answer: The third."));
+}
