@@ -13,8 +13,7 @@ use super::command::CommandResult;
 use super::dialog::Dialog;
 use super::notice::Notices;
 use super::payload::{
-    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls,
-    Way,
+    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Way,
 };
 use super::ready::ReadyQueue;
 use super::remedies::Remedies;
