@@ -10,6 +10,8 @@ mod again;
 mod approvals;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/calibrate.rs"]
+mod calibrate;
 #[path = "behaviour/called_off.rs"]
 mod called_off;
 #[path = "behaviour/changed_mission.rs"]
@@ -80,6 +82,8 @@ mod notifications;
 mod only;
 #[path = "behaviour/operator.rs"]
 mod operator;
+#[path = "behaviour/panels.rs"]
+mod panels;
 #[path = "behaviour/people.rs"]
 mod people;
 #[path = "behaviour/pid_reuse.rs"]

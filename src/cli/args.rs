@@ -111,6 +111,7 @@ pub enum Subcommand {
     /// Show how tasks, agents and the mission did: assessments, scores, fixes, retries
     #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
     Metrics(super::metrics::Metrics),
+    Calibrate(super::calibrate::Calibrate),
     /// Write a run's reports again: JUnit, Markdown, HTML, JSON
     #[command(after_help = "Example: quorum report --junit junit.xml --html report.html")]
     Report(super::report::Report),

@@ -4,6 +4,7 @@ mod accept;
 mod answer;
 mod approvals;
 mod args;
+mod calibrate;
 mod cancel;
 mod clean;
 mod completions;
@@ -80,6 +81,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Runs(arguments)) => runs::runs(&arguments, &screen),
         Some(Subcommand::Clean(arguments)) => clean::clean(&arguments, &screen),
         Some(Subcommand::Metrics(arguments)) => metrics::metrics(&arguments, &screen),
+        Some(Subcommand::Calibrate(arguments)) => calibrate::calibrate(&arguments, &screen),
         Some(Subcommand::Report(arguments)) => report::report(&arguments, &screen),
         Some(Subcommand::Gate(arguments)) => gate::gate(&arguments, &screen),
         Some(Subcommand::Approve(arguments)) => answer::approve(&arguments, &screen),

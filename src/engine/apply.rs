@@ -886,7 +886,8 @@ impl TaskState {
             }
             Verdict::Refer => {
                 self.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
-                if report.cause == Some(Cause::Person) {
+                let asks_about_score = matches!(report.cause, Some(Cause::Person | Cause::Confidence));
+                if report.stage == Stage::Judge && asks_about_score {
                     self.points = report.points;
                     self.panel = report.points.map(|_| Box::new(report.clone()));
                 }

@@ -67,6 +67,80 @@ pub fn merge(seats: &[SeatScores], dimensions: &[Dimension], consensus: Consensu
     merged
 }
 
+/// Whether the verdict at `bar` stands whatever `more` further seats say, and which it is (`panel: adaptive`). `None`
+/// where they could change it, or where the rule does not promise that a higher score never lowers the result.
+#[must_use]
+pub fn is_decided(
+    seats: &[SeatScores],
+    more: usize,
+    dimensions: &[Dimension],
+    consensus: Consensus,
+    bar: Points,
+) -> Option<bool> {
+    if consensus == Consensus::ExcludeOutliers {
+        return None;
+    }
+    let passes_with = |points: Points| {
+        let scores = dimensions.iter().map(|dimension| DimensionScore {
+            dimension: dimension.name.clone(),
+            points,
+            reasoning: String::new(),
+        });
+        let seat = SeatScores {
+            scores: scores.collect(),
+        };
+        let mut all = seats.to_vec();
+        all.extend(std::iter::repeat_n(seat, more));
+        Some(merge(&all, dimensions, consensus).points? >= bar)
+    };
+    // All in between lies in between: the rules left are monotone in every seat's score of every dimension.
+    let (worst, best) = (passes_with(Points::whole(20))?, passes_with(Points::whole(100))?);
+    (worst == best).then_some(best)
+}
+
+/// Whether the panel is less sure of its verdict than `least`: |score − bar| / (spread + 0.25) on the scale from 1 to 5,
+/// the spread being the standard deviation of the seats' weighted scores (`referBelow`).
+///
+/// A seat's outlier counts as the consensus: it is excluded from confidence. Compared in squares, so that it is exact.
+#[must_use]
+pub fn is_unsure(
+    seats: &[SeatScores],
+    merged: &Merged,
+    dimensions: &[Dimension],
+    bar: Points,
+    least: Decimal,
+) -> bool {
+    let Some(points) = merged.points else {
+        return true;
+    };
+    let counted = |(seat, scores): (usize, &SeatScores)| -> Option<Decimal> {
+        let parts: Option<Vec<_>> = dimensions
+            .iter()
+            .map(|dimension| {
+                let is_out = |outlier: &Outlier| outlier.seat == seat && outlier.dimension == dimension.name;
+                let source = if merged.outliers.iter().any(is_out) {
+                    &merged.dimensions
+                } else {
+                    &scores.scores
+                };
+                let score = source.iter().find(|score| score.dimension == dimension.name)?;
+                Some((score.points, dimension.weight))
+            })
+            .collect();
+        Some(Points::weighted_mean(parts?)?.score())
+    };
+    let scores: Vec<Decimal> = seats.iter().enumerate().filter_map(counted).collect();
+    let Some(middle) = mean(scores.iter().copied()) else {
+        return true;
+    };
+    let variance = mean(scores.iter().map(|score| (score - middle) * (score - middle)));
+    let distance = (points.score() - bar.score()).abs();
+    // distance < least × (spread + ¼)
+    let beyond = distance - least * Decimal::new(25, 2);
+    let spread = least * least * variance.unwrap_or_default();
+    beyond < Decimal::ZERO || beyond * beyond < spread
+}
+
 fn votes_on<'a>(seats: &'a [SeatScores], dimension: &str) -> Vec<Vote<'a>> {
     let vote = |(seat, scores): (usize, &'a SeatScores)| {
         let score = scores.scores.iter().find(|score| score.dimension == dimension)?;
@@ -359,6 +433,29 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_panel_is_unsure_near_the_bar_or_far_apart() {
+        let dimensions = [dimension("d", "1")];
+        // (seats, bar 3: the least confidence that it does not reach)
+        for (seats, sure_of) in [
+            // |4 − 3| / (0 + ¼) = 4
+            (&["4", "4", "4"][..], "4"),
+            // |3 − 3| = 0
+            (&["3", "3", "3"], "0"),
+            // median 4, spread √(2/3)·… of 3, 4, 5: 1 / (0.8165 + 0.25) = 0.9376
+            (&["3", "4", "5"], "0.93"),
+            // The 1 is an outlier and counts as the consensus: 1 / 0.25 = 4
+            (&["4", "4", "1"], "4"),
+            (&["5"], "8"),
+        ] {
+            let seats = panel(seats);
+            let merged = merge(&seats, &dimensions, Consensus::Median);
+            let unsure = |least: Decimal| is_unsure(&seats, &merged, &dimensions, Points::whole(60), least);
+            assert!(!unsure(dec(sure_of)), "{seats:?}");
+            assert!(unsure(dec(sure_of) + dec("0.01")), "{seats:?}");
+        }
+    }
+
     fn points() -> impl Strategy<Value = u8> {
         20u8..=100
     }
@@ -390,6 +487,29 @@ mod tests {
             raised[slot].0 = raised[slot].0.max(to);
             for consensus in [Consensus::Median, Consensus::Mean, Consensus::ClippedMean] {
                 prop_assert!(global(&raised, consensus) >= global(&table, consensus), "{consensus:?}");
+            }
+        }
+
+        #[test]
+        fn a_decided_verdict_is_that_of_the_full_panel(
+            first in prop::collection::vec((points(), points()), 2), bar in 20u8..=100,
+        ) {
+            let dimensions = [dimension("d", "0.3"), dimension("e", "0.45")];
+            let bar = Points::whole(bar);
+            for consensus in [Consensus::Median, Consensus::Mean, Consensus::ClippedMean] {
+                let decided = is_decided(&seats_of(&first), 1, &dimensions, consensus, bar);
+                // Every vector of the third seat, in half scores.
+                let steps = || (2u8..=10).map(|step| step * 10);
+                let verdicts = steps().flat_map(|d| steps().map(move |e| (d, e))).map(|third| {
+                    let mut all = first.clone();
+                    all.push(third);
+                    global(&all, consensus) >= bar
+                });
+                let verdicts: Vec<bool> = verdicts.collect();
+                match decided {
+                    Some(verdict) => prop_assert!(verdicts.iter().all(|v| *v == verdict), "{consensus:?}"),
+                    None => prop_assert!(verdicts.contains(&true) && verdicts.contains(&false), "{consensus:?}"),
+                }
             }
         }
 

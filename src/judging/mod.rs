@@ -5,6 +5,7 @@
 //! reply, and what plain facts say without any judge.
 
 pub mod advice;
+pub mod calibration;
 pub mod consensus;
 pub mod eligibility;
 pub mod evidence_rules;

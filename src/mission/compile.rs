@@ -435,6 +435,11 @@ impl Compiler<'_> {
                 }
             },
             consensus: review.consensus.or(self.settings.consensus).unwrap_or_default(),
+            mode: review.panel.or(self.settings.panel).unwrap_or_default(),
+            refer_below: review
+                .refer_below
+                .or(self.settings.refer_below)
+                .map(crate::mission::scalar::Positive::get),
             verify_prior_feedback: prior_feedback.unwrap_or(true),
             judge_breaker: review.judge_breaker,
         }

@@ -348,6 +348,10 @@ pub struct Panel {
     pub reviewers: Reviewers,
     /// How the seats' scores become one.
     pub consensus: model::Consensus,
+    /// Whether all seats are asked at once, where nothing else needs their score.
+    pub mode: model::PanelMode,
+    /// How sure the panel must be of its verdict; `None` lets it stand however close it is.
+    pub refer_below: Option<Decimal>,
     /// Whether a reviewer must answer for every earlier finding.
     pub verify_prior_feedback: bool,
     /// `judgeBreaker`, where the review has its own.

@@ -24,6 +24,7 @@
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
 
 pub mod annotations;
+pub mod calibration;
 pub mod codes;
 pub mod dead_letters;
 pub mod difference;

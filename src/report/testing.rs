@@ -12,7 +12,7 @@ use crate::engine::{
     CheckResult, Event, Exit, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunStarted, SeatFailure, SeatId,
     SeatResult, State, StopCause, TurnEnd, Usage, apply, decide,
 };
-use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, Review, TaskType};
+use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review, TaskType};
 use crate::mission::{
     AgentPlan, AttemptLimits, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
     TaskPlan, Verification,
@@ -194,6 +194,8 @@ impl Mission {
             },
             reviewers: Reviewers::Named(vec![AgentId(1), AgentId(2)]),
             consensus: Consensus::Median,
+            mode: PanelMode::Parallel,
+            refer_below: None,
             verify_prior_feedback: true,
         });
         self

@@ -3,17 +3,18 @@
 //! The engine counts here: one strict reprompt a seat, three request retries a seat and round, rounds of the panel.
 //! A judge that fails never costs the worker an attempt.
 
-use crate::domain::{AgentId, Cause, Finding, Severity, Stage, TaskId, Timestamp, Verdict};
+use crate::domain::{AgentId, Cause, DimensionScore, Finding, Severity, Stage, TaskId, Timestamp, Verdict};
 use crate::engine::event::Event;
 use crate::engine::input::SeatFailure;
 use crate::engine::payload::{ReplyRef, SeatId, SeatResult};
 use crate::engine::state::{Seat, SeatState, State};
-use crate::judging::consensus::{SeatScores, merge};
-use crate::mission::Plan;
+use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
+use crate::mission::model::PanelMode;
+use crate::mission::{Panel, Plan};
 
 use super::conclude;
 use super::draft::Draft;
-use super::stages::{in_review, names};
+use super::stages::{JudgedBy, in_review, judged_by, names};
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
 use super::verification;
 
@@ -25,23 +26,61 @@ pub(super) fn panel_rounds(plan: &Plan) -> u64 {
     u64::from(plan.rules.max_assessment_retries) + 1
 }
 
-/// Opens a round: every seat is asked at once, each in a context of its own.
+/// Seats of an adaptive panel that are always asked.
+const FIRST_SEATS: usize = 2;
+
+/// Opens a round: every seat is asked at once, each in a context of its own; of an adaptive panel only the first.
 pub(super) fn ask_round(draft: &mut Draft<'_>, agents: &[AgentId]) {
     let round = draft.task.rounds + 1;
-    for (seat, agent) in (0..).zip(agents) {
-        let seat = SeatId {
-            attempt: draft.task.attempt,
-            round,
-            seat,
-            attempt_try: 1,
-        };
-        draft.emit(Event::SeatRequested {
-            task: draft.id,
-            seat,
-            agent: *agent,
-            strict: None,
-            not_before: None,
-        });
+    let at_once = if is_adaptive(draft.plan(), draft.id) {
+        FIRST_SEATS.min(agents.len())
+    } else {
+        agents.len()
+    };
+    for (seat, agent) in agents[..at_once].iter().enumerate() {
+        ask(draft, round, seat, *agent);
+    }
+}
+
+fn ask(draft: &mut Draft<'_>, round: u32, seat: usize, agent: AgentId) {
+    let seat = SeatId {
+        attempt: draft.task.attempt,
+        round,
+        seat: u32::try_from(seat).expect("the loader limits the seats of a panel"),
+        attempt_try: 1,
+    };
+    draft.emit(Event::SeatRequested {
+        task: draft.id,
+        seat,
+        agent,
+        strict: None,
+        not_before: None,
+    });
+}
+
+/// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
+/// (a gate's minScore, the mission's threshold, `referBelow`) every seat has its say.
+pub(in crate::engine) fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
+    let Some(panel) = panel_of(plan, task) else {
+        return false;
+    };
+    let gates = plan.gates_after.of(task.index());
+    panel.mode == PanelMode::Adaptive
+        && panel.refer_below.is_none()
+        && plan.rules.quality_threshold.is_none()
+        && gates.iter().all(|gate| plan.gate(*gate).min_score.is_none())
+}
+
+fn panel_of(plan: &Plan, task: TaskId) -> Option<&Panel> {
+    plan.task(task).expectations.as_deref()?.panel.as_ref()
+}
+
+/// The agents of all seats of the task's panel, asked or not.
+fn all_seats(state: &State, task: TaskId) -> Vec<AgentId> {
+    match judged_by(state, task) {
+        JudgedBy::Panel(panel) => panel.seats,
+        JudgedBy::Evaluation(agents) => agents,
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
     }
 }
 
@@ -132,28 +171,37 @@ fn settle(draft: &mut Draft<'_>) {
     if judging.seats.iter().any(|seat| seat.state == SeatState::Asked) {
         return;
     }
-    let seats = judging.seats.clone();
-    match draft
-        .task_plan()
-        .expectations
-        .as_deref()
-        .and_then(|e| e.panel.as_ref())
-    {
-        Some(_) => settle_panel(draft, &seats),
-        None => settle_evaluation(draft, &seats),
+    let (seats, round) = (judging.seats.clone(), judging.round);
+    let Some(panel) = panel_of(draft.plan(), draft.id) else {
+        return settle_evaluation(draft, &seats);
+    };
+    let all = all_seats(draft.state, draft.id);
+    let more = all.len().saturating_sub(seats.len());
+    if more > 0 && could_change(panel, &seats, more) {
+        return ask(draft, round, seats.len(), all[seats.len()]);
     }
+    settle_panel(draft, &seats, &all[all.len() - more..]);
 }
 
-fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
-    let Some(panel) = draft
-        .task_plan()
-        .expectations
-        .as_deref()
-        .and_then(|e| e.panel.as_ref())
-    else {
-        return;
-    };
-    let scored: Vec<(u32, &Vec<_>, &Vec<Finding>)> = (0..)
+/// Whether seats that were not asked yet could still change the verdict. Two replies at least are wanted.
+fn could_change(panel: &Panel, seats: &[Seat], more: usize) -> bool {
+    let inputs = inputs(&scored(seats));
+    inputs.len() < FIRST_SEATS
+        || is_decided(
+            &inputs,
+            more,
+            &panel.dimensions,
+            panel.consensus,
+            panel.bar.points,
+        )
+        .is_none()
+}
+
+/// A seat that gave scores: its position, what it scored and what it found.
+type Scored<'a> = (u32, &'a Vec<DimensionScore>, &'a Vec<Finding>);
+
+fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
+    (0..)
         .zip(seats)
         .filter_map(|(index, seat)| match &seat.state {
             SeatState::Replied(SeatResult::Scores { dimensions, findings }) => {
@@ -161,16 +209,28 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
             }
             _ => None,
         })
-        .collect();
-    if scored.is_empty() {
-        return no_verdict(draft, seats);
-    }
-    let inputs: Vec<SeatScores> = scored
+        .collect()
+}
+
+fn inputs(scored: &[Scored<'_>]) -> Vec<SeatScores> {
+    scored
         .iter()
         .map(|(_, dimensions, _)| SeatScores {
             scores: (*dimensions).clone(),
         })
-        .collect();
+        .collect()
+}
+
+/// The panel's verdict. `unasked` are the seats that could not have changed it.
+fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
+    let Some(panel) = panel_of(draft.plan(), draft.id) else {
+        return;
+    };
+    let scored = scored(seats);
+    if scored.is_empty() {
+        return no_verdict(draft, seats);
+    }
+    let inputs = inputs(&scored);
     let merged = merge(&inputs, &panel.dimensions, panel.consensus);
     let Some(points) = merged.points else {
         return no_verdict(draft, seats);
@@ -195,8 +255,20 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
         .flat_map(|(_, _, findings)| (*findings).clone())
         .collect();
     findings.extend(remarks(seats, scored.len()));
+    if !unasked.is_empty() {
+        let names = names(draft.plan(), unasked, "and");
+        findings.push(Finding::new(
+            Severity::Info,
+            format!("{names} not asked: no score of theirs could have changed the verdict"),
+        ));
+    }
+    let is_unsure = panel
+        .refer_below
+        .is_some_and(|least| is_unsure(&inputs, &merged, &panel.dimensions, panel.bar.points, least));
     let people = super::stages::people(draft.state, draft.id);
     let (verdict, cause) = match passed {
+        // What a person is to accept anyway needs no second reason to be asked.
+        _ if is_unsure && !(passed && !people.is_empty()) => (Verdict::Refer, Some(Cause::Confidence)),
         false => (Verdict::Fail, Some(Cause::Score)),
         true if people.is_empty() => (Verdict::Pass, None),
         true => (Verdict::Refer, Some(Cause::Person)),
@@ -205,12 +277,15 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
         .iter()
         .filter_map(|(index, _, _)| Some(seats.get(*index as usize)?.agent))
         .collect();
-    let question = format!(
-        "{} gave {points}, bar {}; to be accepted by {}",
+    let gave = format!(
+        "{} gave {points}, bar {}",
         names(draft.plan(), &gave, "and"),
-        panel.bar.points,
-        names(draft.plan(), &people, "or"),
+        panel.bar.points
     );
+    let question = match cause {
+        Some(Cause::Confidence) => format!("{gave}: too close or too far apart to decide without a person"),
+        _ => format!("{gave}; to be accepted by {}", names(draft.plan(), &people, "or")),
+    };
     conclude::stage(draft, Stage::Judge, verdict, cause, |report| {
         report.points = Some(points);
         report.dimensions = merged.dimensions;
@@ -219,7 +294,9 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat]) {
     });
     match cause {
         None => verification::begin(draft, conclude::Accepted::Reviewed),
-        Some(Cause::Person) => conclude::ask_person(draft, Stage::Judge, Cause::Person, &question),
+        Some(cause @ (Cause::Person | Cause::Confidence)) => {
+            conclude::ask_person(draft, Stage::Judge, cause, &question);
+        }
         Some(_) => conclude::not_good_enough(draft),
     }
 }
@@ -303,13 +380,9 @@ fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
 /// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
 fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
     let rounds = draft.task.judging.as_ref().map_or(0, |judging| judging.rounds);
-    let is_panel = draft
-        .task_plan()
-        .expectations
-        .as_deref()
-        .is_some_and(|e| e.panel.is_some());
+    let is_panel = panel_of(draft.plan(), draft.id).is_some();
     if is_panel && u64::from(rounds) < panel_rounds(draft.plan()) {
-        let agents: Vec<AgentId> = seats.iter().map(|seat| seat.agent).collect();
+        let agents = all_seats(draft.state, draft.id);
         return ask_round(draft, &agents);
     }
     let unread = seats

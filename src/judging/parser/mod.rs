@@ -126,6 +126,18 @@ impl Scale {
         (Decimal::ZERO <= low && low < high).then_some(Self { low, high })
     }
 
+    /// Its lowest value.
+    #[must_use]
+    pub fn low(&self) -> Decimal {
+        self.low
+    }
+
+    /// Its highest value.
+    #[must_use]
+    pub fn high(&self) -> Decimal {
+        self.high
+    }
+
     /// Whether `value` is on the scale.
     #[must_use]
     pub fn contains(&self, value: Decimal) -> bool {

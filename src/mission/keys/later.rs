@@ -22,7 +22,6 @@ word_list!(Isolation: "a kind of isolation",
     "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);
 word_list!(Independence: "a kind of independence",
     "identity" => Identity, "model" => Model, "family" => Family);
-word_list!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);
 word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "enforce" => Enforce);
 word_list!(OnMissing: "what happens without a red team", "block" => Block, "skip" => Skip);
 word_list!(VisionKind: "a kind of vision check",

@@ -7,8 +7,8 @@ use semver::VersionReq;
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, BUDGET, Clarification, Independence, Isolation, MIDDLEWARE, PRICE, PanelMode,
-    RED_TEAM, RUBRIC, SLA, STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, BUDGET, Clarification, Independence, Isolation, MIDDLEWARE, PRICE, RED_TEAM,
+    RUBRIC, SLA, STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
@@ -16,7 +16,7 @@ use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, referenc
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
-    Adapter, Consensus, GateFailure, Input, OnExhausted, Remedy, Review, TaskType, Url,
+    Adapter, Consensus, GateFailure, Input, OnExhausted, PanelMode, Remedy, Review, TaskType, Url,
 };
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
@@ -413,15 +413,13 @@ pub(super) const INDEPENDENCE: Key = key(
 pub(super) const PANEL: Key = key(
     "panel",
     one::<PanelMode>(),
-    "Whether all seats are asked at once [parallel].",
-)
-.only(&["parallel"], "adaptive panels");
+    "Whether all seats are asked at once, or a third only while it could change the verdict [parallel].",
+);
 pub(super) const REFER_BELOW: Key = key(
     "referBelow",
     one::<Positive>(),
-    "A confidence below which the work is referred to a person.",
-)
-.later("referrals");
+    "Refer to a person where |score - bar| / (spread of the seats + 0.25), on 1 to 5, is below it.",
+);
 pub(super) const JUDGE_BREAKER: Key = key(
     "judgeBreaker",
     NUMBER,

@@ -10,7 +10,7 @@ use crate::domain::{Dimension, Millis, Points};
 use crate::mission::read::{self, Single};
 use crate::mission::scalar::{Fault, Filled, Form, InnerPath, Name, Positive, Scalar, number_in, words};
 
-use super::Consensus;
+use super::{Consensus, PanelMode};
 
 /// A deterministic expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +86,10 @@ pub struct LlmReview {
     pub verify_prior_feedback: Option<bool>,
     /// So many judged rejections in a row stop the judging of a model's work for its wave.
     pub judge_breaker: Option<u32>,
+    /// Whether all seats are asked at once.
+    pub panel: Option<PanelMode>,
+    /// How sure the panel must be of its verdict.
+    pub refer_below: Option<Positive>,
 }
 
 /// `reviewers`: a number of seats, or names of agents.
@@ -192,6 +196,10 @@ struct Written {
     verify_prior_feedback: Option<bool>,
     #[serde(deserialize_with = "read::option")]
     judge_breaker: Option<u32>,
+    #[serde(deserialize_with = "read::option")]
+    panel: Option<PanelMode>,
+    #[serde(deserialize_with = "read::option")]
+    refer_below: Option<Positive>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -280,6 +288,8 @@ impl Written {
             consensus: self.consensus,
             verify_prior_feedback: self.verify_prior_feedback,
             judge_breaker: self.judge_breaker,
+            panel: self.panel,
+            refer_below: self.refer_below,
         })))
     }
 }

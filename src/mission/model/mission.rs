@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Filled, InnerGlob, Name, words};
+use crate::mission::scalar::{Filled, InnerGlob, Name, Positive, words};
 
 use super::approval::ApprovalGate;
-use super::{Agent, Channel, Consensus, OnExhausted, RemedyOrder, Task};
+use super::{Agent, Channel, Consensus, OnExhausted, PanelMode, RemedyOrder, Task};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -130,6 +130,12 @@ pub struct Settings {
     /// How a panel's scores become one.
     #[serde(deserialize_with = "read::option")]
     pub consensus: Option<Consensus>,
+    /// Whether all seats of a panel are asked at once.
+    #[serde(deserialize_with = "read::option")]
+    pub panel: Option<PanelMode>,
+    /// How sure a panel must be of its verdict.
+    #[serde(deserialize_with = "read::option")]
+    pub refer_below: Option<Positive>,
     /// Whether a reviewer must answer for every earlier finding.
     #[serde(deserialize_with = "read::option")]
     pub verify_prior_feedback: Option<bool>,
@@ -173,6 +179,8 @@ impl Settings {
             max_delegation_depth: self.max_delegation_depth.or(below.max_delegation_depth),
             max_delegations: self.max_delegations.or(below.max_delegations),
             consensus: self.consensus.or(below.consensus),
+            panel: self.panel.or(below.panel),
+            refer_below: self.refer_below.or(below.refer_below),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
             approval_gates: self.approval_gates.or(below.approval_gates),
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),

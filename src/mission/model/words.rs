@@ -112,6 +112,17 @@ pub enum Consensus {
     ClippedMean,
 }
 
+/// Whether all seats of a panel are asked at once (semantics, section 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PanelMode {
+    /// All at once.
+    #[default]
+    Parallel,
+    /// Two first, and another only while it could change the verdict.
+    Adaptive,
+}
+
+words!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);
 words!(TaskType: "a type of task",
     "implement" => Implement, "test" => Test, "refactor" => Refactor, "research" => Research, "document" => Document,
     "review" => Review, "deploy" => Deploy, "verification" => Verification, "other" => Other);

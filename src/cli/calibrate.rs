@@ -1,0 +1,199 @@
+//! `quorum calibrate`: recorded judges held against people.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::domain::Points;
+use crate::judging::calibration::{Collector, LabelSet, Settings, evaluate, steps};
+use crate::report::calibration::{Document, human};
+
+use super::failure::Failure;
+use super::screen::Screen;
+
+/// The longest row that is read.
+const LONGEST_ROW: u64 = 16 << 20;
+
+#[derive(Debug, Args)]
+#[command(
+    about = "Hold recorded judges, alone and as panels, against people: correlation, errors, false passes, which seats, which bar",
+    after_long_help = ROWS,
+    after_help = "Example: quorum calibrate labels.jsonl --panel gpt-4,gpt-3.5,llama --json\n\nMore with --help"
+)]
+pub struct Calibrate {
+    /// The labelled rows, one JSON object a line; `-` is standard input
+    #[arg(value_name = "LABELS")]
+    pub labels: PathBuf,
+    /// Measure this panel by every rule: its seats, by name or a part of it that only one judge has (repeatable)
+    #[arg(
+        long,
+        value_name = "JUDGE,JUDGE,…",
+        env = "QUORUM_PANEL",
+        value_delimiter = ';'
+    )]
+    pub panel: Vec<String>,
+    /// What good work reaches, for judges and for people: 1-5, 20-100, "3.5/5" or "10/100" [default: 60]
+    #[arg(long, value_name = "N", env = "QUORUM_BAR")]
+    pub bar: Option<Points>,
+    /// Resamples for the intervals; 0 gives none
+    #[arg(long, value_name = "N", default_value_t = 1000, env = "QUORUM_BOOTSTRAP", value_parser = clap::value_parser!(u32).range(..=100_000))]
+    pub bootstrap: u32,
+    /// The seed of the resamples: the same one gives the same intervals
+    #[arg(long, value_name = "N", default_value_t = 1, env = "QUORUM_SEED")]
+    pub seed: u64,
+}
+
+const ROWS: &str = "\
+A row is one piece of work:
+  {\"source\": \"mine\", \"group\": \"doc-7\", \"dims\": [\"correctness\", \"style\"], \"scale\": [1, 5],
+   \"raw_replies\": [{\"judge\": \"gpt\", \"texts\": [\"Final score: 4\", \"3/5\"], \"scores\": [4, 3]}],
+   \"human\": {\"mean\": [4, 3.5]}}
+  source       rows of one source are compared with each other [labels]
+  group        what the work belongs to; resamples take whole groups [each row its own]
+  dims, scale  what is scored, and from where to where; `scales` and `weights` per dimension are optional
+  raw_replies  one text or recorded score (or both) per dimension and judge. Texts are read by the verdict parser;
+               what it leaves unread counts with the recorded score, and without one as the lowest
+  human        `mean` per dimension, or `global` or `score` on the row's scale, or `pass`: true or false
+               (also as tests_pass, better_output, consensus)
+Other keys are left alone.
+
+Example: quorum calibrate labels.jsonl --panel gpt-4,gpt-3.5,llama --json";
+
+pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> {
+    let sets = read(&arguments.labels)?;
+    let settings = Settings {
+        bar: arguments.bar.unwrap_or_else(|| Points::whole(60)),
+        rounds: arguments.bootstrap,
+        seed: arguments.seed,
+    };
+    let panels = panels_of(&sets, &arguments.panel)?;
+    let all: usize = sets
+        .iter()
+        .zip(&panels)
+        .map(|(set, panels)| steps(set, panels))
+        .sum();
+    let progress = progress(all, screen);
+    let mut document = Document::new(&settings);
+    for (set, panels) in sets.iter().zip(&panels) {
+        progress.set_message(set.name.clone());
+        let evaluation = evaluate(set, panels, &settings, || progress.inc(1));
+        document.push(set, &evaluation, !panels.is_empty());
+    }
+    progress.finish_and_clear();
+    if screen.is_json() {
+        screen.document(&document);
+    } else {
+        screen.result(&human(&document, &screen.out()));
+    }
+    Ok(0)
+}
+
+fn progress(all: usize, screen: &Screen) -> ProgressBar {
+    let is_shown = io::stderr().is_terminal() && !screen.output().quiet;
+    let target = if is_shown {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let bar = ProgressBar::with_draw_target(Some(all as u64), target);
+    let style = ProgressStyle::with_template("{pos}/{len} judges and panels, {msg} {elapsed}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn read(path: &Path) -> Result<Vec<LabelSet>, Failure> {
+    let source: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = File::open(path).with_context(|| format!("'{}' cannot be read", path.display()));
+        Box::new(file.map_err(Failure::usage)?)
+    };
+    let mut lines = BufReader::new(source);
+    let mut collector = Collector::default();
+    let mut rows = 0;
+    for number in 1u64.. {
+        let mut line = Vec::new();
+        let read = lines.by_ref().take(LONGEST_ROW).read_until(b'\n', &mut line);
+        let read = read.with_context(|| format!("'{}' cannot be read", path.display()));
+        match read.map_err(Failure::usage)? {
+            0 => break,
+            _ if line.len() as u64 == LONGEST_ROW => {
+                return Err(bad_row(
+                    path,
+                    number,
+                    &format!("it is longer than {LONGEST_ROW} bytes"),
+                ));
+            }
+            _ => {}
+        }
+        let line = String::from_utf8(line).map_err(|_| bad_row(path, number, "it is not UTF-8"))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        collector.push(&line).map_err(|why| bad_row(path, number, &why))?;
+        rows += 1;
+    }
+    if rows == 0 {
+        return Err(Failure::usage(anyhow!("'{}' holds no row", path.display())).help(HELP));
+    }
+    Ok(collector.finish())
+}
+
+const HELP: &str = "`quorum calibrate --help` describes the rows";
+
+fn bad_row(path: &Path, line: u64, why: &str) -> Failure {
+    Failure::usage(anyhow!("{}:{line}: {why}", path.display())).help(HELP)
+}
+
+/// The panels of each set: one is measured where all its seats judged.
+fn panels_of(sets: &[LabelSet], named: &[String]) -> Result<Vec<Vec<Vec<usize>>>, Failure> {
+    let mut found = vec![Vec::new(); sets.len()];
+    for panel in named {
+        let seats: Vec<&str> = panel
+            .split(',')
+            .map(str::trim)
+            .filter(|seat| !seat.is_empty())
+            .collect();
+        let mut problem = None;
+        let mut is_found = false;
+        for (set, found) in sets.iter().zip(&mut found) {
+            let judges: Result<Vec<usize>, String> = seats.iter().map(|seat| judge(set, seat)).collect();
+            match judges {
+                Ok(judges) if !judges.is_empty() => {
+                    found.push(judges);
+                    is_found = true;
+                }
+                Ok(_) => problem = Some(format!("'{panel}' names no seat")),
+                Err(why) => problem = problem.or(Some(why)),
+            }
+        }
+        if let Some(why) = problem.filter(|_| !is_found) {
+            return Err(Failure::usage(anyhow!("--panel {panel}: {why}")));
+        }
+    }
+    Ok(found)
+}
+
+fn judge(set: &LabelSet, name: &str) -> Result<usize, String> {
+    if let Some(exact) = set.judges.iter().position(|judge| judge == name) {
+        return Ok(exact);
+    }
+    let like: Vec<usize> = (0..set.judges.len())
+        .filter(|index| set.judges[*index].contains(name))
+        .collect();
+    match like.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(format!(
+            "no judge of '{}' is called '{name}'; there are: {}",
+            set.name,
+            set.judges.join(", ")
+        )),
+        several => {
+            let names: Vec<&str> = several.iter().map(|index| set.judges[*index].as_str()).collect();
+            Err(format!("'{name}' may be any of: {}", names.join(", ")))
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Every judge and panel of a set against its people.
+
+use crate::domain::Points;
+use crate::mission::model::Consensus;
+
+use super::{Item, LabelSet, Measures, Sample, Skips, Suggestion, consensus_points, lowest, skips, suggest};
+
+/// Up to so many judges, panels of three are made of all of them where none is named.
+pub const MOST_JUDGES: usize = 6;
+
+/// The rules by which seats become one.
+pub const RULES: [Consensus; 4] = [
+    Consensus::Median,
+    Consensus::ExcludeOutliers,
+    Consensus::ClippedMean,
+    Consensus::Mean,
+];
+
+/// How rows are held against people.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// What good work reaches, for judges and for people.
+    pub bar: Points,
+    /// Bootstrap resamples; 0 gives no intervals.
+    pub rounds: u32,
+    /// The seed of the resamples.
+    pub seed: u64,
+}
+
+/// One judge, or one panel by one rule.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The judges, by position in the set.
+    pub seats: Vec<usize>,
+    /// How they become one; `None` for a judge alone.
+    pub rule: Option<Consensus>,
+    /// Replies that our parser read, that only the recording has a score for, and that nobody read.
+    pub replies: Replies,
+    /// Over all dimensions.
+    pub measures: Measures,
+    /// Per dimension, where people scored them.
+    pub dimensions: Vec<Option<Measures>>,
+    /// The provable stop, for panels of three.
+    pub skips: Option<Skips>,
+    /// The rows.
+    sample: Sample,
+}
+
+/// How many replies could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Replies {
+    /// By our own parser.
+    pub read: u32,
+    /// Only by whoever recorded them.
+    pub recorded: u32,
+    /// By nobody.
+    pub unread: u32,
+}
+
+/// A set, measured.
+#[derive(Debug, Clone)]
+pub struct Evaluation {
+    /// Judges alone, then panels.
+    pub entries: Vec<Entry>,
+    /// What the rows speak for: the position of an entry, and a bar.
+    pub suggestion: Option<Suggestion>,
+}
+
+/// Measures every judge of a set and these panels; without any, all panels of three, of which those by the median
+/// are kept. `step` is told after each entry.
+pub fn evaluate(
+    set: &LabelSet,
+    panels: &[Vec<usize>],
+    settings: &Settings,
+    mut step: impl FnMut(),
+) -> Evaluation {
+    let mut entries = Vec::new();
+    for judge in 0..set.judges.len() {
+        entries.push(entry(set, vec![judge], None, settings));
+        step();
+    }
+    let by_default = panels.is_empty();
+    let panels = if by_default { triples(set) } else { panels.to_vec() };
+    for panel in panels {
+        let rules = if by_default { &RULES[..1] } else { &RULES };
+        for rule in rules {
+            entries.push(entry(set, panel.clone(), Some(*rule), settings));
+            step();
+        }
+    }
+    let candidates: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.seats.len(), entry.measures, entry.sample.clone()))
+        .collect();
+    let has_scores = set.items.iter().any(|item| item.truth.points.is_some());
+    Evaluation {
+        suggestion: suggest(&candidates, has_scores),
+        entries,
+    }
+}
+
+/// How many entries a set has: what `step` counts up to.
+#[must_use]
+pub fn steps(set: &LabelSet, panels: &[Vec<usize>]) -> usize {
+    set.judges.len()
+        + if panels.is_empty() {
+            triples(set).len()
+        } else {
+            panels.len() * RULES.len()
+        }
+}
+
+fn triples(set: &LabelSet) -> Vec<Vec<usize>> {
+    let n = set.judges.len();
+    if n > MOST_JUDGES {
+        return Vec::new();
+    }
+    let mut triples = Vec::new();
+    for a in 0..n {
+        for b in a + 1..n {
+            triples.extend((b + 1..n).map(|c| vec![a, b, c]));
+        }
+    }
+    triples
+}
+
+fn entry(set: &LabelSet, seats: Vec<usize>, rule: Option<Consensus>, settings: &Settings) -> Entry {
+    let whole = |item: &Item| match rule {
+        None => set.points_of(item, seats[0]),
+        Some(rule) => consensus_points(set, item, &seats, rule),
+    };
+    let mut sample = Sample::default();
+    for item in set.items_of(&seats) {
+        let Some(good) = item.truth.is_good(settings.bar) else {
+            continue;
+        };
+        let said = whole(item);
+        let passed = said.is_some_and(|points| points >= settings.bar);
+        sample.push(
+            item.group,
+            said.unwrap_or_else(lowest),
+            passed,
+            item.truth.points,
+            good,
+        );
+    }
+    let dimensions = (0..set.dimensions.len())
+        .map(|dimension| {
+            let one = sample_of_dimension(set, &seats, rule, dimension, settings.bar);
+            (!one.is_empty()).then(|| one.measures(settings.rounds, settings.seed))
+        })
+        .collect();
+    Entry {
+        replies: replies(set, &seats),
+        measures: sample.measures(settings.rounds, settings.seed),
+        dimensions,
+        skips: rule
+            .filter(|_| seats.len() == 3)
+            .map(|rule| skips(set, &seats, rule, settings.bar)),
+        seats,
+        rule,
+        sample,
+    }
+}
+
+fn sample_of_dimension(
+    set: &LabelSet,
+    seats: &[usize],
+    rule: Option<Consensus>,
+    dimension: usize,
+    bar: Points,
+) -> Sample {
+    // The same rows with one dimension: what holds for the whole holds for it.
+    let only = |item: &Item| Item {
+        group: item.group,
+        truth: item.truth.clone(),
+        says: item
+            .says
+            .iter()
+            .map(|say| {
+                say.as_ref().map(|say| super::Say {
+                    dimensions: vec![say.dimensions[dimension]],
+                    ..*say
+                })
+            })
+            .collect(),
+    };
+    let narrow = LabelSet {
+        name: set.name.clone(),
+        dimensions: vec![set.dimensions[dimension].clone()],
+        judges: Vec::new(),
+        items: Vec::new(),
+    };
+    let mut sample = Sample::default();
+    for item in set.items_of(seats) {
+        let Some(truth) = item.truth.dimensions.get(dimension).copied().flatten() else {
+            continue;
+        };
+        let item = only(item);
+        let said = match rule {
+            None => narrow.points_of(&item, seats[0]),
+            Some(rule) => consensus_points(&narrow, &item, seats, rule),
+        };
+        let passed = said.is_some_and(|points| points >= bar);
+        sample.push(
+            item.group,
+            said.unwrap_or_else(lowest),
+            passed,
+            Some(truth),
+            truth >= bar,
+        );
+    }
+    sample
+}
+
+fn replies(set: &LabelSet, seats: &[usize]) -> Replies {
+    let mut replies = Replies::default();
+    for item in set.items_of(seats) {
+        for say in seats.iter().filter_map(|seat| item.says[*seat].as_ref()) {
+            replies.read += say.read;
+            replies.recorded += say.recorded;
+            let scored = say.dimensions.len() - (say.read + say.recorded) as usize;
+            replies.unread += u32::try_from(scored).unwrap_or(u32::MAX);
+        }
+    }
+    replies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judging::calibration::Collector;
+
+    /// Three judges, of whom one cannot be read at first; people agree with the others.
+    fn set() -> LabelSet {
+        let mut collector = Collector::default();
+        for index in 0..40 {
+            let human = 1 + index % 5;
+            let harsh = (human - 1).max(1);
+            let odd = if index == 0 {
+                "no idea".to_owned()
+            } else {
+                format!("Score: {}", 6 - human)
+            };
+            let row = format!(
+                r#"{{"group":"{}","dims":["d"],"scale":[1,5],"human":{{"mean":[{human}]}},"raw_replies":[
+                {{"judge":"fair","texts":["Score: {human}"]}},{{"judge":"harsh","texts":["Score: {harsh}"]}},
+                {{"judge":"odd","texts":["{odd}"]}}]}}"#,
+                index / 2
+            );
+            collector.push(&row.replace('\n', "")).unwrap();
+        }
+        collector.finish().remove(0)
+    }
+
+    #[test]
+    fn judges_and_panels_are_measured_and_the_fewest_good_seats_suggested() {
+        let set = set();
+        let settings = Settings {
+            bar: Points::whole(60),
+            rounds: 50,
+            seed: 1,
+        };
+        let mut told = 0;
+        let evaluation = evaluate(&set, &[], &settings, || told += 1);
+        assert_eq!((told, steps(&set, &[])), (4, 4));
+        let [fair, harsh, odd, panel] = evaluation.entries.as_slice() else {
+            panic!("{:?}", evaluation.entries)
+        };
+        let value = |estimate: Option<crate::judging::calibration::Estimate>| estimate.unwrap().value;
+        assert!((value(fair.measures.spearman) - 1.0).abs() < 1e-9);
+        assert!((value(fair.measures.accuracy) - 1.0).abs() < 1e-9);
+        assert!(
+            (value(harsh.measures.mae) - 0.8).abs() < 1e-9,
+            "{:?}",
+            harsh.measures
+        );
+        assert!(value(odd.measures.spearman) < -0.8);
+        assert_eq!((odd.replies.read, odd.replies.unread), (39, 1));
+        assert!(value(fair.dimensions[0].unwrap().spearman) > 0.99);
+        let skips = panel.skips.unwrap();
+        // The item that one judge has no score for has no third seat to skip.
+        assert_eq!((skips.in_order.panels, skips.in_any_order.panels), (39, 39 * 3));
+        assert_eq!(skips.in_any_order.changed, 0);
+        assert!(skips.in_order.skipped > 0);
+        assert_eq!(evaluation.suggestion.unwrap().candidate, 0);
+        assert_eq!(
+            evaluate(&set, &[vec![0, 1]], &settings, || ()).entries.len(),
+            3 + RULES.len()
+        );
+    }
+}

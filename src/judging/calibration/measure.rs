@@ -1,0 +1,222 @@
+//! The measures of one judge or panel, with how sure they are.
+
+use crate::domain::Points;
+use crate::judging::calibration::statistics::{Confusion, auroc, interval, kendall, mean_error, spearman};
+
+/// Scores beside the truth, item by item.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    groups: Vec<usize>,
+    said: Vec<f64>,
+    passed: Vec<bool>,
+    truth: Vec<f64>,
+    good: Vec<bool>,
+}
+
+impl Sample {
+    /// Takes in one item: what was said, and what people say. Without a score of theirs their verdict is the score.
+    pub fn push(&mut self, group: usize, said: Points, passed: bool, truth: Option<Points>, good: bool) {
+        self.groups.push(group);
+        self.said.push(said.to_f64());
+        self.passed.push(passed);
+        let by_verdict = if good { 100.0 } else { 20.0 };
+        self.truth.push(truth.map_or(by_verdict, Points::to_f64));
+        self.good.push(good);
+    }
+
+    /// How many items there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.said.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
+
+    /// Pass and fail at another bar than the one it was made with.
+    #[must_use]
+    pub fn at_bar(&self, bar: Points) -> Confusion {
+        let bar = bar.to_f64();
+        Confusion::of(self.said.iter().map(|said| *said >= bar), &self.good)
+    }
+
+    fn values(&self) -> Values {
+        let verdicts = Confusion::of(self.passed.iter().copied(), &self.good);
+        [
+            spearman(&self.said, &self.truth),
+            kendall(&self.said, &self.truth),
+            // Scores are compared on the scale from 1 to 5.
+            mean_error(&self.said, &self.truth).map(|error| error / 20.0),
+            verdicts.accuracy(),
+            verdicts.false_pass_rate(),
+            auroc(&self.said, &self.good),
+            verdicts.kappa(),
+        ]
+    }
+
+    fn resampled(&self, by_group: &[Vec<usize>], random: &mut Random) -> Self {
+        let mut sample = Self::default();
+        for _ in 0..by_group.len() {
+            for index in &by_group[random.below(by_group.len())] {
+                sample.groups.push(self.groups[*index]);
+                sample.said.push(self.said[*index]);
+                sample.passed.push(self.passed[*index]);
+                sample.truth.push(self.truth[*index]);
+                sample.good.push(self.good[*index]);
+            }
+        }
+        sample
+    }
+
+    /// The measures, each with its bootstrap interval over `rounds` resamples of whole groups. The same seed gives the
+    /// same intervals.
+    #[must_use]
+    pub fn measures(&self, rounds: u32, seed: u64) -> Measures {
+        let values = self.values();
+        let mut drawn: [Vec<f64>; 7] = Default::default();
+        let by_group = self.by_group();
+        let mut random = Random(seed);
+        // One group resampled is always itself: there is nothing to learn from it.
+        let rounds = if by_group.len() > 1 { rounds } else { 0 };
+        for _ in 0..rounds {
+            let resampled = self.resampled(&by_group, &mut random).values();
+            for (drawn, value) in drawn.iter_mut().zip(resampled) {
+                drawn.extend(value);
+            }
+        }
+        let mut drawn = drawn.into_iter().map(interval);
+        let mut estimates = values.map(|value| {
+            let interval = drawn.next().flatten();
+            value.map(|value| Estimate { value, interval })
+        });
+        let mut next = (0..7).map(|index| estimates[index].take());
+        let mut take = || next.next().flatten();
+        Measures {
+            items: self.len(),
+            spearman: take(),
+            kendall: take(),
+            mae: take(),
+            accuracy: take(),
+            false_pass_rate: take(),
+            auroc: take(),
+            kappa: take(),
+        }
+    }
+
+    fn by_group(&self) -> Vec<Vec<usize>> {
+        let groups = self.groups.iter().max().map_or(0, |last| last + 1);
+        let mut by_group = vec![Vec::new(); groups];
+        for (index, group) in self.groups.iter().enumerate() {
+            by_group[*group].push(index);
+        }
+        by_group.retain(|items| !items.is_empty());
+        by_group
+    }
+}
+
+type Values = [Option<f64>; 7];
+
+/// A value, and the middle 95 % of what resamples of the rows give.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The value over all rows.
+    pub value: f64,
+    /// Lower and upper end; `None` where too few resamples have a value.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// How one judge or panel did against people. `None` where the rows do not say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measures {
+    /// Items compared.
+    pub items: usize,
+    /// Spearman's ρ of the scores.
+    pub spearman: Option<Estimate>,
+    /// Kendall's τ-b of the scores.
+    pub kendall: Option<Estimate>,
+    /// The mean distance of the scores, from 1 to 5.
+    pub mae: Option<Estimate>,
+    /// The share of right verdicts at the bar.
+    pub accuracy: Option<Estimate>,
+    /// The share of bad work that passed the bar.
+    pub false_pass_rate: Option<Estimate>,
+    /// The area under the ROC curve: good work above bad.
+    pub auroc: Option<Estimate>,
+    /// Cohen's κ of the verdicts at the bar.
+    pub kappa: Option<Estimate>,
+}
+
+/// SplitMix64: numbers that look random and are the same for the same seed, on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is not 0. The bias of the remainder is far below what a resample shows.
+    fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end as u64).expect("less than a usize")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Sample {
+        let mut sample = Sample::default();
+        for index in 0..60u8 {
+            let truth = Points::whole(20 + index);
+            let said = Points::whole(if index % 7 == 0 { 90 } else { 20 + index });
+            sample.push(
+                usize::from(index / 3),
+                said,
+                said >= Points::whole(60),
+                Some(truth),
+                truth >= Points::whole(60),
+            );
+        }
+        sample
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_intervals_around_the_value() {
+        let measures = sample().measures(200, 7);
+        assert_eq!(measures, sample().measures(200, 7));
+        let rho = measures.spearman.unwrap();
+        let (low, high) = rho.interval.unwrap();
+        assert!(low < rho.value && rho.value < high, "{rho:?}");
+        assert!(high - low > 0.01, "the rows differ: {rho:?}");
+    }
+
+    #[test]
+    fn one_group_says_nothing_about_others() {
+        let mut one = Sample::default();
+        for index in 0..30u8 {
+            one.push(0, Points::whole(20 + index), false, None, index > 3);
+        }
+        let measures = one.measures(100, 1);
+        assert!(measures.auroc.unwrap().interval.is_none());
+        assert_eq!(measures.items, 30);
+    }
+
+    #[test]
+    fn bad_work_that_passes_is_counted_among_bad_work() {
+        let mut sample = Sample::default();
+        for (said, good) in [(90, true), (90, false), (30, false), (30, false)] {
+            sample.push(0, Points::whole(said), said >= 60, None, good);
+        }
+        let measures = sample.measures(0, 0);
+        assert!((measures.false_pass_rate.unwrap().value - 1.0 / 3.0).abs() < 1e-9);
+        assert!((measures.accuracy.unwrap().value - 0.75).abs() < 1e-9);
+        assert_eq!(sample.at_bar(Points::whole(95)).bad_passed, 0);
+    }
+}

@@ -1,0 +1,123 @@
+//! Judges held against people: what their recorded scores are worth, alone and as a panel (`quorum calibrate`).
+//!
+//! A row that a judge gave no readable score for counts for that judge as the lowest score: a judge that cannot be read
+//! lets nothing pass. In a panel such a seat is left out, as in a run.
+
+mod evaluate;
+mod measure;
+mod panel;
+mod rows;
+pub mod statistics;
+mod suggest;
+
+pub use evaluate::{Entry, Evaluation, MOST_JUDGES, RULES, Replies, Settings, evaluate, steps};
+pub use measure::{Estimate, Measures, Sample};
+pub use panel::{Skipped, Skips, consensus_points, skips};
+pub use rows::Collector;
+pub use suggest::{Suggestion, suggest};
+
+use rust_decimal::Decimal;
+
+use crate::domain::{Dimension, Points};
+
+/// Rows that were judged by the same scale of dimensions: what is compared with each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LabelSet {
+    /// Its name: the rows' `source`.
+    pub name: String,
+    /// What is scored.
+    pub dimensions: Vec<Dimension>,
+    /// Who judged.
+    pub judges: Vec<String>,
+    /// The rows.
+    pub items: Vec<Item>,
+}
+
+/// One piece of work that people and judges looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// The document, dialogue or project that it belongs to: items of one group are not independent.
+    pub group: usize,
+    /// What people say.
+    pub truth: Truth,
+    /// What each judge said, in the order of the set's judges; `None` where it was not asked.
+    pub says: Vec<Option<Say>>,
+}
+
+/// What people, tests or experts say about a piece of work.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Truth {
+    /// Their score, where they gave one.
+    pub points: Option<Points>,
+    /// Their score per dimension, where they gave any.
+    pub dimensions: Vec<Option<Points>>,
+    /// Their verdict, where they gave no score.
+    pub good: Option<bool>,
+}
+
+impl Truth {
+    /// Whether the work is good: as they said, or because their score reaches the bar.
+    #[must_use]
+    pub fn is_good(&self, bar: Points) -> Option<bool> {
+        self.good.or_else(|| self.points.map(|points| points >= bar))
+    }
+}
+
+/// What one judge said about one piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Say {
+    /// One for each dimension, in their order; `None` where nothing could be read.
+    pub dimensions: Vec<Option<Points>>,
+    /// Replies that could be read by our own parser.
+    pub read: u32,
+    /// Replies that it left unread and the recording has a score for.
+    pub recorded: u32,
+}
+
+impl Say {
+    /// The scores, if there is one for every dimension.
+    #[must_use]
+    pub fn complete(&self) -> Option<Vec<Points>> {
+        self.dimensions.iter().copied().collect()
+    }
+}
+
+impl LabelSet {
+    /// What one judge's scores of an item come to.
+    #[must_use]
+    pub fn points_of(&self, item: &Item, judge: usize) -> Option<Points> {
+        let scores = item.says.get(judge)?.as_ref()?.complete()?;
+        let parts = scores
+            .into_iter()
+            .zip(self.dimensions.iter().map(|dimension| dimension.weight));
+        Points::weighted_mean(parts)
+    }
+
+    /// The items that all these judges were asked about.
+    pub fn items_of<'a>(&'a self, judges: &'a [usize]) -> impl Iterator<Item = &'a Item> {
+        let asked = |item: &Item, judge: &usize| item.says.get(*judge).is_some_and(Option::is_some);
+        self.items
+            .iter()
+            .filter(move |item| judges.iter().all(|judge| asked(item, judge)))
+    }
+}
+
+/// The points of a value on a scale: its lowest value is 1 of 5, its highest 5 of 5. `None` off the scale.
+#[must_use]
+pub fn on_scale(value: Decimal, low: Decimal, high: Decimal) -> Option<Points> {
+    let share = value.checked_sub(low)?.checked_div(high.checked_sub(low)?)?;
+    let score = share.checked_mul(Decimal::from(4))?.checked_add(Decimal::ONE)?;
+    Points::from_score(score)
+}
+
+/// The lowest score there is: 1 of 5.
+#[must_use]
+pub fn lowest() -> Points {
+    Points::whole(20)
+}
+
+/// The highest score there is: 5 of 5.
+#[must_use]
+pub fn highest() -> Points {
+    Points::whole(100)
+}

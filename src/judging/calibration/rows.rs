@@ -1,0 +1,317 @@
+//! Rows of labelled, recorded judgements: one JSON object a line (`quorum calibrate --help` describes them).
+//!
+//! Recordings of others have what they have, so keys that are not known are left alone here. What a row needs to mean
+//! anything is checked: dimensions, scales, one text or score for each, and what people say.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+use serde::Deserialize;
+
+use crate::domain::{Dimension, Points};
+use crate::judging::parser::{Scale, parse_rating};
+
+use super::{Item, LabelSet, Say, Truth, on_scale};
+
+/// One line.
+#[derive(Debug, Deserialize)]
+struct Row {
+    #[serde(default)]
+    source: Option<String>,
+    #[serde(default)]
+    group: Option<String>,
+    dims: Vec<String>,
+    #[serde(default)]
+    weights: BTreeMap<String, Decimal>,
+    scale: [Decimal; 2],
+    #[serde(default)]
+    scales: BTreeMap<String, [Decimal; 2]>,
+    raw_replies: Vec<Replies>,
+    human: Human,
+}
+
+#[derive(Debug, Deserialize)]
+struct Replies {
+    judge: String,
+    #[serde(default)]
+    texts: Vec<Option<String>>,
+    #[serde(default)]
+    scores: Vec<Option<Decimal>>,
+}
+
+/// What people, tests or experts say: the keys that recordings use.
+#[derive(Debug, Deserialize)]
+struct Human {
+    #[serde(default)]
+    mean: Vec<Option<Decimal>>,
+    #[serde(default)]
+    global: Option<Decimal>,
+    #[serde(default)]
+    score: Option<Decimal>,
+    #[serde(default, alias = "tests_pass", alias = "better_output", alias = "consensus")]
+    pass: Option<bool>,
+}
+
+/// Collects rows into sets that can be compared.
+#[derive(Debug, Default)]
+pub struct Collector {
+    sets: Vec<LabelSet>,
+    groups: BTreeMap<String, usize>,
+}
+
+impl Collector {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// What is wrong with the line, in words.
+    pub fn push(&mut self, line: &str) -> Result<(), String> {
+        let row: Row = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let scales = scales(&row)?;
+        let dimensions = dimensions(&row)?;
+        let truth = truth(&row, &scales)?;
+        let group = row
+            .group
+            .clone()
+            .unwrap_or_else(|| format!("\0{}", self.groups.len()));
+        let name = row.source.as_deref().unwrap_or("labels");
+        let fresh = self.groups.len();
+        let group = *self.groups.entry(format!("{name}\0{group}")).or_insert(fresh);
+        let set = self.set(name, dimensions);
+        let mut says = vec![None; set.judges.len()];
+        for replies in &row.raw_replies {
+            let say = say(replies, &scales).map_err(|why| format!("judge '{}': {why}", replies.judge))?;
+            let judge = judge(set, &replies.judge);
+            says.resize(says.len().max(judge + 1), None);
+            if says[judge].replace(say).is_some() {
+                return Err(format!("judge '{}' stands in it twice", replies.judge));
+            }
+        }
+        set.items.push(Item { group, truth, says });
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, dimensions: Vec<Dimension>) -> &mut LabelSet {
+        let found = self
+            .sets
+            .iter()
+            .position(|set| set.name == name && set.dimensions == dimensions);
+        let index = found.unwrap_or_else(|| {
+            self.sets.push(LabelSet {
+                name: name.to_owned(),
+                dimensions,
+                judges: Vec::new(),
+                items: Vec::new(),
+            });
+            self.sets.len() - 1
+        });
+        &mut self.sets[index]
+    }
+
+    /// The sets, in the order of their first rows.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<LabelSet> {
+        for set in &mut self.sets {
+            for item in &mut set.items {
+                item.says.resize(set.judges.len(), None);
+            }
+        }
+        self.sets
+    }
+}
+
+fn judge(set: &mut LabelSet, name: &str) -> usize {
+    let found = set.judges.iter().position(|judge| judge == name);
+    found.unwrap_or_else(|| {
+        set.judges.push(name.to_owned());
+        set.judges.len() - 1
+    })
+}
+
+fn scales(row: &Row) -> Result<Vec<Scale>, String> {
+    row.dims
+        .iter()
+        .map(|name| {
+            let [low, high] = *row.scales.get(name).unwrap_or(&row.scale);
+            Scale::new(low, high).ok_or_else(|| format!("'{low}' to '{high}' is no scale"))
+        })
+        .collect()
+}
+
+fn dimensions(row: &Row) -> Result<Vec<Dimension>, String> {
+    if row.dims.is_empty() {
+        return Err("it names no dimension".to_owned());
+    }
+    for (index, name) in row.dims.iter().enumerate() {
+        if row.dims[..index].contains(name) {
+            return Err(format!("dimension '{name}' stands in it twice"));
+        }
+    }
+    row.dims
+        .iter()
+        .map(|name| {
+            let weight = *row.weights.get(name).unwrap_or(&Decimal::ONE);
+            if weight <= Decimal::ZERO {
+                return Err(format!("the weight of '{name}' is not above 0"));
+            }
+            Ok(Dimension {
+                name: name.clone(),
+                weight,
+                description: None,
+                rubric: Vec::new(),
+            })
+        })
+        .collect()
+}
+
+fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, String> {
+    let human = &row.human;
+    if !human.mean.is_empty() && human.mean.len() != row.dims.len() {
+        return Err(format!(
+            "{} human means for {} dimensions",
+            human.mean.len(),
+            row.dims.len()
+        ));
+    }
+    let points = |value: Decimal, scale: &Scale| {
+        scale
+            .points(value)
+            .ok_or_else(|| format!("human score {value} is not on the scale {scale}"))
+    };
+    let dimensions: Vec<Option<Points>> = human
+        .mean
+        .iter()
+        .zip(scales)
+        .map(|(value, scale)| value.map(|value| points(value, scale)).transpose())
+        .collect::<Result<_, _>>()?;
+    let whole = Scale::new(row.scale[0], row.scale[1]).ok_or_else(|| "no scale".to_owned())?;
+    let said = human
+        .global
+        .or(human.score)
+        .map(|value| points(value, &whole))
+        .transpose()?;
+    let mean = || {
+        let all: Option<Vec<Points>> = dimensions.iter().copied().collect();
+        let weight = |name: &String| *row.weights.get(name).unwrap_or(&Decimal::ONE);
+        Points::weighted_mean(all?.into_iter().zip(row.dims.iter().map(weight)))
+    };
+    let truth = Truth {
+        points: said.or_else(mean),
+        dimensions,
+        good: human.pass,
+    };
+    if truth.points.is_none() && truth.good.is_none() {
+        return Err("`human` has no global, score, mean or pass".to_owned());
+    }
+    Ok(truth)
+}
+
+/// What a judge said: our own reading of its texts, and for those that it does not read the recorded score.
+fn say(replies: &Replies, scales: &[Scale]) -> Result<Say, String> {
+    for (what, found) in [("texts", replies.texts.len()), ("scores", replies.scores.len())] {
+        if found != 0 && found != scales.len() {
+            return Err(format!("{found} {what} for {} dimensions", scales.len()));
+        }
+    }
+    if replies.texts.is_empty() && replies.scores.is_empty() {
+        return Err("neither texts nor scores".to_owned());
+    }
+    let mut say = Say {
+        dimensions: Vec::with_capacity(scales.len()),
+        read: 0,
+        recorded: 0,
+    };
+    for (index, scale) in scales.iter().enumerate() {
+        let text = replies.texts.get(index).and_then(Option::as_deref);
+        let read = text.and_then(|text| parse_rating(text, scale).ok());
+        let read = read.and_then(|value| scale.points(value));
+        let recorded = replies.scores.get(index).copied().flatten();
+        let recorded = recorded.and_then(|value| scale.points(value));
+        say.read += u32::from(read.is_some());
+        say.recorded += u32::from(read.is_none() && recorded.is_some());
+        say.dimensions.push(read.or(recorded));
+    }
+    Ok(say)
+}
+
+impl Scale {
+    /// The points of a value on this scale, whose ends are 1 and 5 of 5.
+    fn points(&self, value: Decimal) -> Option<Points> {
+        on_scale(value, self.low(), self.high())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: &str = r#"{"id":"a","source":"s","group":"g","dims":["x","y"],"scale":[1,5],"scales":{"y":[0,1]},
+        "raw_replies":[{"judge":"j","texts":["Final score: 4","B"],"scores":[4,1]},{"judge":"k","scores":[null,0]}],
+        "human":{"mean":[5,0.5]}}"#;
+
+    fn collect(rows: &[&str]) -> Result<Vec<LabelSet>, String> {
+        let mut collector = Collector::default();
+        for row in rows {
+            collector.push(&row.replace('\n', " "))?;
+        }
+        Ok(collector.finish())
+    }
+
+    #[test]
+    fn a_row_is_read_with_every_scale_on_one() {
+        let sets = collect(&[ROW, &ROW.replace(r#""judge":"k""#, r#""judge":"m""#)]).unwrap();
+        let [set] = sets.as_slice() else {
+            panic!("{sets:?}")
+        };
+        assert_eq!(set.judges, ["j", "k", "m"]);
+        let item = &set.items[0];
+        let points = |value: u8| Some(Points::whole(value));
+        let j = item.says[0].as_ref().unwrap();
+        assert_eq!(
+            (j.dimensions.clone(), j.read, j.recorded),
+            (vec![points(80), points(100)], 1, 1)
+        );
+        let k = item.says[1].as_ref().unwrap();
+        assert_eq!(
+            (k.dimensions.clone(), k.complete()),
+            (vec![None, points(20)], None)
+        );
+        assert_eq!(item.says[2], None, "m was not asked about the first");
+        // (100 + 60) / 2
+        assert_eq!(item.truth.points, points(80));
+        assert_eq!(set.items[1].group, item.group);
+    }
+
+    #[test]
+    fn verdicts_of_tests_and_experts_are_truth() {
+        for key in ["pass", "tests_pass", "better_output", "consensus"] {
+            let row = ROW.replace(r#""mean":[5,0.5]"#, &format!(r#""{key}":true"#));
+            let sets = collect(&[&row]).unwrap();
+            assert_eq!(sets[0].items[0].truth.good, Some(true), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_means_nothing_is_refused() {
+        for (from, to, why) in [
+            (r#""dims":["x","y"]"#, r#""dims":[]"#, "no dimension"),
+            (r#""dims":["x","y"]"#, r#""dims":["x","x"]"#, "twice"),
+            (r#""scale":[1,5]"#, r#""scale":[5,1]"#, "no scale"),
+            (
+                r#""scores":[4,1]"#,
+                r#""scores":[4]"#,
+                "1 scores for 2 dimensions",
+            ),
+            (r#""mean":[5,0.5]"#, r#""mean":[5]"#, "1 human means"),
+            (r#""mean":[5,0.5]"#, r#""mean":[6,0.5]"#, "not on the scale"),
+            (r#""mean":[5,0.5]"#, r#""overall_1_5":4"#, "no global"),
+            (r#","scores":[null,0]"#, "", "neither"),
+            (r#""judge":"k""#, r#""judge":"j""#, "twice"),
+            (r#""raw_replies""#, r#""replies""#, "raw_replies"),
+        ] {
+            let row = ROW.replace(from, to);
+            assert_ne!(row, ROW, "{from}");
+            let error = collect(&[&row]).unwrap_err();
+            assert!(error.contains(why), "{error} for {to}");
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! `quorum.calibration/v1`: judges and panels held against people.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::domain::Points;
+use crate::judging::calibration::{
+    Entry, Estimate, Evaluation, LabelSet, MOST_JUDGES, Measures, Settings, Suggestion,
+};
+use crate::mission::model::Consensus;
+
+use super::style::{Role, Screen};
+use super::text::{sanitize, width};
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "quorum.calibration/v1";
+
+/// A file of labels, measured.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Document {
+    schema: &'static str,
+    bar: f64,
+    bootstrap: u32,
+    seed: u64,
+    sets: Vec<Set>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Set {
+    name: String,
+    items: usize,
+    groups: usize,
+    dimensions: Vec<String>,
+    judges: Vec<Row>,
+    panels: Vec<Row>,
+    suggestion: Option<Suggested>,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judge: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seats: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consensus: Option<Consensus>,
+    /// The share of replies that the verdict parser reads.
+    parse_rate: Option<f64>,
+    /// Replies that it leaves unread and the recording has a score for.
+    recorded_only: u32,
+    /// Replies without any score.
+    unread: u32,
+    #[serde(flatten)]
+    measures: Numbers,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    per_dimension: Vec<OfDimension>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adaptive: Option<Adaptive>,
+}
+
+#[derive(Debug, Serialize)]
+struct OfDimension {
+    dimension: String,
+    #[serde(flatten)]
+    measures: Numbers,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Numbers {
+    items: usize,
+    spearman: Option<Number>,
+    kendall: Option<Number>,
+    mae: Option<Number>,
+    accuracy: Option<Number>,
+    false_pass_rate: Option<Number>,
+    auroc: Option<Number>,
+    kappa: Option<Number>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Number {
+    value: f64,
+    /// The middle 95 % of the resamples.
+    interval: Option<[f64; 2]>,
+}
+
+/// What `panel: adaptive` would have saved.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Adaptive {
+    /// With the seats in their order: the share of third calls that could not have changed the verdict.
+    third_calls_saved: Option<f64>,
+    /// The same with each seat last in turn.
+    third_calls_saved_in_any_order: Option<f64>,
+    /// Verdicts that the skipped call would have changed. Always 0.
+    changed_verdicts: u32,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Suggested {
+    seats: Vec<String>,
+    consensus: Option<Consensus>,
+    bar: f64,
+    false_pass_rate: Option<f64>,
+    accuracy: Option<f64>,
+}
+
+impl Document {
+    /// Nothing measured yet.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            schema: SCHEMA,
+            bar: settings.bar.to_f64(),
+            bootstrap: settings.rounds,
+            seed: settings.seed,
+            sets: Vec::new(),
+        }
+    }
+
+    /// Takes in a set. `named` says whether panels were asked for by name.
+    pub fn push(&mut self, set: &LabelSet, evaluation: &Evaluation, named: bool) {
+        let groups: std::collections::BTreeSet<_> = set.items.iter().map(|item| item.group).collect();
+        let is_panel = |entry: &&Entry| entry.rule.is_some();
+        let mut notes = Vec::new();
+        if !named && set.judges.len() > MOST_JUDGES {
+            notes.push(format!(
+                "{} judges: panels are measured where --panel names their seats",
+                set.judges.len()
+            ));
+        }
+        self.sets.push(Set {
+            name: set.name.clone(),
+            items: set.items.len(),
+            groups: groups.len(),
+            dimensions: set.dimensions.iter().map(|d| d.name.clone()).collect(),
+            judges: evaluation
+                .entries
+                .iter()
+                .filter(|e| !is_panel(e))
+                .map(|e| row(set, e))
+                .collect(),
+            panels: evaluation
+                .entries
+                .iter()
+                .filter(is_panel)
+                .map(|e| row(set, e))
+                .collect(),
+            suggestion: evaluation
+                .suggestion
+                .as_ref()
+                .and_then(|s| suggested(set, evaluation, s)),
+            notes,
+        });
+    }
+}
+
+fn row(set: &LabelSet, entry: &Entry) -> Row {
+    let seats: Vec<String> = entry.seats.iter().map(|seat| set.judges[*seat].clone()).collect();
+    let replies = entry.replies;
+    let all = replies.read + replies.recorded + replies.unread;
+    let per_dimension = set
+        .dimensions
+        .iter()
+        .zip(&entry.dimensions)
+        .filter_map(|(dimension, measures)| {
+            Some(OfDimension {
+                dimension: dimension.name.clone(),
+                measures: numbers(measures.as_ref()?),
+            })
+        });
+    Row {
+        judge: entry.rule.is_none().then(|| seats[0].clone()),
+        consensus: entry.rule,
+        parse_rate: (all > 0).then(|| rounded(f64::from(replies.read) / f64::from(all))),
+        recorded_only: replies.recorded,
+        unread: replies.unread,
+        measures: numbers(&entry.measures),
+        per_dimension: per_dimension.collect(),
+        adaptive: entry.skips.map(|skips| Adaptive {
+            third_calls_saved: skips.in_order.rate().map(rounded),
+            third_calls_saved_in_any_order: skips.in_any_order.rate().map(rounded),
+            changed_verdicts: skips.in_any_order.changed,
+        }),
+        seats: if entry.rule.is_some() { seats } else { Vec::new() },
+    }
+}
+
+fn suggested(set: &LabelSet, evaluation: &Evaluation, suggestion: &Suggestion) -> Option<Suggested> {
+    let entry = evaluation.entries.get(suggestion.candidate)?;
+    Some(Suggested {
+        seats: entry.seats.iter().map(|seat| set.judges[*seat].clone()).collect(),
+        consensus: entry.rule,
+        bar: suggestion.bar.to_f64(),
+        false_pass_rate: suggestion.false_pass_rate.map(rounded),
+        accuracy: suggestion.accuracy.map(rounded),
+    })
+}
+
+fn numbers(measures: &Measures) -> Numbers {
+    let number = |estimate: Option<Estimate>| {
+        estimate.map(|estimate| Number {
+            value: rounded(estimate.value),
+            interval: estimate.interval.map(|(low, high)| [rounded(low), rounded(high)]),
+        })
+    };
+    Numbers {
+        items: measures.items,
+        spearman: number(measures.spearman),
+        kendall: number(measures.kendall),
+        mae: number(measures.mae),
+        accuracy: number(measures.accuracy),
+        false_pass_rate: number(measures.false_pass_rate),
+        auroc: number(measures.auroc),
+        kappa: number(measures.kappa),
+    }
+}
+
+/// Four decimals: more than any of these numbers is sure of.
+fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+const HEADS: [&str; 10] = [
+    "",
+    "n",
+    "read",
+    "Spearman",
+    "Kendall",
+    "MAE",
+    "accuracy",
+    "false pass",
+    "AUROC",
+    "kappa",
+];
+
+/// The tables for people, with a line feed at the end.
+#[must_use]
+pub fn human(document: &Document, screen: &Screen) -> String {
+    let mut text = String::new();
+    for set in &document.sets {
+        let bar = Points::whole(document.bar.round() as u8);
+        let heading = format!(
+            "{}: {} rows in {} groups; {}; bar {bar}",
+            sanitize(&set.name),
+            set.items,
+            set.groups,
+            set.dimensions
+                .iter()
+                .map(|name| sanitize(name))
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Strong, heading));
+        let nothing = screen.style.symbols().nothing;
+        let mut lines = vec![HEADS.map(str::to_owned)];
+        for row in set.judges.iter().chain(&set.panels) {
+            lines.push(cells(&name(row), Some(row), &row.measures, nothing));
+            for one in row.per_dimension.iter().filter(|_| set.dimensions.len() > 1) {
+                lines.push(cells(
+                    &format!("  {}", sanitize(&one.dimension)),
+                    None,
+                    &one.measures,
+                    nothing,
+                ));
+            }
+        }
+        write_table(&mut text, &lines, screen);
+        for row in set
+            .panels
+            .iter()
+            .filter_map(|row| Some((name(row), row.adaptive.as_ref()?)))
+        {
+            let (name, adaptive) = row;
+            if let (Some(saved), Some(any)) = (
+                adaptive.third_calls_saved,
+                adaptive.third_calls_saved_in_any_order,
+            ) {
+                let _ = writeln!(
+                    text,
+                    "adaptive, {name}: {:.1} % of third calls saved ({:.1} % in any order), {} verdicts changed",
+                    saved * 100.0,
+                    any * 100.0,
+                    adaptive.changed_verdicts,
+                );
+            }
+        }
+        for note in &set.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        let _ = writeln!(text, "{}\n", suggestion_line(set.suggestion.as_ref()));
+    }
+    text
+}
+
+fn name(row: &Row) -> String {
+    let sanitized = |names: &[String]| {
+        names
+            .iter()
+            .map(|name| sanitize(name))
+            .collect::<Vec<_>>()
+            .join(" + ")
+    };
+    match (&row.judge, row.consensus) {
+        (Some(judge), _) => sanitize(judge).into_owned(),
+        (None, rule) => format!("{} ({})", sanitized(&row.seats), rule_name(rule)),
+    }
+}
+
+fn rule_name(rule: Option<Consensus>) -> &'static str {
+    match rule {
+        None | Some(Consensus::Median) => "median",
+        Some(Consensus::ExcludeOutliers) => "exclude-outliers",
+        Some(Consensus::Mean) => "mean",
+        Some(Consensus::ClippedMean) => "clipped-mean",
+    }
+}
+
+fn cells(name: &str, row: Option<&Row>, numbers: &Numbers, nothing: &str) -> [String; 10] {
+    let number = |number: Option<Number>| match number {
+        None => nothing.to_owned(),
+        Some(Number {
+            value,
+            interval: None,
+        }) => format!("{value:.3}"),
+        Some(Number {
+            value,
+            interval: Some([low, high]),
+        }) => format!("{value:.3} [{low:.2} {high:.2}]"),
+    };
+    let read = row.and_then(|row| row.parse_rate);
+    [
+        name.to_owned(),
+        numbers.items.to_string(),
+        read.map_or_else(String::new, |rate| format!("{:.1} %", rate * 100.0)),
+        number(numbers.spearman),
+        number(numbers.kendall),
+        number(numbers.mae),
+        number(numbers.accuracy),
+        number(numbers.false_pass_rate),
+        number(numbers.auroc),
+        number(numbers.kappa),
+    ]
+}
+
+fn write_table(text: &mut String, lines: &[[String; 10]], screen: &Screen) {
+    let widest = |column: usize| lines.iter().map(|cells| width(&cells[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEADS.len()).map(widest).collect();
+    for (index, cells) in lines.iter().enumerate() {
+        let mut line = String::new();
+        for (cell, widest) in cells.iter().zip(&widths) {
+            let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));
+        }
+        let line = line.trim_end();
+        let _ = match index {
+            0 => writeln!(text, "{}", screen.style.paint(Role::Dim, line)),
+            _ => writeln!(text, "{line}"),
+        };
+    }
+}
+
+fn suggestion_line(suggestion: Option<&Suggested>) -> String {
+    let Some(suggestion) = suggestion else {
+        return "suggested: nothing; the rows do not tell good work from bad".to_owned();
+    };
+    let seats: Vec<_> = suggestion.seats.iter().map(|seat| sanitize(seat)).collect();
+    let percent = |share: Option<f64>| {
+        share.map_or_else(|| "none".to_owned(), |share| format!("{:.1} %", share * 100.0))
+    };
+    format!(
+        "suggested: {}{} at bar {}: {} of the verdicts right, {} of the bad work passes",
+        seats.join(" + "),
+        suggestion
+            .consensus
+            .map_or_else(String::new, |rule| format!(" ({})", rule_name(Some(rule)))),
+        suggestion.bar,
+        percent(suggestion.accuracy),
+        percent(suggestion.false_pass_rate),
+    )
+}
