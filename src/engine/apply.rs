@@ -13,16 +13,15 @@ use super::derive::change_plan;
 use super::event::Event;
 use super::growth;
 use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles, Way};
+use super::remedies::{all_have_ended, forget_remedies, is_tried_again};
 use super::state::{
-    APPROVED, Answer, Calls, Consult, Evidence, Exchange, FailedDependency, Feedback, Grading, HoldStage,
-    Judging, Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting, Without,
+    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, HoldStage, Judging, Noted, Nudged,
+    OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 use super::timers::Timer;
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
 const FEEDBACK_KEPT: usize = 8;
-/// How many answered questions a task carries along.
-const EXCHANGES_KEPT: usize = 16;
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
@@ -409,71 +408,6 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     }
 }
 
-/// A task that waits until it is known how many of its dependencies are done: once all have ended, that is due.
-pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
-    let Some(remedies) = state.task(id).remedies.as_deref() else {
-        return;
-    };
-    let plan = state.plan.clone();
-    let dependencies = plan.dependencies.of(id.index());
-    if dependencies
-        .iter()
-        .any(|on| !state.task(*on).status.is_terminal())
-    {
-        return;
-    }
-    let task = state.task(id);
-    let is_resolving = |wanted: TaskId| {
-        let mut consults = task.consults.iter();
-        consults.any(|open| open.purpose == Purpose::Resolve { dependency: wanted })
-    };
-    let waiting = remedies.failed.iter().map(|entry| entry.dependency);
-    let waiting = waiting.filter(|on| !remedies.scanning.contains(on) && !is_resolving(*on));
-    let due: Vec<_> = waiting.map(|on| (id, on)).collect();
-    state.cascades_due.extend(due);
-}
-
-/// A dependency that had ended is tried again: nothing of what was tried about its failure holds. A task that has not
-/// begun waits for it, even if it was to do without; so does one that did without what was done since.
-fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
-    let task = &mut state.tasks[id.index()];
-    let before = task.calls();
-    task.consults
-        .retain(|open| open.purpose != Purpose::Resolve { dependency });
-    let mut waits_again = false;
-    let mut waiting = vec![dependency];
-    if let Some(remedies) = task.remedies.as_deref_mut() {
-        remedies.forget(dependency);
-        waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
-        if task.status == Status::Pending || from == Status::Done {
-            let kept = remedies.without.len();
-            remedies.without.retain(|known| known.dependency != dependency);
-            waits_again = remedies.without.len() < kept;
-        }
-    }
-    let without = task.does_without(dependency);
-    let after = task.calls();
-    state.calls_open = (state.calls_open + after).saturating_sub(before);
-    for on in waiting {
-        state.cascades_due.remove(&(id, on));
-    }
-    if waits_again || (from == Status::Done && !without) {
-        block(state, id);
-    }
-}
-
-/// The task begins anew: what it did without, it needs again.
-fn forget_remedies(state: &mut State, id: TaskId) {
-    let Some(remedies) = state.tasks[id.index()].remedies.take() else {
-        return;
-    };
-    for without in &remedies.without {
-        if state.task(without.dependency).status != Status::Done {
-            state.tasks[id.index()].blockers += 1;
-        }
-    }
-}
-
 /// The task's result is withdrawn: its dependents are held again, and the gates over it are closed until they are
 /// evaluated anew.
 fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
@@ -708,60 +642,16 @@ impl TaskState {
             Event::ApprovalResolved {
                 number, resolution, ..
             } => self.resolve(*number, resolution == APPROVED),
-            Event::DeadlockDetected { dependency, .. } => {
-                self.remedies
-                    .get_or_insert_default()
-                    .failed
-                    .push(FailedDependency {
-                        dependency: *dependency,
-                        looked: false,
-                        unresolvable: false,
-                    });
-            }
-            Event::ArtifactsRequested { dependency, .. } => {
-                let remedies = self.remedies.get_or_insert_default();
-                remedies.scanning.push(*dependency);
-            }
-            Event::ArtifactsScanned { dependency, .. } => {
-                let remedies = self.remedies.get_or_insert_default();
-                remedies.scanning.retain(|id| id != dependency);
-                if let Some(entry) = remedies.entry_mut(*dependency) {
-                    entry.looked = true;
-                }
-            }
-            Event::DependencyResolved {
-                dependency,
-                way,
-                note,
-                ..
-            } => {
-                let remedies = self.remedies.get_or_insert_default();
-                remedies.forget(*dependency);
-                if *way != Way::Retry {
-                    remedies.without.push(Without {
-                        dependency: *dependency,
-                        way: *way,
-                        note: note.clone(),
-                    });
-                }
-            }
-            Event::Question { question, .. } => {
+            Event::DeadlockDetected { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::DependencyResolved { .. } => self.remedies.get_or_insert_default().apply(event),
+            Event::Question { .. } => {
                 self.phase = Some(Phase::Clarification);
-                let dialog = self.dialog.get_or_insert_default();
-                dialog.rounds += 1;
-                dialog.open = Some(question.clone());
+                self.dialog.get_or_insert_default().apply(event);
             }
-            Event::Answered { answer, number, .. } => {
-                let dialog = self.dialog.get_or_insert_default();
-                let question = dialog.open.take().unwrap_or_default();
-                if dialog.exchanges.len() == EXCHANGES_KEPT {
-                    dialog.exchanges.remove(0);
-                }
-                dialog.exchanges.push(Exchange {
-                    question,
-                    answer: answer.clone(),
-                    number: *number,
-                });
+            Event::Answered { .. } => {
+                self.dialog.get_or_insert_default().apply(event);
                 if self.status == Status::InProgress {
                     self.phase = Some(self.kind.phase());
                 }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use crate::domain::{AgentId, GateId, HoldId, Status, TaskId};
 use crate::mission::{HoldPlan, Part, Plan, succeed};
 
-use super::apply::{all_have_ended, make_ready_if_unblocked};
+use super::apply::make_ready_if_unblocked;
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
+use super::remedies::all_have_ended;
 use super::state::{Counts, GateState, HoldStage, HoldState, RunPhase, State, TaskState};
 use super::timers::Timer;
 

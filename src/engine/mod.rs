@@ -15,6 +15,7 @@ mod apply;
 mod command;
 mod decide;
 mod derive;
+mod dialog;
 mod effect;
 mod event;
 mod growth;
@@ -24,6 +25,7 @@ mod notice;
 mod outcome;
 mod payload;
 mod ready;
+mod remedies;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -34,6 +36,7 @@ pub(crate) use tests::{random, simulation};
 pub use apply::apply;
 pub use command::{Command, CommandResult, meets};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
+pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, pending_effects};
 pub use event::Event;
 pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
@@ -44,9 +47,10 @@ pub use payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
     SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
 };
+pub use remedies::{FailedDependency, Remedies, Without};
 pub use state::{
-    Answer, Consult, Counts, Dialog, Evidence, Exchange, Feedback, GateState, Grading, HoldStage, HoldState,
-    Judging, Known, Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, HoldStage, HoldState, Judging, Known,
+    Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

@@ -10,12 +10,13 @@ use crate::domain::{
 use crate::mission::{HoldKind, Plan, RunOptions, SubTask};
 
 use super::command::CommandResult;
+use super::dialog::Dialog;
 use super::notice::Notices;
 use super::payload::{
-    Asked, CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls,
-    Way,
+    CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Way,
 };
 use super::ready::ReadyQueue;
+use super::remedies::Remedies;
 use super::timers::{Timer, Timers};
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
@@ -409,85 +410,6 @@ impl Waiting {
         self.reason == WaitingReason::Refer
             && matches!(self.cause, Some(Cause::GateError | Cause::NoReviewer))
     }
-}
-
-/// What is done about the dependencies of a task that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Remedies {
-    /// Dependencies that nothing stands in for yet.
-    pub failed: Vec<FailedDependency>,
-    /// Those of them whose files are being looked at.
-    pub scanning: Vec<TaskId>,
-    /// Dependencies that the task does without.
-    pub without: Vec<Without>,
-    /// How often the orchestrator was asked.
-    pub resolutions: u32,
-}
-
-/// A dependency that failed, and what was tried about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FailedDependency {
-    /// The dependency.
-    pub dependency: TaskId,
-    /// Whether its files were looked at.
-    pub looked: bool,
-    /// Whether the orchestrator knew no way.
-    pub unresolvable: bool,
-}
-
-/// A dependency that a task does without.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Without {
-    /// The dependency.
-    pub dependency: TaskId,
-    /// Why it may.
-    pub way: Way,
-    /// What its agent is told.
-    pub note: String,
-}
-
-impl Remedies {
-    /// What was tried about a dependency.
-    #[must_use]
-    pub fn entry(&self, dependency: TaskId) -> Option<&FailedDependency> {
-        self.failed.iter().find(|entry| entry.dependency == dependency)
-    }
-
-    pub(super) fn entry_mut(&mut self, dependency: TaskId) -> Option<&mut FailedDependency> {
-        self.failed
-            .iter_mut()
-            .find(|entry| entry.dependency == dependency)
-    }
-
-    /// The dependency is tried again: nothing of what was tried about its failure holds.
-    pub(super) fn forget(&mut self, dependency: TaskId) {
-        self.failed.retain(|entry| entry.dependency != dependency);
-        self.scanning.retain(|id| *id != dependency);
-    }
-}
-
-/// What the agent of a task asked, and was answered.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Dialog {
-    /// What its last turn ended with that may be a question.
-    pub said: Option<Asked>,
-    /// The question that is open.
-    pub open: Option<String>,
-    /// What was answered, the oldest first.
-    pub exchanges: Vec<Exchange>,
-    /// Questions of the current allowance.
-    pub rounds: u32,
-}
-
-/// A question that was answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exchange {
-    /// What was asked.
-    pub question: String,
-    /// What was answered.
-    pub answer: String,
-    /// Where a person answered: the approval's number within the task.
-    pub number: Option<u32>,
 }
 
 /// An agent that is consulted.

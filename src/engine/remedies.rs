@@ -1,0 +1,167 @@
+//! What is done about dependencies that failed, as state: kept as events come, at the cost of the task's degree
+//! (semantics, section 11). The rules are in `decide::dependencies`.
+
+use crate::domain::{Purpose, Status, TaskId};
+
+use super::apply::block;
+use super::event::Event;
+use super::payload::Way;
+use super::state::State;
+
+/// What is done about the dependencies of a task that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remedies {
+    /// Dependencies that nothing stands in for yet.
+    pub failed: Vec<FailedDependency>,
+    /// Those of them whose files are being looked at.
+    pub scanning: Vec<TaskId>,
+    /// Dependencies that the task does without.
+    pub without: Vec<Without>,
+    /// How often the orchestrator was asked.
+    pub resolutions: u32,
+}
+
+/// A dependency that failed, and what was tried about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailedDependency {
+    /// The dependency.
+    pub dependency: TaskId,
+    /// Whether its files were looked at.
+    pub looked: bool,
+    /// Whether the orchestrator knew no way.
+    pub unresolvable: bool,
+}
+
+/// A dependency that a task does without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Without {
+    /// The dependency.
+    pub dependency: TaskId,
+    /// Why it may.
+    pub way: Way,
+    /// What its agent is told.
+    pub note: String,
+}
+
+impl Remedies {
+    /// What was tried about a dependency.
+    #[must_use]
+    pub fn entry(&self, dependency: TaskId) -> Option<&FailedDependency> {
+        self.failed.iter().find(|entry| entry.dependency == dependency)
+    }
+
+    pub(super) fn entry_mut(&mut self, dependency: TaskId) -> Option<&mut FailedDependency> {
+        self.failed
+            .iter_mut()
+            .find(|entry| entry.dependency == dependency)
+    }
+
+    /// Takes one of the events about it.
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::DeadlockDetected { dependency, .. } => {
+                self.failed.push(FailedDependency {
+                    dependency: *dependency,
+                    looked: false,
+                    unresolvable: false,
+                });
+            }
+            Event::ArtifactsRequested { dependency, .. } => {
+                self.scanning.push(*dependency);
+            }
+            Event::ArtifactsScanned { dependency, .. } => {
+                self.scanning.retain(|id| id != dependency);
+                if let Some(entry) = self.entry_mut(*dependency) {
+                    entry.looked = true;
+                }
+            }
+            Event::DependencyResolved {
+                dependency,
+                way,
+                note,
+                ..
+            } => {
+                self.forget(*dependency);
+                if *way != Way::Retry {
+                    self.without.push(Without {
+                        dependency: *dependency,
+                        way: *way,
+                        note: note.clone(),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The dependency is tried again: nothing of what was tried about its failure holds.
+    pub(super) fn forget(&mut self, dependency: TaskId) {
+        self.failed.retain(|entry| entry.dependency != dependency);
+        self.scanning.retain(|id| *id != dependency);
+    }
+}
+
+/// A task that waits until it is known how many of its dependencies are done: once all have ended, that is due.
+pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
+    let Some(remedies) = state.task(id).remedies.as_deref() else {
+        return;
+    };
+    let plan = state.plan.clone();
+    let dependencies = plan.dependencies.of(id.index());
+    if dependencies
+        .iter()
+        .any(|on| !state.task(*on).status.is_terminal())
+    {
+        return;
+    }
+    let task = state.task(id);
+    let is_resolving = |wanted: TaskId| {
+        let mut consults = task.consults.iter();
+        consults.any(|open| open.purpose == Purpose::Resolve { dependency: wanted })
+    };
+    let waiting = remedies.failed.iter().map(|entry| entry.dependency);
+    let waiting = waiting.filter(|on| !remedies.scanning.contains(on) && !is_resolving(*on));
+    let due: Vec<_> = waiting.map(|on| (id, on)).collect();
+    state.cascades_due.extend(due);
+}
+
+/// A dependency that had ended is tried again: nothing of what was tried about its failure holds. A task that has not
+/// begun waits for it, even if it was to do without; so does one that did without what was done since.
+pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, from: Status) {
+    let task = &mut state.tasks[id.index()];
+    let before = task.calls();
+    task.consults
+        .retain(|open| open.purpose != Purpose::Resolve { dependency });
+    let mut waits_again = false;
+    let mut waiting = vec![dependency];
+    if let Some(remedies) = task.remedies.as_deref_mut() {
+        remedies.forget(dependency);
+        waiting.extend(remedies.failed.iter().map(|entry| entry.dependency));
+        if task.status == Status::Pending || from == Status::Done {
+            let kept = remedies.without.len();
+            remedies.without.retain(|known| known.dependency != dependency);
+            waits_again = remedies.without.len() < kept;
+        }
+    }
+    let without = task.does_without(dependency);
+    let after = task.calls();
+    state.calls_open = (state.calls_open + after).saturating_sub(before);
+    for on in waiting {
+        state.cascades_due.remove(&(id, on));
+    }
+    if waits_again || (from == Status::Done && !without) {
+        block(state, id);
+    }
+}
+
+/// The task begins anew: what it did without, it needs again.
+pub(super) fn forget_remedies(state: &mut State, id: TaskId) {
+    let Some(remedies) = state.tasks[id.index()].remedies.take() else {
+        return;
+    };
+    for without in &remedies.without {
+        if state.task(without.dependency).status != Status::Done {
+            state.tasks[id.index()].blockers += 1;
+        }
+    }
+}
