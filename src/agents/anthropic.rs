@@ -5,7 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::model::{Answer, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature};
+use super::model::{
+    Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, non_empty, temperature,
+};
 
 /// The protocol demands a limit. This one holds a long document and is allowed by every current model.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
@@ -13,11 +15,13 @@ const DEFAULT_MAX_TOKENS: u32 = 8_192;
 /// The tool whose input is the reply.
 const TOOL: &str = "verdict";
 
-pub(super) fn body(model: &str, request: &ModelRequest) -> Value {
+pub(super) fn body(model: &str, request: &ModelRequest, dialogue: &Dialogue) -> Value {
+    let mut messages = vec![json!({"role": "user", "content": request.prompt})];
+    messages.extend(dialogue.exchanges.iter().flat_map(turns));
     let mut body = json!({
         "model": model,
         "max_tokens": request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
-        "messages": [{"role": "user", "content": request.prompt}],
+        "messages": messages,
         "stream": false,
     });
     if let Some(system) = &request.system {
@@ -34,7 +38,39 @@ pub(super) fn body(model: &str, request: &ModelRequest) -> Value {
         }]);
         body["tool_choice"] = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
     }
+    if !dialogue.tools.is_empty() {
+        body["tools"] = dialogue
+            .tools
+            .iter()
+            .map(|tool| {
+                json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+            })
+            .collect();
+        if dialogue.must_reply {
+            body["tool_choice"] = json!({"type": "none"});
+        }
+    }
     body
+}
+
+/// What was said, and what the tools gave.
+fn turns(exchange: &Exchange) -> [Value; 2] {
+    let results: Vec<Value> = exchange
+        .calls
+        .iter()
+        .map(|(call, result)| {
+            json!({
+                "type": "tool_result",
+                "tool_use_id": call.id,
+                "content": result.text,
+                "is_error": result.failed,
+            })
+        })
+        .collect();
+    [
+        json!({"role": "assistant", "content": exchange.said}),
+        json!({"role": "user", "content": results}),
+    ]
 }
 
 pub(super) fn answer(body: &Value) -> Answer {
@@ -54,8 +90,23 @@ pub(super) fn answer(body: &Value) -> Answer {
     if !inputs.is_empty() {
         text = inputs.join("\n");
     }
+    let wanted = blocks
+        .iter()
+        .filter(|block| block["type"] == "tool_use" && block["name"] != TOOL);
+    let calls: Vec<ToolCall> = wanted
+        .map(|block| ToolCall {
+            id: block["id"].as_str().unwrap_or_default().to_owned(),
+            name: block["name"].as_str().unwrap_or_default().to_owned(),
+            arguments: block["input"].clone(),
+        })
+        .collect();
     let usage = &body["usage"];
     Answer::Reply(ModelReply {
+        said: match calls.is_empty() {
+            true => Value::Null,
+            false => body["content"].clone(),
+        },
+        calls,
         text,
         model: non_empty(&body["model"]),
         usage: Usage {

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use crate::domain::Millis;
 
-use super::model::{Answer, ModelReply, ModelRequest, ToldError, Usage, millis_of, non_empty, temperature};
+use super::model::{
+    Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, Usage, millis_of, non_empty,
+    temperature,
+};
 
 /// Endings after which the reply is complete, or complete up to its limit. Every other one (SAFETY, RECITATION,
 /// PROHIBITED_CONTENT, and those still to come) means that the provider took the reply back.
@@ -13,8 +16,27 @@ const FINE_ENDINGS: [&str; 3] = ["STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIE
 /// Under this code a quota that lasts for days is told apart from one that lasts for a minute.
 const DAILY_QUOTA: &str = "quota_exhausted";
 
-pub(super) fn body(request: &ModelRequest) -> Value {
-    let mut body = json!({"contents": [{"role": "user", "parts": [{"text": request.prompt}]}]});
+pub(super) fn body(request: &ModelRequest, dialogue: &Dialogue) -> Value {
+    let mut contents = vec![json!({"role": "user", "parts": [{"text": request.prompt}]})];
+    contents.extend(dialogue.exchanges.iter().flat_map(turns));
+    let mut body = json!({"contents": contents});
+    if !dialogue.tools.is_empty() {
+        let declared: Vec<Value> = dialogue
+            .tools
+            .iter()
+            .map(|tool| {
+                json!({
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parametersJsonSchema": tool.parameters,
+                })
+            })
+            .collect();
+        body["tools"] = json!([{"functionDeclarations": declared}]);
+        if dialogue.must_reply {
+            body["toolConfig"] = json!({"functionCallingConfig": {"mode": "NONE"}});
+        }
+    }
     if let Some(system) = &request.system {
         body["systemInstruction"] = json!({"parts": [{"text": system}]});
     }
@@ -33,6 +55,38 @@ pub(super) fn body(request: &ModelRequest) -> Value {
         body["generationConfig"] = config;
     }
     body
+}
+
+/// What was said, and what the tools gave.
+fn turns(exchange: &Exchange) -> [Value; 2] {
+    let parts: Vec<Value> = exchange
+        .calls
+        .iter()
+        .map(|(call, result)| {
+            let key = if result.failed { "error" } else { "output" };
+            let mut response = json!({"name": call.name, "response": {key: result.text}});
+            if !call.id.is_empty() {
+                response["id"] = json!(call.id);
+            }
+            json!({"functionResponse": response})
+        })
+        .collect();
+    [exchange.said.clone(), json!({"role": "user", "parts": parts})]
+}
+
+fn calls(parts: Option<&Vec<Value>>) -> Vec<ToolCall> {
+    let calls = parts.into_iter().flatten().map(|part| &part["functionCall"]);
+    calls
+        .filter(|call| call.is_object())
+        .map(|call| ToolCall {
+            id: call["id"].as_str().unwrap_or_default().to_owned(),
+            name: call["name"].as_str().unwrap_or_default().to_owned(),
+            arguments: match &call["args"] {
+                Value::Null => json!({}),
+                arguments => arguments.clone(),
+            },
+        })
+        .collect()
 }
 
 pub(super) fn answer(body: &Value) -> Answer {
@@ -63,7 +117,13 @@ pub(super) fn answer(body: &Value) -> Answer {
         // Thoughts are not the reply.
         .filter(|part| part["thought"] != json!(true));
     let usage = &body["usageMetadata"];
+    let calls = calls(parts);
     Answer::Reply(ModelReply {
+        said: match calls.is_empty() {
+            true => Value::Null,
+            false => candidate["content"].clone(),
+        },
+        calls,
         text: said.filter_map(|part| part["text"].as_str()).collect(),
         model: non_empty(&body["modelVersion"]),
         usage: Usage {

@@ -9,6 +9,8 @@ pub mod endpoint;
 pub mod failure;
 pub mod model;
 pub mod protocol;
+pub mod tool_loop;
+pub mod tools;
 
 mod anthropic;
 mod gemini;

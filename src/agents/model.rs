@@ -58,6 +58,61 @@ pub struct ModelReply {
     pub usage: Usage,
     /// Why the reply ended, in the provider's word: `stop`, `length`, `content_filter` …
     pub finish_reason: Option<String>,
+    /// Tools that the model wants to be used before it goes on.
+    pub calls: Vec<ToolCall>,
+    /// The reply as the provider sent it: some want to see it again unchanged. Null without calls.
+    pub said: Value,
+}
+
+/// A tool that a model may ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, for the model.
+    pub description: &'static str,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// A model's wish to use a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The provider's name for the call; empty where it has none.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments; null where they are no JSON.
+    pub arguments: Value,
+}
+
+/// What came out of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// What the model is told.
+    pub text: String,
+    /// Whether the call was refused or failed.
+    pub failed: bool,
+}
+
+/// One reply that asked for tools, with what they gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// The reply as the provider sent it.
+    pub said: Value,
+    /// Its calls, each with its result.
+    pub calls: Vec<(ToolCall, ToolResult)>,
+}
+
+/// A conversation with tools: what may be used, and what was said since the first question.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Dialogue {
+    /// Tools that the model may ask for, or might until now.
+    pub tools: Vec<ToolSpec>,
+    /// Whether it must reply now, without any of them.
+    pub must_reply: bool,
+    /// What was said, the oldest first.
+    pub exchanges: Vec<Exchange>,
 }
 
 impl ModelReply {
@@ -142,6 +197,20 @@ pub async fn complete(
     request: &ModelRequest,
     now: Timestamp,
 ) -> Result<ModelReply, ModelError> {
+    say(client, endpoint, request, &Dialogue::default(), now).await
+}
+
+/// The same within a conversation: one request, one reply, which may ask for tools.
+///
+/// # Errors
+/// When no complete, well-formed reply came back.
+pub async fn say(
+    client: &Client,
+    endpoint: &Endpoint,
+    request: &ModelRequest,
+    dialogue: &Dialogue,
+    now: Timestamp,
+) -> Result<ModelReply, ModelError> {
     let sent = client
         .post(endpoint.url.clone())
         .headers(endpoint.headers().clone())
@@ -149,7 +218,7 @@ pub async fn complete(
         .json(
             &endpoint
                 .protocol
-                .body(&endpoint.model, endpoint.is_own_service(), request),
+                .body(&endpoint.model, endpoint.is_own_service(), request, dialogue),
         )
         .send()
         .await;
@@ -307,4 +376,4 @@ pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Millis>
 #[cfg(test)]
 mod protocol_tests;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -5,14 +5,23 @@
 
 use serde_json::{Value, json};
 
-use super::model::{Answer, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature};
+use super::model::{Answer, Dialogue, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature};
+use super::openai::{calls, said, tools};
 
-pub(super) fn body(model: &str, request: &ModelRequest) -> Value {
+pub(super) fn body(model: &str, request: &ModelRequest, dialogue: &Dialogue) -> Value {
     let mut messages = Vec::new();
     if let Some(system) = &request.system {
         messages.push(json!({"role": "system", "content": system}));
     }
     messages.push(json!({"role": "user", "content": request.prompt}));
+    for exchange in &dialogue.exchanges {
+        messages.push(exchange.said.clone());
+        messages.extend(
+            exchange.calls.iter().map(
+                |(call, result)| json!({"role": "tool", "tool_name": call.name, "content": result.text}),
+            ),
+        );
+    }
     let mut body = json!({
         "model": model,
         "messages": messages,
@@ -33,6 +42,10 @@ pub(super) fn body(model: &str, request: &ModelRequest) -> Value {
     if let Some(schema) = &request.schema {
         body["format"] = schema.clone();
     }
+    // It knows no other way to forbid them.
+    if !dialogue.tools.is_empty() && !dialogue.must_reply {
+        body["tools"] = tools(&dialogue.tools);
+    }
     body
 }
 
@@ -43,7 +56,10 @@ pub(super) fn answer(body: &Value) -> Answer {
     if body["done"] == json!(false) {
         return Answer::Declined("the server sent only the beginning of its reply".to_owned());
     }
+    let calls = calls(&body["message"]);
     Answer::Reply(ModelReply {
+        said: said(&body["message"], &calls),
+        calls,
         text: body["message"]["content"].as_str().unwrap_or_default().to_owned(),
         model: non_empty(&body["model"]),
         usage: Usage {

@@ -2,14 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::model::{Answer, ModelReply, ModelRequest, ToldError, Usage, non_empty, temperature};
+use super::model::{
+    Answer, Dialogue, Exchange, ModelReply, ModelRequest, ToldError, ToolCall, ToolSpec, Usage, non_empty,
+    temperature,
+};
 
-pub(super) fn body(model: &str, own_service: bool, request: &ModelRequest) -> Value {
+pub(super) fn body(model: &str, own_service: bool, request: &ModelRequest, dialogue: &Dialogue) -> Value {
     let mut messages = Vec::new();
     if let Some(system) = &request.system {
         messages.push(json!({"role": "system", "content": system}));
     }
     messages.push(json!({"role": "user", "content": request.prompt}));
+    for exchange in &dialogue.exchanges {
+        messages.push(exchange.said.clone());
+        messages.extend(results(exchange));
+    }
     let mut body = json!({"model": model, "messages": messages, "stream": false});
     if let Some(temperature) = temperature(request) {
         body["temperature"] = temperature;
@@ -29,7 +36,57 @@ pub(super) fn body(model: &str, own_service: bool, request: &ModelRequest) -> Va
             "json_schema": {"name": "verdict", "strict": true, "schema": schema},
         });
     }
+    if !dialogue.tools.is_empty() {
+        body["tools"] = tools(&dialogue.tools);
+        if dialogue.must_reply {
+            body["tool_choice"] = json!("none");
+        }
+    }
     body
+}
+
+/// Tools in the form that Ollama has taken over too.
+pub(super) fn tools(tools: &[ToolSpec]) -> Value {
+    let function = |tool: &ToolSpec| {
+        json!({
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        })
+    };
+    tools.iter().map(function).collect()
+}
+
+fn results(exchange: &Exchange) -> impl Iterator<Item = Value> + '_ {
+    let calls = exchange.calls.iter();
+    calls.map(|(call, result)| json!({"role": "tool", "tool_call_id": call.id, "content": result.text}))
+}
+
+/// The tools that a message asks for. Arguments come as a text, from some servers as an object.
+pub(super) fn calls(message: &Value) -> Vec<ToolCall> {
+    let calls = message["tool_calls"].as_array().into_iter().flatten();
+    calls
+        .map(|call| {
+            let function = &call["function"];
+            let arguments = match &function["arguments"] {
+                Value::String(text) if text.trim().is_empty() => json!({}),
+                Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+                arguments => arguments.clone(),
+            };
+            ToolCall {
+                id: call["id"].as_str().unwrap_or_default().to_owned(),
+                name: function["name"].as_str().unwrap_or_default().to_owned(),
+                arguments,
+            }
+        })
+        .collect()
+}
+
+/// The message as it goes back: what was said, and nothing else that a server put beside it.
+pub(super) fn said(message: &Value, calls: &[ToolCall]) -> Value {
+    if calls.is_empty() {
+        return Value::Null;
+    }
+    json!({"role": "assistant", "content": message["content"], "tool_calls": message["tool_calls"]})
 }
 
 pub(super) fn answer(body: &Value) -> Answer {
@@ -47,7 +104,10 @@ pub(super) fn answer(body: &Value) -> Answer {
     if finish_reason.as_deref() == Some("content_filter") {
         return Answer::Declined("the provider's content filter stopped the reply".to_owned());
     }
+    let calls = calls(message);
     Answer::Reply(ModelReply {
+        said: said(message, &calls),
+        calls,
         text: content_of(message),
         model: non_empty(&body["model"]),
         usage: Usage {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::mission::model::Adapter;
 
-use super::model::{Answer, ModelRequest, ToldError};
+use super::model::{Answer, Dialogue, ModelRequest, ToldError};
 use super::{anthropic, gemini, ollama, openai};
 
 /// How a model is talked to.
@@ -131,12 +131,18 @@ impl Protocol {
     }
 
     /// The JSON body of a request. `own_service` says whether the provider itself is asked.
-    pub(super) fn body(self, model: &str, own_service: bool, request: &ModelRequest) -> Value {
+    pub(super) fn body(
+        self,
+        model: &str,
+        own_service: bool,
+        request: &ModelRequest,
+        dialogue: &Dialogue,
+    ) -> Value {
         match self {
-            Self::Openai => openai::body(model, own_service, request),
-            Self::Anthropic => anthropic::body(model, request),
-            Self::Gemini => gemini::body(request),
-            Self::Ollama => ollama::body(model, request),
+            Self::Openai => openai::body(model, own_service, request, dialogue),
+            Self::Anthropic => anthropic::body(model, request, dialogue),
+            Self::Gemini => gemini::body(request, dialogue),
+            Self::Ollama => ollama::body(model, request, dialogue),
         }
     }
 

@@ -137,6 +137,8 @@ async fn a_question_is_asked_with_all_it_needs_and_the_reply_read_with_what_it_u
                 output_tokens: Some(3),
             },
             finish_reason: Some(ends.to_owned()),
+            calls: Vec::new(),
+            said: Value::Null,
         };
         assert_eq!(reply, want, "{adapter:?}");
     }
@@ -354,6 +356,8 @@ async fn what_the_provider_does_not_say_stays_unknown() {
             model: None,
             usage: Usage::default(),
             finish_reason: None,
+            calls: Vec::new(),
+            said: Value::Null,
         };
         assert_eq!(reply, nothing, "{adapter:?}");
     }

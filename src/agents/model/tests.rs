@@ -17,7 +17,7 @@ fn endpoint(base_url: &str) -> Endpoint {
     endpoint_of(Adapter::Openai, base_url)
 }
 
-pub(super) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoint {
+pub(in crate::agents) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoint {
     let agent = AgentPlan {
         name: "judge".into(),
         removed: false,
@@ -33,7 +33,7 @@ pub(super) fn endpoint_of(adapter: Adapter, base_url: &str) -> Endpoint {
     Endpoint::of_agent(&agent, |_| Some(KEY.to_owned())).unwrap()
 }
 
-pub(super) fn request() -> ModelRequest {
+pub(in crate::agents) fn request() -> ModelRequest {
     ModelRequest {
         system: Some("You judge.".to_owned()),
         prompt: "Judge this.".to_owned(),
@@ -46,9 +46,12 @@ pub(super) fn request() -> ModelRequest {
 
 fn body_of(base_url: &str, request: &ModelRequest) -> Value {
     let endpoint = endpoint(base_url);
-    endpoint
-        .protocol
-        .body(&endpoint.model, endpoint.is_own_service(), request)
+    endpoint.protocol.body(
+        &endpoint.model,
+        endpoint.is_own_service(),
+        request,
+        &Dialogue::default(),
+    )
 }
 
 async fn ask(base_url: &str, request: &ModelRequest) -> Result<ModelReply, ModelError> {
@@ -165,6 +168,8 @@ async fn a_question_is_asked_with_all_it_needs() {
                 output_tokens: Some(3),
             },
             finish_reason: Some("stop".to_owned()),
+            calls: Vec::new(),
+            said: Value::Null,
         }
     );
 }
@@ -207,7 +212,9 @@ async fn what_the_provider_does_not_say_stays_unknown() {
                 text: want.to_owned(),
                 model: None,
                 usage: Usage::default(),
-                finish_reason: None
+                finish_reason: None,
+                calls: Vec::new(),
+                said: Value::Null,
             }
         );
     }

@@ -1,0 +1,444 @@
+//! A folder that nothing leads out of: what a model's tools may look at and write (semantics, section 7).
+//!
+//! Every path is opened beneath the folder by the kernel itself, so neither `..`, an absolute path nor a link that is put
+//! there in between leads out. Nothing blocks: a FIFO or a device is "not a regular file".
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+
+/// Names that are never shown, at any depth: our own state, other tools' state, secrets.
+fn is_hidden(name: &str) -> bool {
+    name == ".polpo" || name == ".git" || name.starts_with(".env")
+}
+
+/// An opened folder.
+#[derive(Debug)]
+pub struct Confined {
+    root: OwnedFd,
+}
+
+/// Why a path is refused or cannot be used: a text for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It is one of the names that are never shown.
+    #[error("'{0}' is not shown to anybody")]
+    Hidden(String),
+    /// It leads out of the folder.
+    #[error("'{0}' lies outside of the workspace")]
+    Outside(String),
+    /// There is nothing of that name.
+    #[error("there is no '{0}'")]
+    Missing(String),
+    /// It is a folder, a FIFO, a device or a socket where a file is wanted, or the other way round.
+    #[error("'{0}' is not {1}")]
+    NotA(String, &'static str),
+    /// What the system says.
+    #[error("'{0}' cannot be used: {1}")]
+    System(String, String),
+}
+
+/// One name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The name; a folder's ends in `/`.
+    pub name: String,
+    /// The size of a regular file, in bytes.
+    pub size: Option<u64>,
+}
+
+impl Confined {
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// When it is no folder that can be read.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(folder, flags, Mode::empty())?;
+        Ok(Self { root })
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// When it is hidden, outside, missing or no regular file.
+    pub fn read(&self, path: &str) -> Result<File, Refused> {
+        let file = self.open_beneath(path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?;
+        let file = File::from(file);
+        match file.metadata() {
+            Ok(data) if data.is_file() => Ok(file),
+            Ok(_) => Err(Refused::NotA(path.to_owned(), "a regular file")),
+            Err(error) => Err(system(path, &error)),
+        }
+    }
+
+    /// The names in a folder, sorted; at most `most` of them, and whether there are more. Links are named, not followed.
+    ///
+    /// # Errors
+    /// When it is hidden, outside, missing or no folder.
+    pub fn list(&self, path: &str, most: usize) -> Result<(Vec<Entry>, bool), Refused> {
+        let folder = self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        let entries = rustix::fs::Dir::read_from(&folder).map_err(|error| system(path, &error.into()))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| system(path, &error.into()))?;
+            let Ok(name) = entry.file_name().to_str() else {
+                continue;
+            };
+            if name == "." || name == ".." || is_hidden(name) {
+                continue;
+            }
+            found.push(described(&folder, name));
+        }
+        found.sort();
+        let more = found.len() > most;
+        found.truncate(most);
+        Ok((found, more))
+    }
+
+    /// Writes a file whole: what was there before stays until the new one is complete. Folders on the way are made.
+    ///
+    /// # Errors
+    /// When it is hidden, outside, or what is there is no regular file.
+    pub fn write(&self, path: &str, content: &[u8]) -> Result<(), Refused> {
+        let parts = parts(path)?;
+        let Some((name, folders)) = parts.split_last() else {
+            return Err(Refused::NotA(path.to_owned(), "a regular file"));
+        };
+        let mut below = String::new();
+        for folder in folders {
+            below = join(&below, folder);
+            self.make_folder(&below)?;
+        }
+        let parent = self.folder(&below)?;
+        match rustix::fs::statat(&parent, *name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::RegularFile => {
+                return Err(Refused::NotA(path.to_owned(), "a regular file"));
+            }
+            Ok(_) | Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(system(path, &error.into())),
+        }
+        replace(&parent, name, content).map_err(|error| system(path, &error))
+    }
+
+    fn make_folder(&self, path: &str) -> Result<(), Refused> {
+        match self.folder(path) {
+            Err(Refused::Missing(_)) => {}
+            found => return found.map(|_| ()),
+        }
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let parent = self.folder(parent)?;
+        rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777))
+            .map_err(|error| system(path, &error.into()))
+    }
+
+    fn folder(&self, path: &str) -> Result<OwnedFd, Refused> {
+        self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+    }
+
+    fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Refused> {
+        let parts = parts(path)?;
+        let inner = if parts.is_empty() {
+            ".".to_owned()
+        } else {
+            parts.join("/")
+        };
+        let opened = beneath(&self.root, &inner, flags | OFlags::CLOEXEC, mode).map_err(|error| {
+            let path = path.to_owned();
+            match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+                Some(rustix::io::Errno::NOENT) => Refused::Missing(path),
+                Some(rustix::io::Errno::XDEV | rustix::io::Errno::LOOP) => Refused::Outside(path),
+                Some(rustix::io::Errno::NOTDIR) => Refused::NotA(path, "a folder"),
+                // A socket, or a FIFO that nobody reads.
+                Some(rustix::io::Errno::NXIO | rustix::io::Errno::ISDIR) => {
+                    Refused::NotA(path, "a regular file")
+                }
+                _ => system(&path, &error),
+            }
+        })?;
+        self.still_shown(path, opened)
+    }
+
+    /// A link with a harmless name may lead to a hidden file: what was really opened counts.
+    fn still_shown(&self, path: &str, opened: OwnedFd) -> Result<OwnedFd, Refused> {
+        let real =
+            |fd: &OwnedFd| fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(fd)));
+        let (Ok(root), Ok(real)) = (real(&self.root), real(&opened)) else {
+            // No /proc: then links are not followed at all (see `beneath`), so the name is the file.
+            return Ok(opened);
+        };
+        let inner = real.strip_prefix(&root).unwrap_or(&real);
+        let hidden = inner
+            .components()
+            .any(|part| part.as_os_str().to_str().is_some_and(is_hidden));
+        if hidden {
+            return Err(Refused::Hidden(path.to_owned()));
+        }
+        Ok(opened)
+    }
+}
+
+/// The parts of a path that may lead somewhere beneath the folder.
+fn parts(path: &str) -> Result<Vec<&str>, Refused> {
+    let mut parts = Vec::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(part) => {
+                let part = part.to_str().ok_or_else(|| Refused::Missing(path.to_owned()))?;
+                if is_hidden(part) {
+                    return Err(Refused::Hidden(path.to_owned()));
+                }
+                parts.push(part);
+            }
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(Refused::Outside(path.to_owned()));
+            }
+        }
+    }
+    Ok(parts)
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{folder}/{name}")
+    }
+}
+
+fn system(path: &str, error: &io::Error) -> Refused {
+    Refused::System(path.to_owned(), error.to_string())
+}
+
+fn described(folder: &OwnedFd, name: &str) -> Entry {
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    match stat.map(|stat| (FileType::from_raw_mode(stat.st_mode), stat.st_size)) {
+        Ok((FileType::Directory, _)) => Entry {
+            name: format!("{name}/"),
+            size: None,
+        },
+        Ok((FileType::RegularFile, size)) => Entry {
+            name: name.to_owned(),
+            size: u64::try_from(size).ok(),
+        },
+        Ok(_) | Err(_) => Entry {
+            name: name.to_owned(),
+            size: None,
+        },
+    }
+}
+
+/// A new file under a name of its own, then renamed over the old one.
+fn replace(folder: &OwnedFd, name: &str, content: &[u8]) -> io::Result<()> {
+    // One name is enough: a leftover of a killed process is replaced, and no second writer works in this process.
+    let temporary = format!(".{name}.{}.quorum-new", std::process::id());
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, temporary.as_str(), flags, Mode::from_raw_mode(0o666))?;
+    let written = File::from(file).write_all(content);
+    if written.is_err() {
+        let _ = rustix::fs::unlinkat(folder, temporary.as_str(), AtFlags::empty());
+    }
+    written?;
+    rustix::fs::renameat(folder, temporary.as_str(), folder, name)?;
+    Ok(())
+}
+
+/// Opens a path so that the kernel itself refuses to leave the folder.
+#[cfg(target_os = "linux")]
+fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(root.as_fd(), path, flags, mode, resolve) {
+        // A kernel before 5.6, or a sandbox that does not know the call.
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => without_links(root, path, flags, mode),
+        result => Ok(result?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    without_links(root, path, flags, mode)
+}
+
+/// The same step by step, following no link at all.
+fn without_links(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    let mut folder = root.try_clone()?;
+    let (below, name) = path.rsplit_once('/').unwrap_or(("", path));
+    for part in below.split('/').filter(|part| !part.is_empty()) {
+        let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        folder = rustix::fs::openat(&folder, part, step, Mode::empty())?;
+    }
+    Ok(rustix::fs::openat(&folder, name, flags | OFlags::NOFOLLOW, mode)?)
+}
+
+/// Reads at most `most` bytes, and says whether there are more.
+///
+/// # Errors
+/// What the system says.
+pub fn read_at_most(file: File, most: u64) -> io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    let more = bytes.len() as u64 > most;
+    bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    Ok((bytes, more))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn workspace() -> tempfile::TempDir {
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().join("work");
+        fs::create_dir_all(inner.join("src/deep")).unwrap();
+        for (path, text) in [
+            ("work/a.txt", "alpha"),
+            ("work/src/b.rs", "beta"),
+            ("work/.env", "SECRET=1"),
+            ("work/.env.local", "SECRET=2"),
+            ("outside.txt", "out"),
+        ] {
+            fs::write(outer.path().join(path), text).unwrap();
+        }
+        for hidden in [".polpo", ".git"] {
+            fs::create_dir(inner.join(hidden)).unwrap();
+            fs::write(inner.join(hidden).join("key"), "k").unwrap();
+        }
+        symlink("../outside.txt", inner.join("leads-out")).unwrap();
+        symlink("..", inner.join("up")).unwrap();
+        symlink("/", inner.join("root")).unwrap();
+        symlink("a.txt", inner.join("inside")).unwrap();
+        symlink(".env", inner.join("harmless.txt")).unwrap();
+        symlink("/proc/self/environ", inner.join("environ")).unwrap();
+        symlink("loop", inner.join("loop")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            inner.join("fifo"),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        outer
+    }
+
+    fn confined(outer: &tempfile::TempDir) -> Confined {
+        Confined::open(&outer.path().join("work")).unwrap()
+    }
+
+    fn text(confined: &Confined, path: &str) -> Result<String, Refused> {
+        let (bytes, _) = read_at_most(confined.read(path)?, 100).unwrap();
+        Ok(String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn what_lies_inside_is_read() {
+        let outer = workspace();
+        let confined = confined(&outer);
+        for (path, want) in [("a.txt", "alpha"), ("./src/b.rs", "beta"), ("inside", "alpha")] {
+            assert_eq!(text(&confined, path).as_deref(), Ok(want), "{path}");
+        }
+        let (bytes, more) = read_at_most(confined.read("a.txt").unwrap(), 2).unwrap();
+        assert_eq!((bytes.as_slice(), more), (b"al".as_slice(), true));
+    }
+
+    #[test]
+    fn nothing_leads_out() {
+        let outer = workspace();
+        let confined = confined(&outer);
+        let absolute = outer.path().join("outside.txt");
+        for path in [
+            "../outside.txt",
+            "src/../../outside.txt",
+            absolute.to_str().unwrap(),
+            "leads-out",
+            "up/outside.txt",
+            "root/etc/passwd",
+            "environ",
+            "loop",
+        ] {
+            assert!(
+                matches!(text(&confined, path), Err(Refused::Outside(_))),
+                "{path}"
+            );
+            assert!(confined.list(path, 10).is_err(), "{path}");
+            assert!(confined.write(path, b"x").is_err() || path == "loop", "{path}");
+        }
+        assert_eq!(fs::read_to_string(absolute).unwrap(), "out");
+    }
+
+    #[test]
+    fn hidden_names_are_hidden_whatever_points_at_them() {
+        let outer = workspace();
+        let confined = confined(&outer);
+        for path in [
+            ".env",
+            ".env.local",
+            ".polpo/key",
+            ".git/key",
+            "src/../.env",
+            "harmless.txt",
+        ] {
+            let refused = text(&confined, path).unwrap_err();
+            assert!(
+                matches!(refused, Refused::Hidden(_) | Refused::Outside(_)),
+                "{path}: {refused}"
+            );
+        }
+        assert!(matches!(confined.write(".env", b""), Err(Refused::Hidden(_))));
+        let (entries, _) = confined.list(".", 100).unwrap();
+        let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert!(names.contains(&"src/") && names.contains(&"a.txt"), "{names:?}");
+        assert!(
+            !names
+                .iter()
+                .any(|name| name.starts_with(".env") || name.starts_with(".p") || name.starts_with(".g"))
+        );
+    }
+
+    #[test]
+    fn a_fifo_or_a_folder_is_no_file_and_nothing_hangs() {
+        let outer = workspace();
+        let confined = confined(&outer);
+        for path in ["fifo", "src"] {
+            assert!(matches!(text(&confined, path), Err(Refused::NotA(..))), "{path}");
+            assert!(
+                matches!(confined.write(path, b""), Err(Refused::NotA(..))),
+                "{path}"
+            );
+        }
+        assert!(matches!(confined.list("a.txt", 1), Err(Refused::NotA(..))));
+        assert!(matches!(text(&confined, "none"), Err(Refused::Missing(_))));
+    }
+
+    #[test]
+    fn files_are_written_whole_and_links_are_not_written_through() {
+        let outer = workspace();
+        let confined = confined(&outer);
+        confined.write("new/deep/file.txt", b"one").unwrap();
+        confined.write("new/deep/file.txt", b"two").unwrap();
+        assert_eq!(text(&confined, "new/deep/file.txt").as_deref(), Ok("two"));
+        assert!(matches!(confined.write("inside", b"x"), Err(Refused::NotA(..))));
+        assert!(confined.write("up/new.txt", b"x").is_err());
+        assert_eq!(text(&confined, "a.txt").as_deref(), Ok("alpha"));
+        let left: Vec<_> = fs::read_dir(outer.path().join("work/new/deep"))
+            .unwrap()
+            .collect();
+        assert_eq!(left.len(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn a_kernel_without_the_call_follows_no_link() {
+        let outer = workspace();
+        let root = confined(&outer).root;
+        let open = |path| without_links(&root, path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
+        assert!(open("src/b.rs").is_ok());
+        for path in ["inside", "leads-out", "up/outside.txt"] {
+            assert!(open(path).is_err(), "{path}");
+        }
+    }
+}

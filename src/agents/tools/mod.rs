@@ -1,0 +1,486 @@
+//! Tools for models that have none of their own: list, read and search for reviewers, write too for workers.
+//!
+//! They see one folder ([`confined`]), their results are cut to size, and every call goes on record.
+
+pub mod confined;
+
+use std::path::Path;
+
+use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::model::{ToolCall, ToolResult, ToolSpec};
+use confined::{Confined, Refused, read_at_most};
+
+/// Names that one listing shows.
+const MOST_ENTRIES: usize = 500;
+/// Bytes of a file that one read shows.
+const MOST_READ: u64 = 32 * 1024;
+/// Bytes of a file that a search looks at.
+const MOST_SEARCHED: u64 = 1024 * 1024;
+/// Files that a search looks at.
+const MOST_FILES: usize = 2_000;
+/// Folders within folders that a search enters.
+const DEEPEST: usize = 24;
+/// Lines that a search shows.
+const MOST_MATCHES: usize = 100;
+/// Characters of a line that a search shows.
+const LONGEST_LINE: usize = 300;
+/// Bytes that one write may have.
+const MOST_WRITTEN: usize = 4 * 1024 * 1024;
+/// Memory that a compiled pattern may take.
+const PATTERN_SIZE: usize = 1 << 20;
+
+/// What a model may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tool {
+    /// The names in a folder.
+    List,
+    /// A part of a file.
+    Read,
+    /// Lines that match a pattern.
+    Search,
+    /// A file, written whole.
+    Write,
+}
+
+/// What reviewers may do: look, and nothing else.
+pub const FOR_REVIEWERS: [Tool; 3] = [Tool::List, Tool::Read, Tool::Search];
+
+impl Tool {
+    fn name(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Read => "read",
+            Self::Search => "search",
+            Self::Write => "write",
+        }
+    }
+
+    /// What the model is told about it.
+    #[must_use]
+    pub fn spec(self) -> ToolSpec {
+        let (description, properties, required) = match self {
+            Self::List => (
+                "Lists a folder of the workspace: names, and sizes in bytes. Folders end in `/`.",
+                json!({"path": {"type": "string", "description": "The folder, relative to the workspace; \".\" is the workspace."}}),
+                json!(["path"]),
+            ),
+            Self::Read => (
+                "Reads a text file of the workspace, or a part of it.",
+                json!({
+                    "path": {"type": "string", "description": "The file, relative to the workspace."},
+                    "offset": {"type": "integer", "minimum": 0, "description": "The byte to begin at [0]."},
+                }),
+                json!(["path"]),
+            ),
+            Self::Search => (
+                "Finds lines that match a regular expression in the text files of the workspace.",
+                json!({
+                    "pattern": {"type": "string", "description": "The regular expression."},
+                    "path": {"type": "string", "description": "The folder or file to look in [.]."},
+                }),
+                json!(["pattern"]),
+            ),
+            Self::Write => (
+                "Writes a text file of the workspace whole; folders on the way are made.",
+                json!({
+                    "path": {"type": "string", "description": "The file, relative to the workspace."},
+                    "content": {"type": "string", "description": "All of its text."},
+                }),
+                json!(["path", "content"]),
+            ),
+        };
+        ToolSpec {
+            name: self.name(),
+            description,
+            parameters: json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            }),
+        }
+    }
+}
+
+/// The tools that one call to a model may use.
+#[derive(Debug)]
+pub struct Toolbox {
+    folder: Confined,
+    tools: Vec<Tool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListArguments {
+    #[serde(default = "here")]
+    path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadArguments {
+    path: String,
+    #[serde(default)]
+    offset: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchArguments {
+    pattern: String,
+    #[serde(default = "here")]
+    path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteArguments {
+    path: String,
+    content: String,
+}
+
+fn here() -> String {
+    ".".to_owned()
+}
+
+impl Toolbox {
+    /// Tools over a folder.
+    ///
+    /// # Errors
+    /// When the folder cannot be opened.
+    pub fn new(folder: &Path, tools: &[Tool]) -> std::io::Result<Self> {
+        Ok(Self {
+            folder: Confined::open(folder)?,
+            tools: tools.to_vec(),
+        })
+    }
+
+    /// What the model is told it may use.
+    #[must_use]
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec()).collect()
+    }
+
+    /// Does what the model asks for, or says why not. Blocks.
+    #[must_use]
+    pub fn call(&self, call: &ToolCall) -> ToolResult {
+        match self.attempt(call) {
+            Ok(text) => ToolResult { text, failed: false },
+            Err(text) => ToolResult { text, failed: true },
+        }
+    }
+
+    fn attempt(&self, call: &ToolCall) -> Result<String, String> {
+        let tool = self.tools.iter().find(|tool| tool.name() == call.name);
+        let tool = tool.ok_or_else(|| {
+            let names: Vec<_> = self.tools.iter().map(|tool| tool.name()).collect();
+            format!(
+                "there is no tool '{}'; there are: {}",
+                call.name,
+                names.join(", ")
+            )
+        })?;
+        match tool {
+            Tool::List => self.list(&arguments::<ListArguments>(call)?),
+            Tool::Read => self.read(&arguments::<ReadArguments>(call)?),
+            Tool::Search => self.search(&arguments::<SearchArguments>(call)?),
+            Tool::Write => self.write(&arguments::<WriteArguments>(call)?),
+        }
+    }
+
+    fn list(&self, arguments: &ListArguments) -> Result<String, String> {
+        let (entries, more) = self.folder.list(&arguments.path, MOST_ENTRIES).map_err(said)?;
+        let mut lines: Vec<String> = entries
+            .iter()
+            .map(|entry| match entry.size {
+                Some(size) => format!("{} ({size} bytes)", entry.name),
+                None => entry.name.clone(),
+            })
+            .collect();
+        if more {
+            lines.push(format!("[only the first {MOST_ENTRIES} names]"));
+        }
+        if lines.is_empty() {
+            return Ok("[empty]".to_owned());
+        }
+        Ok(lines.join("\n"))
+    }
+
+    fn read(&self, arguments: &ReadArguments) -> Result<String, String> {
+        use std::io::{Seek, SeekFrom};
+        let mut file = self.folder.read(&arguments.path).map_err(said)?;
+        let failed = |error: std::io::Error| format!("'{}' cannot be read: {error}", arguments.path);
+        let size = file.metadata().map_err(failed)?.len();
+        file.seek(SeekFrom::Start(arguments.offset)).map_err(failed)?;
+        let (bytes, more) = read_at_most(file, MOST_READ).map_err(failed)?;
+        if is_binary(&bytes) {
+            return Err(format!("'{}' is a binary file of {size} bytes", arguments.path));
+        }
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        if more {
+            let next = arguments.offset + bytes.len() as u64;
+            text.push_str(&format!("\n[cut: {size} bytes in all; go on with offset {next}]"));
+        }
+        Ok(text)
+    }
+
+    fn search(&self, arguments: &SearchArguments) -> Result<String, String> {
+        let pattern = RegexBuilder::new(&arguments.pattern)
+            .size_limit(PATTERN_SIZE)
+            .build();
+        let pattern = pattern.map_err(|error| format!("the pattern cannot be used: {error}"))?;
+        let mut search = Search {
+            pattern,
+            files: 0,
+            lines: Vec::new(),
+            is_cut: false,
+        };
+        match self.folder.list(&arguments.path, MOST_ENTRIES) {
+            Ok(_) => search.folder(&self.folder, arguments.path.trim_end_matches('/'), 0),
+            Err(Refused::NotA(..)) => search.file(&self.folder, &arguments.path).map_err(said)?,
+            Err(refused) => return Err(said(refused)),
+        }
+        if search.is_cut {
+            search.lines.push("[cut: there may be more]".to_owned());
+        }
+        if search.lines.is_empty() {
+            return Ok(format!("[no line matches in {} files]", search.files));
+        }
+        Ok(search.lines.join("\n"))
+    }
+
+    fn write(&self, arguments: &WriteArguments) -> Result<String, String> {
+        if arguments.content.len() > MOST_WRITTEN {
+            return Err(format!(
+                "more than {MOST_WRITTEN} bytes cannot be written at once"
+            ));
+        }
+        self.folder
+            .write(&arguments.path, arguments.content.as_bytes())
+            .map_err(said)?;
+        Ok(format!(
+            "{} bytes written to '{}'",
+            arguments.content.len(),
+            arguments.path
+        ))
+    }
+}
+
+struct Search {
+    pattern: Regex,
+    files: usize,
+    lines: Vec<String>,
+    is_cut: bool,
+}
+
+impl Search {
+    fn folder(&mut self, confined: &Confined, path: &str, depth: usize) {
+        let Ok((entries, more)) = confined.list(path, MOST_FILES) else {
+            return;
+        };
+        self.is_cut |= more;
+        for entry in entries {
+            if self.lines.len() >= MOST_MATCHES || self.files >= MOST_FILES {
+                self.is_cut = true;
+                return;
+            }
+            let inner = if path == "." {
+                entry.name.clone()
+            } else {
+                format!("{path}/{}", entry.name)
+            };
+            match (entry.name.strip_suffix('/'), entry.size) {
+                (Some(_), _) if depth < DEEPEST => {
+                    self.folder(confined, inner.trim_end_matches('/'), depth + 1)
+                }
+                (Some(_), _) => self.is_cut = true,
+                // What vanishes meanwhile is not there.
+                (None, Some(_)) => drop(self.file(confined, &inner)),
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn file(&mut self, confined: &Confined, path: &str) -> Result<(), Refused> {
+        let file = confined.read(path)?;
+        self.files += 1;
+        let Ok((bytes, more)) = read_at_most(file, MOST_SEARCHED) else {
+            return Ok(());
+        };
+        if is_binary(&bytes) {
+            return Ok(());
+        }
+        self.is_cut |= more;
+        for (number, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
+            if !self.pattern.is_match(line) {
+                continue;
+            }
+            if self.lines.len() >= MOST_MATCHES {
+                self.is_cut = true;
+                break;
+            }
+            let shown: String = line.chars().take(LONGEST_LINE).collect();
+            self.lines.push(format!("{path}:{number}: {shown}"));
+        }
+        Ok(())
+    }
+}
+
+fn arguments<'a, T: Deserialize<'a>>(call: &'a ToolCall) -> Result<T, String> {
+    if !call.arguments.is_object() {
+        return Err("the arguments are not a JSON object".to_owned());
+    }
+    T::deserialize(&call.arguments).map_err(|error| format!("the arguments cannot be used: {error}"))
+}
+
+// `map_err` hands the error over by value.
+#[allow(clippy::needless_pass_by_value, reason = "the signature of map_err")]
+fn said(refused: Refused) -> String {
+    refused.to_string()
+}
+
+/// Text has no NUL at its beginning.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes[..bytes.len().min(8 * 1024)].contains(&0)
+}
+
+/// The arguments of a call as they are shown and kept: long texts cut.
+#[must_use]
+pub fn brief(arguments: &Value) -> Value {
+    const LONGEST: usize = 200;
+    let Some(object) = arguments.as_object() else {
+        return Value::Null;
+    };
+    let cut = |value: &Value| match value {
+        Value::String(text) if text.chars().count() > LONGEST => {
+            let head: String = text.chars().take(LONGEST).collect();
+            json!(format!("{head}… [{} bytes]", text.len()))
+        }
+        value => value.clone(),
+    };
+    object
+        .iter()
+        .map(|(key, value)| (key.clone(), cut(value)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("src/lib.rs"), "pub fn a() {}\nfn b() {}\n").unwrap();
+        fs::write(folder.path().join("long.txt"), "x".repeat(40_000)).unwrap();
+        fs::write(folder.path().join("data.bin"), b"fn \0 b").unwrap();
+        fs::write(folder.path().join(".env"), "fn secret").unwrap();
+        folder
+    }
+
+    fn ask(folder: &tempfile::TempDir, name: &str, arguments: Value) -> ToolResult {
+        let all = [Tool::List, Tool::Read, Tool::Search, Tool::Write];
+        let toolbox = Toolbox::new(folder.path(), &all).unwrap();
+        toolbox.call(&ToolCall {
+            id: "1".to_owned(),
+            name: name.to_owned(),
+            arguments,
+        })
+    }
+
+    #[test]
+    fn a_model_lists_reads_searches_and_writes() {
+        let folder = folder();
+        let listed = ask(&folder, "list", json!({"path": "."})).text;
+        assert_eq!(listed, "data.bin (6 bytes)\nlong.txt (40000 bytes)\nsrc/");
+        assert!(
+            ask(&folder, "read", json!({"path": "src/lib.rs"}))
+                .text
+                .starts_with("pub fn a")
+        );
+        let long = ask(&folder, "read", json!({"path": "long.txt"})).text;
+        assert!(
+            long.ends_with("[cut: 40000 bytes in all; go on with offset 32768]"),
+            "{}",
+            &long[32_700..]
+        );
+        let rest = ask(&folder, "read", json!({"path": "long.txt", "offset": 32_768})).text;
+        assert_eq!(rest.len(), 40_000 - 32_768);
+        let found = ask(&folder, "search", json!({"pattern": r"^(pub )?fn \w"})).text;
+        assert_eq!(found, "src/lib.rs:1: pub fn a() {}\nsrc/lib.rs:2: fn b() {}");
+        let in_file = ask(
+            &folder,
+            "search",
+            json!({"pattern": "fn b", "path": "src/lib.rs"}),
+        )
+        .text;
+        assert_eq!(in_file, "src/lib.rs:2: fn b() {}");
+        assert!(!ask(&folder, "write", json!({"path": "new/x.txt", "content": "hi"})).failed);
+        assert_eq!(fs::read_to_string(folder.path().join("new/x.txt")).unwrap(), "hi");
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        let folder = folder();
+        for (name, arguments, why) in [
+            ("read", json!({"path": "data.bin"}), "binary file of 6 bytes"),
+            ("read", json!({"path": "../x"}), "outside"),
+            ("read", json!({"path": ".env"}), "not shown"),
+            ("read", json!({}), "missing field"),
+            ("read", json!("src"), "not a JSON object"),
+            ("read", json!({"path": "src", "mode": 1}), "unknown field"),
+            ("search", json!({"pattern": "("}), "pattern cannot be used"),
+            (
+                "search",
+                json!({"pattern": "a", "path": "none"}),
+                "there is no 'none'",
+            ),
+            (
+                "shell",
+                json!({}),
+                "there is no tool 'shell'; there are: list, read, search, write",
+            ),
+            (
+                "write",
+                json!({"path": ".git/hooks/x", "content": ""}),
+                "not shown",
+            ),
+        ] {
+            let result = ask(&folder, name, arguments.clone());
+            assert!(
+                result.failed && result.text.contains(why),
+                "{name} {arguments}: {}",
+                result.text
+            );
+        }
+        assert!(
+            ask(&folder, "search", json!({"pattern": "secret"}))
+                .text
+                .starts_with("[no line matches")
+        );
+    }
+
+    #[test]
+    fn a_reviewer_cannot_write() {
+        let folder = folder();
+        let toolbox = Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap();
+        let result = toolbox.call(&ToolCall {
+            id: String::new(),
+            name: "write".to_owned(),
+            arguments: json!({"path": "x", "content": ""}),
+        });
+        assert!(result.failed && !folder.path().join("x").exists());
+    }
+
+    #[test]
+    fn long_arguments_are_kept_short() {
+        let kept = brief(&json!({"path": "a", "content": "y".repeat(1_000)}));
+        assert_eq!(kept["path"], "a");
+        assert!(kept["content"].as_str().unwrap().ends_with("… [1000 bytes]"));
+    }
+}
