@@ -268,7 +268,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
     let people = super::stages::people(draft.state, draft.id);
     let (verdict, cause) = match passed {
         // What a person is to accept anyway needs no second reason to be asked.
-        _ if is_unsure && !(passed && !people.is_empty()) => (Verdict::Refer, Some(Cause::Confidence)),
+        _ if is_unsure && (!passed || people.is_empty()) => (Verdict::Refer, Some(Cause::Confidence)),
         false => (Verdict::Fail, Some(Cause::Score)),
         true if people.is_empty() => (Verdict::Pass, None),
         true => (Verdict::Refer, Some(Cause::Person)),
