@@ -66,6 +66,8 @@ mod html_report;
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
+#[path = "behaviour/independence.rs"]
+mod independence;
 #[path = "behaviour/init.rs"]
 mod init;
 #[path = "behaviour/interrupted.rs"]
