@@ -8,6 +8,8 @@ mod adoption;
 mod again;
 #[path = "behaviour/approvals.rs"]
 mod approvals;
+#[path = "behaviour/attacks.rs"]
+mod attacks;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
 #[path = "behaviour/calibrate.rs"]
