@@ -15,7 +15,7 @@ use super::config::Layers;
 use super::diagnostics::{Diagnostic, Severity, Style, render_all};
 use super::document::{Kind, NodeId, Tree};
 use super::keys::{self, Referent, Table};
-use super::model::Mission;
+use super::model::{BUILT_IN_RUBRICS, Mission};
 use super::problem::{Place, Problem, Problems};
 use super::text::{quoted, suggestion};
 use super::validate;
@@ -23,8 +23,6 @@ use crate::domain::Digest;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// Rubrics that need no definition (semantics, section 10).
-const BUILT_IN_RUBRICS: [&str; 2] = ["frontend-design", "default-task"];
 
 /// The bytes of a document and what to call it.
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@ mod channels;
 mod expectations;
 mod finish;
 mod later;
+mod rubric;
 mod tables;
 mod verification;
 mod waits;

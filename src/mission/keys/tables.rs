@@ -7,9 +7,10 @@ use semver::VersionReq;
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, BUDGET, Clarification, Isolation, MIDDLEWARE, PRICE, RED_TEAM, RUBRIC, SLA,
+    AgentMiddleware, Autonomy, BUDGET, Clarification, Isolation, MIDDLEWARE, PRICE, RED_TEAM, SLA,
     STAGES, Stakes, VISION,
 };
+use super::rubric::RUBRIC;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
@@ -168,8 +169,7 @@ const RUBRICS: Key = key(
     "rubrics",
     Shape::Named(&TITLE, &ONE_RUBRIC),
     "Rubrics for verification, by name.",
-)
-.later("verification");
+);
 const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS), "How the mission is run.");
 
 static AGENT: Table = Table {
