@@ -406,7 +406,7 @@ fn assert_legal(status: &Value, events: &[Value]) {
 }
 
 /// The one child of a runner is its keeper.
-fn child_of(runner: Pid) -> Option<Pid> {
+pub fn child_of(runner: Pid) -> Option<Pid> {
     let pid = runner.as_raw_nonzero();
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
     children
@@ -418,7 +418,7 @@ fn child_of(runner: Pid) -> Option<Pid> {
 }
 
 /// Processes that work in a folder.
-fn at_work_in(folder: &str) -> Vec<String> {
+pub fn at_work_in(folder: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();
     let at_work = processes.filter(|process| {
         let cwd = fs::read_link(process.path().join("cwd"));
@@ -442,6 +442,19 @@ fn differ(place: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
                 differ(&format!("{place}[{n}]"), one, other, found);
             }
         }
+        // Tasks have their titles in front.
+        (Value::Array(one), Value::Array(other)) if place.ends_with(".tasks") => {
+            let by_title = |tasks: &[Value]| -> BTreeMap<String, Value> {
+                let titled = tasks.iter().map(|task| (task[0].to_string(), task.clone()));
+                titled.collect()
+            };
+            let (one, other) = (by_title(one), by_title(other));
+            for title in one.keys().chain(other.keys()).collect::<BTreeSet<_>>() {
+                let none = Value::Null;
+                let task = |tasks: &BTreeMap<String, Value>| tasks.get(title).unwrap_or(&none).clone();
+                differ(&format!("{place} {title}"), &task(&one), &task(&other), found);
+            }
+        }
         _ if one == other => {}
         _ => found.push(format!("{place}: {one} became {other}")),
     }
@@ -451,6 +464,14 @@ fn differ(place: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
 fn play(seed: u64) -> Tally {
     let mut calm = Life::new(seed, 0, 0);
     let undisturbed = calm.live();
+    if std::env::var("DBG").is_ok() {
+        println!(
+            "{}\n{}",
+            calm.workspace.read("mission.yaml"),
+            calm.workspace.quorum(&["events"]).stdout
+        );
+        println!("{}", calm.workspace.bash("grep -r . fate | grep -v lock").stdout)
+    }
     let whole = length(&calm.journal());
     let kills = 1 + Dice::new(seed ^ 0xc0de).below(MOST_KILLS);
     let mut life = Life::new(seed, whole, kills);
@@ -514,7 +535,7 @@ fn play_all(first: u64, is_enough: impl Fn(u64, &Tally) -> bool + Sync) {
     assert_eq!(violations, 0, "replay one with QUORUM_TORTURE_SEED=n");
 }
 
-fn number(variable: &str) -> Option<u64> {
+pub fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
