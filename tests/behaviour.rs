@@ -50,6 +50,8 @@ mod failed_dependencies;
 mod failure_classes;
 #[path = "behaviour/false_greens.rs"]
 mod false_greens;
+#[path = "behaviour/fixups.rs"]
+mod fixups;
 #[path = "behaviour/gates.rs"]
 mod gates;
 #[path = "behaviour/golden_journals.rs"]
