@@ -5,6 +5,8 @@
 //! `QUORUM_SOAK_SEED=n` plays another one, `QUORUM_SOAK_TASKS=n` and `QUORUM_SOAK_KILLS=n` a smaller or a longer one (see
 //! `benches/README.md`).
 
+#[path = "soak/comparison.rs"]
+mod comparison;
 #[path = "soak/mission.rs"]
 mod mission;
 #[path = "soak/recount.rs"]
@@ -46,22 +48,41 @@ impl Person {
         *self.counts.entry(what).or_default() += 1;
     }
 
-    /// Answers most of what waits. Whether anything was said.
+    /// Answers most of what waits, and lets most failed gates pass. Whether anything was said. Nothing that much hangs on
+    /// is left as it is.
     fn answer(&mut self, workspace: &Workspace, status: &Value) -> bool {
         let mut said = false;
+        let gates = status["gates"].as_array().expect("there are gates");
+        for gate in gates[..gates.len() * 4 / 5]
+            .iter()
+            .filter(|gate| gate["state"] == "failed")
+        {
+            let name = gate["name"].as_str().expect("it has a name");
+            workspace
+                .quorum(&["gate", name, "--override", "--reason", "known"])
+                .exits(0);
+            self.count("gates let pass");
+            said = true;
+        }
+        let late = status["tasks"].as_array().map_or(0, Vec::len) / 2;
         for approval in status["approvals"].as_array().expect("there is a list") {
             let id = approval["id"].as_str().expect("it has an id");
             if self.left.contains(id) {
                 continue;
             }
+            let task: usize = id
+                .split('.')
+                .nth(1)
+                .and_then(|task| task.parse().ok())
+                .unwrap_or(0);
             let is_question = approval["reason"] == "question";
             let (what, arguments) = match self.dice.below(20) {
-                0 => {
+                0 | 1 if task > late => {
                     self.left.insert(id.to_owned());
                     self.count("left open");
                     continue;
                 }
-                1..=3 if !is_question => ("rejected", vec!["reject", id, "--reason", "not like this"]),
+                2..=3 if !is_question => ("rejected", vec!["reject", id, "--reason", "not like this"]),
                 _ if is_question => ("answered", vec!["answer", id, "This one."]),
                 _ => ("approved", vec!["approve", id]),
             };

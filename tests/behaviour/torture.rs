@@ -87,6 +87,7 @@ fn essence(document: &Value) -> Value {
                 task["dimensions"],
                 task["reviews"],
                 task["added"],
+                task["supersededBy"],
                 // A task that has failed waits for nothing more, so what it waited for hangs on when it failed.
                 if task["status"] == "failed" {
                     &Value::Null

@@ -7,6 +7,8 @@ use crate::torture::Dice;
 
 /// Attempts whose fate is written down; a task is given no more.
 const ATTEMPTS: u64 = 3;
+/// What may follow when all attempts are used up.
+const ENDS: [&str; 6] = ["accept", "fail", "degrade", "refer", "fixup", "fixup"];
 /// How far back a task's dependencies lie at most.
 const REACH: u64 = 40;
 
@@ -28,6 +30,17 @@ pub struct Asked {
     pub evaluated: bool,
     /// What follows when all attempts are used up, where the mission says so.
     pub exhausted: Option<&'static str>,
+}
+
+impl Asked {
+    /// What an agent hands down is asked for no more than its review.
+    pub fn handed_down() -> Self {
+        Self {
+            max_attempts: 2,
+            evaluated: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// A gate between tasks, by position.
@@ -244,11 +257,9 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
     ]);
     let _ = write!(keys, ", onDependencyFailed: [{order}]");
     if dice.chance(40) {
-        let end = dice.pick(&["accept", "fail", "degrade", "refer"]);
+        let end = dice.pick(&ENDS);
         let _ = write!(keys, ", onExhausted: {end}");
-        asked.exhausted = ["accept", "fail", "degrade", "refer"]
-            .into_iter()
-            .find(|known| *known == end);
+        asked.exhausted = ENDS.into_iter().find(|known| *known == end);
     }
     let _ = writeln!(
         yaml,
@@ -259,6 +270,17 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
     );
     asked.needs = needs;
     add_fates(workspace, dice, &title, &fates, &asked, agent);
+    if asked.exhausted == Some("fixup") {
+        let fates = ["good", "good", "good", "bad", "crash", "ask"];
+        add_fates(
+            workspace,
+            dice,
+            &format!("{title} (fixup)"),
+            &fates,
+            &asked,
+            agent,
+        );
+    }
     asked
 }
 
@@ -327,10 +349,7 @@ fn add_fates(
             "delegate"
         };
         for sub_task in ["a", "b"] {
-            let asked = Asked {
-                evaluated: true,
-                ..Asked::default()
-            };
+            let asked = Asked::handed_down();
             let fates = ["good", "good", "good", "good", "bad", "crash", "ask", again];
             add_fates(workspace, dice, &format!("{title}{sub_task}"), &fates, &asked, to);
         }

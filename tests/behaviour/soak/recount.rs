@@ -2,7 +2,6 @@
 //! simpler account, says no where a rule is broken, and works out for itself what the run came to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -40,38 +39,44 @@ const FLAGS: [&str; 6] = [
 ];
 
 #[derive(Debug, Clone)]
-struct Seen {
-    asked: Asked,
-    status: String,
-    flag: Option<String>,
-    mode: Option<String>,
-    needs: BTreeSet<usize>,
+pub struct Seen {
+    pub asked: Asked,
+    pub status: String,
+    pub flag: Option<String>,
+    pub mode: Option<String>,
+    pub needs: BTreeSet<usize>,
     /// Dependencies that it goes on without, and whether its work is only a part for that.
-    without: BTreeMap<usize, bool>,
-    attempt: u64,
-    tries: u64,
-    turn: u64,
-    in_flight: bool,
+    pub without: BTreeMap<usize, bool>,
+    pub attempt: u64,
+    pub tries: u64,
+    pub turn: u64,
+    pub in_flight: bool,
     /// Something makes another turn due.
-    due: bool,
+    pub due: bool,
     /// Turns for which nobody has to be asked, where it has side effects.
-    words: u64,
+    pub words: u64,
     /// Why a person is asked: number, reason, cause.
-    waiting: Option<(u64, String, Option<String>)>,
-    points: Option<f64>,
-    indeterminate: bool,
+    pub waiting: Option<(u64, String, Option<String>)>,
+    pub points: Option<f64>,
+    pub indeterminate: bool,
     /// What was seen of this attempt.
-    passed_by_judges: bool,
-    passed_by_person: bool,
-    passed_checks: bool,
-    unverified: bool,
-    forced: bool,
+    pub passed_by_judges: bool,
+    pub passed_by_person: bool,
+    pub passed_checks: bool,
+    pub unverified: bool,
+    pub forced: bool,
     /// The last verdict that was against it, by stage.
-    against: Option<String>,
+    pub against: Option<String>,
     /// How the last turn failed, and whether it changed what is protected.
-    failure: Option<String>,
-    tampered: bool,
-    rejected: bool,
+    pub failure: Option<String>,
+    pub tampered: bool,
+    pub rejected: bool,
+    /// What it mends, and what mends it.
+    pub mends: Option<usize>,
+    pub fixup: Option<usize>,
+    pub superseded: bool,
+    /// It was taken back: the run does not have it.
+    pub withdrawn: bool,
 }
 
 impl Seen {
@@ -101,11 +106,25 @@ impl Seen {
             failure: None,
             tampered: false,
             rejected: false,
+            mends: None,
+            fixup: None,
+            superseded: false,
+            withdrawn: false,
         }
     }
 
-    fn is_terminal(&self) -> bool {
+    pub fn is_terminal(&self) -> bool {
         self.status == "done" || self.status == "failed"
+    }
+
+    /// What it was to bring is there.
+    fn is_there(&self) -> bool {
+        self.status == "done" || self.superseded
+    }
+
+    /// It has failed, and nothing has made up for that.
+    fn has_failed(&self) -> bool {
+        self.status == "failed" && !self.superseded
     }
 
     /// It waits for judges that could not be had, not for a person.
@@ -158,7 +177,10 @@ impl Seen {
             "hollow" => self.against.as_deref() == Some("preflight"),
             "quality" => matches!(self.against.as_deref(), Some("checks" | "judge")),
             "cascade" => {
-                let failed = |on: &usize| tasks[*on].status == "failed" && !self.without.contains_key(on);
+                let failed = |on: &usize| {
+                    let on_it = &tasks[*on];
+                    on_it.status == "failed" && !on_it.superseded && !self.without.contains_key(on)
+                };
                 self.attempt == 0 && self.needs.iter().any(failed)
             }
             _ => false,
@@ -167,7 +189,7 @@ impl Seen {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Held {
+pub enum Held {
     Ahead,
     Reached,
     Passed,
@@ -176,16 +198,17 @@ enum Held {
 
 /// What the journal comes to.
 pub struct Recount<'p> {
-    plan: &'p Plan,
-    tasks: Vec<Seen>,
-    gates: Vec<Option<bool>>,
-    holds: Vec<Held>,
+    pub(super) plan: &'p Plan,
+    pub(super) tasks: Vec<Seen>,
+    /// What gates said, and whether a person let them pass.
+    pub(super) gates: Vec<(Option<bool>, bool)>,
+    pub(super) holds: Vec<Held>,
     /// Each turn that was ever decided on, as the workers log it.
     pub started: BTreeSet<String>,
-    next_seq: u64,
+    pub(super) next_seq: u64,
     /// What the last session said it ended with, if nothing came after.
-    end: Option<Value>,
-    tally: BTreeMap<String, u64>,
+    pub(super) end: Option<Value>,
+    pub(super) tally: BTreeMap<String, u64>,
 }
 
 impl<'p> Recount<'p> {
@@ -194,7 +217,7 @@ impl<'p> Recount<'p> {
         let mut recount = Self {
             plan,
             tasks: plan.tasks.iter().map(task).collect(),
-            gates: vec![None; plan.gates.len()],
+            gates: vec![(None, false); plan.gates.len()],
             holds: vec![Held::Ahead; plan.holds.len()],
             started: BTreeSet::new(),
             next_seq: 1,
@@ -257,7 +280,32 @@ impl<'p> Recount<'p> {
                 }
             }
             "ad" => self.added(body),
+            "aw" => {
+                for task in body["t"].as_array().expect("there are some").iter().map(index) {
+                    let seen = &mut self.tasks[task];
+                    assert_eq!(seen.status, "pending", "{body}");
+                    seen.withdrawn = true;
+                    if let Some(source) = seen.mends {
+                        self.tasks[source].fixup = None;
+                    }
+                }
+            }
+            "su" => {
+                let seen = self.seen(body);
+                assert_eq!(
+                    (seen.status.as_str(), seen.fixup),
+                    ("failed", Some(index(&body["b"]))),
+                    "{body}"
+                );
+                seen.superseded = true;
+            }
             "g" => self.gate(body),
+            "go" => {
+                let (said, let_pass) = &mut self.gates[index(&body["g"])];
+                assert_eq!(*said, Some(false), "{body}");
+                *let_pass = true;
+                self.count("gates let pass");
+            }
             "hr" => self.holds[index(&body["h"])] = Held::Reached,
             "hp" => self.holds[index(&body["h"])] = Held::Passed,
             "hx" => {
@@ -331,9 +379,20 @@ impl<'p> Recount<'p> {
         for other in waiting {
             other.without.remove(&task);
         }
+        for (gate, said) in self.plan.gates.iter().zip(&mut self.gates) {
+            if gate.after.contains(&task) {
+                *said = (None, false);
+            }
+        }
+        for (hold, held) in self.plan.holds.iter().zip(&mut self.holds) {
+            if hold.after.contains(&task) {
+                *held = Held::Ahead;
+            }
+        }
         let seen = &mut self.tasks[task];
         seen.without.clear();
         seen.rejected = false;
+        seen.superseded = false;
         self.count("tried again");
     }
 
@@ -341,7 +400,7 @@ impl<'p> Recount<'p> {
     fn may_begin(&self, task: usize) {
         let seen = &self.tasks[task];
         for on in &seen.needs {
-            let is_there = self.tasks[*on].status == "done" || seen.without.contains_key(on);
+            let is_there = self.tasks[*on].is_there() || seen.without.contains_key(on);
             assert!(
                 is_there,
                 "{} begins without {}",
@@ -350,7 +409,7 @@ impl<'p> Recount<'p> {
         }
         for (gate, result) in self.plan.gates.iter().zip(&self.gates) {
             assert!(
-                !gate.blocks.contains(&task) || *result == Some(true),
+                !gate.blocks.contains(&task) || result.0 == Some(true) || result.1,
                 "{} passed a gate that is shut",
                 seen.asked.title
             );
@@ -441,35 +500,72 @@ impl<'p> Recount<'p> {
 
     fn added(&mut self, body: &Value) {
         let source = index(&body["s"]);
+        let is_fixup = body["o"] == "fixup";
         for task in body["t"].as_array().expect("there are some") {
             let id = index(&task["i"]);
-            assert_eq!(id, self.tasks.len(), "{body}");
             let indices = |key: &str| -> BTreeSet<usize> {
                 let list = task[key].as_array().into_iter().flatten();
                 list.map(index).collect()
             };
+            // A fixup is asked for the same as what it mends.
             let asked = Asked {
                 title: text(&task["l"]).to_owned(),
-                max_attempts: 2,
-                evaluated: true,
-                ..Asked::default()
+                ..if is_fixup {
+                    self.tasks[source].asked.clone()
+                } else {
+                    Asked::handed_down()
+                }
             };
-            let known = self.tasks.iter().any(|other| other.asked.title == asked.title);
-            assert!(!known, "{} was handed down twice", asked.title);
-            assert!(indices("n").contains(&source), "{body}");
-            self.tasks.push(Seen::new(asked, indices("n")));
+            let known = self
+                .tasks
+                .iter()
+                .any(|other| other.asked.title == asked.title && !other.withdrawn);
+            assert!(!known, "{} was made twice", asked.title);
+            let mut seen = Seen::new(asked, indices("n"));
+            if is_fixup {
+                assert!(indices("n").iter().all(|on| self.tasks[*on].is_there()), "{body}");
+                let mended = &mut self.tasks[source];
+                assert!(mended.fixup.is_none() && mended.mends.is_none(), "{body}");
+                assert_eq!(mended.asked.exhausted, Some("fixup"), "{body}");
+                mended.fixup = Some(id);
+                seen.mends = Some(source);
+                // What it mends may have acted already.
+                seen.words = 0;
+            } else {
+                assert!(indices("n").contains(&source), "{body}");
+            }
+            match self.tasks.get_mut(id) {
+                Some(old) => {
+                    assert!(old.withdrawn, "{body}");
+                    seen.attempt = old.attempt;
+                    *old = seen;
+                }
+                None => {
+                    assert_eq!(id, self.tasks.len(), "{body}");
+                    self.tasks.push(seen);
+                }
+            }
             for waiting in indices("w") {
                 assert_eq!(self.tasks[waiting].attempt, 0, "it has begun already: {body}");
                 self.tasks[waiting].needs.insert(id);
             }
-            self.count("handed down");
+            self.count(if is_fixup { "fixups" } else { "handed down" });
+        }
+    }
+
+    /// Whose standing counts for a task: its own, or that of the fixup that made up for it.
+    fn standing(&self, task: usize) -> &Seen {
+        let seen = &self.tasks[task];
+        match seen.fixup {
+            Some(fixup) if seen.superseded => &self.tasks[fixup],
+            _ => seen,
         }
     }
 
     fn gate(&mut self, body: &Value) {
         let id = index(&body["g"]);
         let gate = &self.plan.gates[id];
-        let after: Vec<&Seen> = gate.after.iter().map(|task| &self.tasks[*task]).collect();
+        let after: Vec<&Seen> = gate.after.iter().map(|task| self.standing(*task)).collect();
         assert!(after.iter().all(|seen| seen.is_terminal()), "too early: {body}");
         let below = |seen: &&&Seen| {
             matches!(
@@ -483,12 +579,17 @@ impl<'p> Recount<'p> {
             && (gate.accepts_below || after.iter().filter(below).count() == 0)
             && gate.min.is_none_or(|min| !scores.is_empty() && mean >= min);
         assert_eq!(body["r"]["p"], passed, "{body} {after:?}");
-        self.gates[id] = Some(passed);
+        self.gates[id] = (Some(passed), false);
+    }
+
+    /// The tasks that the run has.
+    pub(super) fn present(&self) -> impl Iterator<Item = &Seen> {
+        self.tasks.iter().filter(|seen| !seen.withdrawn)
     }
 
     /// All that holds, the one that weighs most first.
-    fn conditions(&self) -> Vec<&'static str> {
-        let any = |wanted: &dyn Fn(&Seen) -> bool| self.tasks.iter().any(wanted);
+    pub(super) fn conditions(&self) -> Vec<&'static str> {
+        let any = |wanted: &dyn Fn(&Seen) -> bool| self.present().any(wanted);
         let flagged = |seen: &Seen| {
             matches!(
                 seen.flag.as_deref(),
@@ -501,8 +602,8 @@ impl<'p> Recount<'p> {
             hold.is_checkpoint && *held == Held::Reached && hold.blocks.iter().any(open)
         };
         let holds = [
-            ("task_failed", any(&|seen| seen.status == "failed")),
-            ("gate_failed", self.gates.contains(&Some(false))),
+            ("task_failed", any(&|seen| seen.has_failed())),
+            ("gate_failed", self.gates.contains(&(Some(false), false))),
             ("indeterminate", any(&|seen| seen.indeterminate)),
             ("below_threshold", any(&flagged)),
             (
@@ -515,7 +616,7 @@ impl<'p> Recount<'p> {
             .filter(|(_, holds)| *holds)
             .map(|(name, _)| name)
             .collect();
-        let is_finished = self.tasks.iter().all(Seen::is_terminal);
+        let is_finished = self.present().all(Seen::is_terminal);
         assert!(
             !conditions.is_empty() || is_finished,
             "it ended unfinished and cannot say why"
@@ -525,161 +626,6 @@ impl<'p> Recount<'p> {
         } else {
             conditions
         }
-    }
-
-    /// What anybody is shown is what the journal comes to.
-    pub fn agrees_with(&self, status: &Value) {
-        let tasks = status["tasks"].as_array().expect("there are tasks");
-        assert_eq!(tasks.len(), self.tasks.len());
-        for (shown, seen) in tasks.iter().zip(&self.tasks) {
-            let text = |value: &Value| value.as_str().map(str::to_owned);
-            assert_eq!(shown["title"], seen.asked.title);
-            assert_eq!(shown["status"], seen.status, "{shown}");
-            assert_eq!(text(&shown["qualityFlag"]), seen.flag, "{shown}");
-            assert_eq!(text(&shown["failure"]["mode"]), seen.mode, "{shown}");
-            assert_eq!(shown["points"].as_f64(), seen.points, "{shown} {seen:?}");
-            let reason = seen.waiting.as_ref().map(|(_, reason, _)| reason.clone());
-            assert_eq!(text(&shown["waiting"]["reason"]), reason, "{shown}");
-            let attempts = shown["attempts"].as_array().map_or(0, Vec::len);
-            assert_eq!(attempts as u64, seen.attempt, "{shown}");
-        }
-        let of = |wanted: &dyn Fn(&Seen) -> bool| self.tasks.iter().filter(|seen| wanted(seen)).count();
-        for (count, is_it) in [
-            ("done", "done"),
-            ("failed", "failed"),
-            ("awaiting", "awaiting_approval"),
-            ("pending", "pending"),
-        ] {
-            assert_eq!(
-                status["counts"][count],
-                of(&|seen| seen.status == is_it),
-                "{count}"
-            );
-        }
-        for (count, flag) in [
-            ("clean", "clean"),
-            ("unreviewed", "unreviewed"),
-            ("unverified", "unverified"),
-            ("degraded", "degraded"),
-            ("belowThreshold", "below-threshold"),
-        ] {
-            assert_eq!(
-                status["counts"][count],
-                of(&|seen| seen.flag.as_deref() == Some(flag)),
-                "{count}"
-            );
-        }
-        assert_eq!(status["counts"]["indeterminate"], of(&|seen| seen.indeterminate));
-        let gates = status["gates"].as_array().expect("there are gates");
-        for (shown, seen) in gates.iter().zip(&self.gates) {
-            let state = seen.map_or("waiting", |passed| if passed { "passed" } else { "failed" });
-            assert_eq!(shown["state"], state, "{shown}");
-        }
-        match &self.end {
-            None => assert_eq!(
-                (&status["state"], &status["exitCode"]),
-                (&"crashed".into(), &Value::Null)
-            ),
-            Some(end) => {
-                let conditions = self.conditions();
-                let code = match conditions[0] {
-                    "task_failed" => 3,
-                    "gate_failed" => 4,
-                    "indeterminate" => 6,
-                    "below_threshold" => 5,
-                    "awaiting" => 8,
-                    _ => 0,
-                };
-                assert_eq!(status["outcome"], end["o"]);
-                assert_eq!(status["conditions"], Value::from(conditions));
-                assert_eq!(status["exitCode"], code);
-            }
-        }
-    }
-
-    /// Every task is terminal, or waits for a reason that has a name: a person that was left to answer, a gate that failed,
-    /// or another task that waits.
-    pub fn has_ended(&self, left: &BTreeSet<String>) {
-        let mut explained: BTreeMap<usize, bool> = BTreeMap::new();
-        for task in 0..self.tasks.len() {
-            assert!(
-                self.tasks[task].is_terminal() || self.waits_for_a_reason(task, left, &mut explained),
-                "nobody knows what it waits for: {:?}",
-                self.tasks[task]
-            );
-        }
-    }
-
-    fn waits_for_a_reason(
-        &self,
-        task: usize,
-        left: &BTreeSet<String>,
-        known: &mut BTreeMap<usize, bool>,
-    ) -> bool {
-        if let Some(known) = known.get(&task) {
-            return *known;
-        }
-        known.insert(task, false);
-        let seen = &self.tasks[task];
-        let open = |on: &usize| !self.tasks[*on].is_terminal();
-        let has_reason = if let Some((number, reason, _)) = &seen.waiting {
-            left.contains(&format!("r1.{task}.{number}")) && !reason.is_empty()
-        } else if seen.status == "pending" {
-            let mut behind: Vec<usize> = seen.needs.iter().copied().filter(|on| open(on)).collect();
-            let mut is_shut = false;
-            for (gate, result) in self
-                .plan
-                .gates
-                .iter()
-                .zip(&self.gates)
-                .filter(|(gate, _)| gate.blocks.contains(&task))
-            {
-                is_shut |= *result == Some(false);
-                behind.extend(gate.after.iter().filter(|on| result.is_none() && open(on)));
-            }
-            for (n, (hold, held)) in self.plan.holds.iter().zip(&self.holds).enumerate() {
-                if !hold.blocks.contains(&task) {
-                    continue;
-                }
-                let was_left = left.iter().any(|id| id.starts_with(&format!("r1.c{n}.")));
-                is_shut |= *held == Held::Rejected || (*held == Held::Reached && was_left);
-                behind.extend(hold.after.iter().filter(|on| *held == Held::Ahead && open(on)));
-            }
-            is_shut
-                || behind
-                    .into_iter()
-                    .any(|on| self.waits_for_a_reason(on, left, known))
-        } else {
-            false
-        };
-        known.insert(task, has_reason);
-        has_reason
-    }
-}
-
-impl fmt::Display for Recount<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-        for seen in &self.tasks {
-            let more = seen
-                .flag
-                .clone()
-                .or_else(|| seen.mode.clone())
-                .or_else(|| seen.waiting.as_ref().map(|(_, reason, _)| reason.clone()));
-            *kinds
-                .entry(format!("{} {}", seen.status, more.unwrap_or_default()))
-                .or_default() += 1;
-        }
-        let gates = |passed: bool| self.gates.iter().filter(|gate| **gate == Some(passed)).count();
-        writeln!(f, "{} tasks: {kinds:?}", self.tasks.len())?;
-        writeln!(
-            f,
-            "gates: {} passed, {} failed of {}",
-            gates(true),
-            gates(false),
-            self.gates.len()
-        )?;
-        write!(f, "{} records' events: {:?}", self.next_seq - 1, self.tally)
     }
 }
 
