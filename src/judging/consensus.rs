@@ -94,7 +94,7 @@ pub fn is_decided(
         Some(merge(&all, dimensions, consensus).points? >= bar)
     };
     // All in between lies in between: the rules left are monotone in every seat's score of every dimension.
-    let (worst, best) = (passes_with(Points::whole(20))?, passes_with(Points::whole(100))?);
+    let (worst, best) = (passes_with(Points::whole(20))?, passes_with(Points::FULL)?);
     (worst == best).then_some(best)
 }
 

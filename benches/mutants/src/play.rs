@@ -194,22 +194,20 @@ fn in_parallel<T: Sync, R: Send>(
 /// Plays all mutants and says how they ended; an error if one survived without an explanation.
 pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) -> Result<()> {
     let program = Program { path: program, copy };
-    let wanted = |name: &str| {
-        options
-            .only
-            .as_ref()
-            .is_none_or(|only| name.contains(only.as_str()))
-    };
     let all: Vec<&Mutant> = sources
         .iter()
         .flat_map(|source| &source.mutants)
-        .filter(|m| wanted(&m.name))
+        .filter(|mutant| options.wants(&mutant.name))
         .collect();
     let refused = all.iter().filter(|mutant| !mutant.compiles).count();
     let mutants: Vec<&Mutant> = all.into_iter().filter(|mutant| mutant.compiles).collect();
 
     let start = Instant::now();
-    let names = program.tests()?;
+    let mut names = program.tests()?;
+    if options.quick {
+        let rooms: BTreeSet<&str> = mutants.iter().map(|mutant| room(&mutant.name)).collect();
+        names.retain(|name| rooms.contains(name.split("::").next().unwrap_or_default()));
+    }
     let reached = in_parallel(&names, options.jobs, |name| {
         let log = options
             .work
@@ -228,7 +226,8 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
 
     // Whoever falls to the quick tests of its own room, as most do, need not face the others.
     let mut ends: Vec<Option<End>> = Vec::new();
-    for (pass, quick) in [("quick tests", true), ("all others", false)] {
+    let passes = [("quick tests", true), ("all others", false)];
+    for (pass, quick) in passes.into_iter().take(if options.quick { 1 } else { 2 }) {
         let done = AtomicUsize::new(0);
         let items: Vec<(usize, &&Mutant)> = mutants
             .iter()
@@ -262,8 +261,7 @@ fn end_of(program: &Program<'_>, mutant: &Mutant, tests: &[Test], quick: bool) -
     if tests.is_empty() {
         return Ok(Some(End::Unreached));
     }
-    // `src/judging/text.rs` and `judging::tests::…` are of one room.
-    let room = mutant.name.split('/').nth(1).unwrap_or_default();
+    let room = room(&mutant.name);
     let is_quick = |test: &&Test| test.takes < QUICK && test.name.split("::").next() == Some(room);
     let (of_room, others): (Vec<&Test>, Vec<&Test>) = tests.into_iter().partition(is_quick);
     let tests = if quick { of_room } else { others };
@@ -273,8 +271,13 @@ fn end_of(program: &Program<'_>, mutant: &Mutant, tests: &[Test], quick: bool) -
     program.play(mutant.id, &tests)
 }
 
+/// The room of a mutant: `src/judging/text.rs` and `judging::tests::…` are of one.
+fn room(name: &str) -> &str {
+    name.split('/').nth(1).unwrap_or_default()
+}
+
 /// A mutant's name without the place in the file, which every edit moves.
-fn lasting_name(name: &str) -> String {
+pub fn lasting_name(name: &str) -> String {
     let mut parts = name.splitn(4, ':');
     let file = parts.next().unwrap_or_default();
     format!("{file}:{}", parts.nth(2).unwrap_or_default())
