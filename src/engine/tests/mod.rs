@@ -12,5 +12,6 @@ mod properties;
 pub(crate) mod random;
 mod scenarios;
 pub(crate) mod simulation;
+mod stories;
 mod verification;
 mod waiting;
