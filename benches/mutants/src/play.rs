@@ -15,8 +15,8 @@ use anyhow::{Context, Result, ensure};
 use crate::Options;
 use crate::render::{Mutant, Source};
 
-/// Tests of the mutant's own room that each take less are run before all others.
-const QUICK: Duration = Duration::from_millis(500);
+/// Tests of the mutant's own room are run before all others; first those that each take less than this.
+const INSTANT: Duration = Duration::from_millis(100);
 /// What tests may take with a mutant: so much, and so many times what they take without one.
 const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 10);
 /// Memory a test may use, so that a loop without end does not take the machine's.
@@ -224,10 +224,10 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
         start.elapsed().as_secs()
     );
 
-    // Whoever falls to the quick tests of its own room, as most do, need not face the others.
+    // Whoever falls to the first tests, as most do, need not face the others.
     let mut ends: Vec<Option<End>> = Vec::new();
-    let passes = [("quick tests", true), ("all others", false)];
-    for (pass, quick) in passes.into_iter().take(if options.quick { 1 } else { 2 }) {
+    let passes = [Pass::Instant, Pass::Room, Pass::Others];
+    for pass in passes.into_iter().take(if options.quick { 2 } else { 3 }) {
         let done = AtomicUsize::new(0);
         let items: Vec<(usize, &&Mutant)> = mutants
             .iter()
@@ -235,10 +235,10 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
             .filter(|(at, _)| ends.get(*at).is_none_or(Option::is_none))
             .collect();
         let found = in_parallel(&items, options.jobs, |(_, mutant)| {
-            let ended = end_of(&program, mutant, &tests, quick)?;
+            let ended = end_of(&program, mutant, &tests, pass)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if ended.is_none() {
-                eprintln!("{pass}: {done}/{}: {}", items.len(), mutant.name);
+                eprintln!("{pass:?}: {done}/{}: {}", items.len(), mutant.name);
             }
             Ok(ended)
         })?;
@@ -252,19 +252,39 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
     report(&mutants, &ends, refused, start.elapsed(), options)
 }
 
-/// How a mutant ends by the quick tests of its room, or by all others; `None` if none of them notices it.
-fn end_of(program: &Program<'_>, mutant: &Mutant, tests: &[Test], quick: bool) -> Result<Option<End>> {
-    let tests: Vec<&Test> = tests
+/// Which of the tests that reach a mutant are its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Those of its own room that take no time.
+    Instant,
+    /// The others of its room.
+    Room,
+    /// Those of other rooms.
+    Others,
+}
+
+impl Pass {
+    fn of(test: &Test, mutant: &Mutant) -> Self {
+        if test.name.split("::").next() != Some(room(&mutant.name)) {
+            Self::Others
+        } else if test.takes < INSTANT {
+            Self::Instant
+        } else {
+            Self::Room
+        }
+    }
+}
+
+/// How a mutant ends by the tests of a pass; `None` if none of them notices it.
+fn end_of(program: &Program<'_>, mutant: &Mutant, tests: &[Test], pass: Pass) -> Result<Option<End>> {
+    let mut reaching = tests
         .iter()
         .filter(|test| test.reaches.contains(&mutant.id))
-        .collect();
-    if tests.is_empty() {
+        .peekable();
+    if reaching.peek().is_none() {
         return Ok(Some(End::Unreached));
     }
-    let room = room(&mutant.name);
-    let is_quick = |test: &&Test| test.takes < QUICK && test.name.split("::").next() == Some(room);
-    let (of_room, others): (Vec<&Test>, Vec<&Test>) = tests.into_iter().partition(is_quick);
-    let tests = if quick { of_room } else { others };
+    let tests: Vec<&Test> = reaching.filter(|test| Pass::of(test, mutant) == pass).collect();
     if tests.is_empty() {
         return Ok(None);
     }
