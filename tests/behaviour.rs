@@ -26,6 +26,8 @@ mod config;
 mod control;
 #[path = "behaviour/delegation.rs"]
 mod delegation;
+#[path = "behaviour/delegation_kills.rs"]
+mod delegation_kills;
 #[path = "behaviour/dlq.rs"]
 mod dlq;
 #[path = "behaviour/doctor.rs"]
