@@ -13,5 +13,6 @@ pub(crate) mod random;
 mod scenarios;
 pub(crate) mod simulation;
 mod stories;
+mod task;
 mod verification;
 mod waiting;

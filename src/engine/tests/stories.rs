@@ -4,6 +4,7 @@
 mod agreement;
 mod asking;
 mod holding;
+mod judged;
 mod remedies;
 
 use std::fmt::{Debug, Write as _};
