@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Points, TaskId};
 
 use super::edges::Edges;
-use super::growth::{Provenance, Titles};
+use super::growth::{Fixups, Provenance, Titles};
 use super::model;
 use super::task_list::TaskList;
 
@@ -47,6 +47,7 @@ pub struct Plan {
     /// What tasks that come later are compiled with.
     pub(super) recipe: Arc<Recipe>,
     pub(super) titles: Titles,
+    pub(super) fixups: Fixups,
 }
 
 /// What a task is compiled with, beside the agents.
@@ -87,6 +88,7 @@ impl Plan {
             rules,
             recipe: Arc::default(),
             titles: Titles::default(),
+            fixups: Fixups::default(),
         }
     }
 
@@ -346,6 +348,8 @@ pub struct Panel {
     pub bar: Bar,
     /// Who sits on it.
     pub reviewers: Reviewers,
+    /// What a reviewer must not share with the author.
+    pub independence: model::Independence,
     /// How the seats' scores become one.
     pub consensus: model::Consensus,
     /// Whether all seats are asked at once, where nothing else needs their score.
@@ -461,6 +465,8 @@ pub struct Rules {
     pub fail_open_on_unparsed_eval: bool,
     /// How often a panel without any verdict is run again.
     pub max_assessment_retries: u32,
+    /// What a reviewer must not share with the author, where the review does not say.
+    pub independence: model::Independence,
     /// The mission's own bar over all scored tasks.
     pub quality_threshold: Option<Points>,
     /// Whether an approval that nobody gave in time counts as refused.

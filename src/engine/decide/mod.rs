@@ -22,6 +22,7 @@
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `delegation` | sub-tasks that an agent hands down (12) |
+//! | `fixups` | a new task that mends a failed one (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
@@ -39,6 +40,7 @@ mod draft;
 mod due;
 mod evidence;
 mod finish;
+mod fixups;
 mod holds;
 mod notify;
 mod operator;

@@ -56,7 +56,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("requires: '>=9.0.0'\n", vec!["Q0208"]),
         ("deadline: 2h\n", vec!["Q0210"]),
         ("deadline: soon\n", vec!["Q0204"]),
-        ("onExhausted: fixup\n", vec!["Q0210"]),
+        ("onExhausted: fixup\n", vec![]),
         ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
         ("settings: {defaultChannels: [ops]}\n", vec!["Q0503"]),
         (
@@ -220,8 +220,8 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("{type: llm_review}", vec!["Q0409"]),
         ("{type: llm_review, dimensions: []}", vec!["Q0409"]),
         (
-            "{type: llm_review, criteria: c, independence: model}",
-            vec!["Q0210"],
+            "{type: llm_review, criteria: c, independence: none}",
+            vec!["Q0205"],
         ),
         ("{type: llm_review, criteria: c, threshold: 10}", vec!["Q0204"]),
         ("{type: llm_review, criteria: c, reviewers: 0}", vec!["Q0204"]),

@@ -83,11 +83,12 @@ fn variant(event: &Event) -> &'static str {
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
+        Event::Superseded { .. } => "Superseded",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 61;
+const VARIANTS: usize = 62;
 
 const TASK: TaskId = TaskId(0);
 
@@ -219,6 +220,10 @@ fn run_samples() -> Vec<Event> {
         })),
         Event::TasksWithdrawn {
             tasks: vec![TaskId(2)],
+        },
+        Event::Superseded {
+            task: TASK,
+            by: TaskId(1),
         },
     ]
 }
