@@ -14,7 +14,7 @@ mod outcome;
 mod score;
 mod verdict;
 
-pub use consult::{Advice, ConsultId, Purpose};
+pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Purpose, RubricReply};
 pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
 pub use duration::{Millis, ParseDurationError, Timestamp};

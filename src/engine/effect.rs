@@ -4,7 +4,7 @@
 
 use crate::domain::{AgentId, ConsultId, FailureMode, Purpose, Status, TaskId, Timestamp, TurnId};
 
-use super::decide::{must_be_allowed, must_note, needs_prompt};
+use super::decide::{grades_by_facts, must_be_allowed, must_note, needs_prompt};
 use super::event::Event;
 use super::notice::NoticeEvent;
 use super::payload::SeatId;
@@ -169,7 +169,8 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
                 check: *check,
             }]
         }
-        Event::GradingRequested { task, round, .. } => {
+        // By a rubric a judge grades, who is consulted.
+        Event::GradingRequested { task, round, .. } if grades_by_facts(&state.plan, *task) => {
             vec![Effect::Grade {
                 task: *task,
                 attempt: state.task(*task).attempt,
@@ -233,7 +234,7 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
                     turn: state.current_turn(id),
                     command,
                 }));
-                pending.extend(pending_judging(id, task));
+                pending.extend(pending_judging(state, id, task));
             }
             Status::AwaitingApproval => pending.extend(pending_approver(id, task)),
             _ => {}
@@ -331,7 +332,7 @@ fn pending_approver(id: TaskId, task: &TaskState) -> Option<Effect> {
     })
 }
 
-fn pending_judging(id: TaskId, task: &TaskState) -> Vec<Effect> {
+fn pending_judging(state: &State, id: TaskId, task: &TaskState) -> Vec<Effect> {
     let Some(judging) = task.judging.as_deref() else {
         return Vec::new();
     };
@@ -347,7 +348,9 @@ fn pending_judging(id: TaskId, task: &TaskState) -> Vec<Effect> {
             check,
         })
         .collect();
-    let grading = judging.grading.filter(|grading| grading.open);
+    let grading = judging
+        .grading
+        .filter(|grading| grading.open && grades_by_facts(&state.plan, id));
     pending.extend(grading.map(|grading| Effect::Grade {
         task: id,
         attempt,

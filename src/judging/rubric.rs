@@ -97,7 +97,10 @@ impl TryFrom<Entries> for Criteria {
 pub fn read(text: &str) -> Result<RubricReply, String> {
     let reply: Reply = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let confidence = share(&reply.confidence).ok_or_else(|| {
-        format!("`confidence` must be from 0 to 1, and {} is not", reply.confidence)
+        format!(
+            "`confidence` must be from 0 to 1, and {} is not",
+            reply.confidence
+        )
     })?;
     let grade = |(name, grade): (String, Grade)| match share(&grade.grade) {
         Some(points) => Ok(GradeGiven {
@@ -105,11 +108,19 @@ pub fn read(text: &str) -> Result<RubricReply, String> {
             points,
             reasoning: grade.reasoning,
         }),
-        None => Err(format!("the grade of '{name}' must be from 0 to 1, and {} is not", grade.grade)),
+        None => Err(format!(
+            "the grade of '{name}' must be from 0 to 1, and {} is not",
+            grade.grade
+        )),
     };
     let found = reply.findings.into_iter().take(MOST_FINDINGS);
     Ok(RubricReply {
-        grades: reply.criteria.0.into_iter().map(grade).collect::<Result<_, _>>()?,
+        grades: reply
+            .criteria
+            .0
+            .into_iter()
+            .map(grade)
+            .collect::<Result<_, _>>()?,
         verdict: reply.verdict,
         confidence,
         findings: found.map(finding).collect(),
@@ -130,7 +141,9 @@ fn finding(found: Found) -> Finding {
 /// A share from 0 to 1 as points, exactly as it was written.
 fn share(number: &Number) -> Option<Points> {
     let written = number.to_string();
-    let number = Decimal::from_str(&written).or_else(|_| Decimal::from_scientific(&written)).ok()?;
+    let number = Decimal::from_str(&written)
+        .or_else(|_| Decimal::from_scientific(&written))
+        .ok()?;
     Points::new(number.checked_mul(Decimal::ONE_HUNDRED)?)
 }
 
@@ -234,7 +247,7 @@ fn shortfall(criterion: &Criterion, grade: &CriterionGrade) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mission::scalar::Positive;
+    use crate::mission::Positive;
     use serde_json::json;
 
     fn rubric() -> Rubric {
@@ -280,7 +293,14 @@ mod tests {
             ([1.0, 0.5, 0.0], "pass", 0.9, Pass, None, 65),
             ([1.0, 0.0, 0.45], "pass", 0.9, Fail, Some(Cause::Score), 59),
             ([1.0, 0.0, 0.5], "pass", 0.9, Pass, None, 60),
-            ([0.0, 1.0, 1.0], "pass", 0.9, Fail, Some(Cause::RequiredCriterion), 50),
+            (
+                [0.0, 1.0, 1.0],
+                "pass",
+                0.9,
+                Fail,
+                Some(Cause::RequiredCriterion),
+                50,
+            ),
             // Not sure enough comes first, whatever the grades say.
             ([0.0, 1.0, 1.0], "pass", 0.69, Refer, Some(Cause::Confidence), 50),
             ([1.0, 1.0, 1.0], "pass", 0.7, Pass, None, 100),
@@ -288,7 +308,14 @@ mod tests {
             ([1.0, 1.0, 1.0], "refer", 0.9, Refer, Some(Cause::Confidence), 100),
             ([1.0, 1.0, 1.0], "fail", 0.9, Fail, Some(Cause::Score), 100),
             ([1.0, 1.0, 1.0], "fail", 0.5, Fail, Some(Cause::Score), 100),
-            ([0.0, 0.0, 0.0], "refer", 0.9, Fail, Some(Cause::RequiredCriterion), 0),
+            (
+                [0.0, 0.0, 0.0],
+                "refer",
+                0.9,
+                Fail,
+                Some(Cause::RequiredCriterion),
+                0,
+            ),
         ];
         for (grades, verdict, confidence, expected, cause, points) in table {
             let decision = decided(&reply(grades, verdict, confidence), 60).unwrap();
@@ -316,7 +343,12 @@ mod tests {
             assert!(good.contains(from), "{from}");
             decided(&good.replacen(from, to, 1), 60).unwrap_err();
         }
-        for grades in [[0.5, 1.0, 1.0], [1.0, 0.7, 1.0], [1.0, 1.0, 1.2], [1.0, 1.0, -0.1]] {
+        for grades in [
+            [0.5, 1.0, 1.0],
+            [1.0, 0.7, 1.0],
+            [1.0, 1.0, 1.2],
+            [1.0, 1.0, -0.1],
+        ] {
             decided(&reply(grades, "pass", 0.9), 60).unwrap_err();
         }
         decided("SCORE: 90", 60).unwrap_err();

@@ -500,7 +500,9 @@ fn finish_gate(declared: Option<Box<model::FinishGate>>, options: &RunOptions) -
 
 fn rubrics(mission: &Mission) -> HashMap<Box<str>, Arc<model::Rubric>> {
     let rubrics = mission.rubrics.0.iter();
-    rubrics.map(|(name, rubric)| (name.clone(), Arc::new(rubric.clone()))).collect()
+    rubrics
+        .map(|(name, rubric)| (name.clone(), Arc::new(rubric.clone())))
+        .collect()
 }
 
 /// The criteria of a task and how they are graded: by plain facts, else by a judge with a rubric.
@@ -521,7 +523,13 @@ fn verification(
     });
     let criteria = rubric.as_ref().map_or_else(
         || acceptance.clone(),
-        |rubric| rubric.criteria.iter().map(|criterion| String::from(&*criterion.name)).collect(),
+        |rubric| {
+            rubric
+                .criteria
+                .iter()
+                .map(|criterion| String::from(&*criterion.name))
+                .collect()
+        },
     );
     let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
     let least = least.map_or(Points::whole(defaults::MIN_CONFIDENCE), Fraction::points);

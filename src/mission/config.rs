@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::keys;
-use super::load::{Document, Report, Source, names_under, read_document};
+use super::load::{Document, Report, Source, read_document};
 use super::model::{Config, Mission};
 use super::read::Named;
 use super::validate;

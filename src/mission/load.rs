@@ -287,7 +287,7 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
 }
 
 /// The names defined under a key of the document, pruned or not.
-pub(super) fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
+fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
     match tree.entry(tree.root(), key) {
         Some(entry) => tree.all_entries(entry.value).map(|entry| entry.key).collect(),
         None => Vec::new(),

@@ -228,10 +228,14 @@ where
 }
 
 /// A map of shares by name, empty if it is missing.
-pub(super) fn shares<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(Box<str>, Points)>, D::Error> {
+pub(super) fn shares<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(Box<str>, Points)>, D::Error> {
     let map: Named<Single<Fraction>> = or_empty(deserializer)?;
     let shares = map.0.into_iter();
-    Ok(shares.map(|(name, Single(share))| (name, share.points())).collect())
+    Ok(shares
+        .map(|(name, Single(share))| (name, share.points()))
+        .collect())
 }
 
 /// A rubric: texts by level, in the order of the file.

@@ -4,7 +4,6 @@
 
 use rust_decimal::Decimal;
 
-use super::check::not_built;
 use super::codes::Code;
 use super::document::{NodeId, Tree};
 use super::problem::{Place, Problem, Problems, first_line};
@@ -98,8 +97,12 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
         ));
     } else if let Some(rubric) = tree.get(declared, "rubric").filter(|_| is_heuristic) {
         problems.push(
-            Problem::error(Code::KeyDoesNotApply, at(tree, rubric), "a heuristic grader grades by no rubric")
-                .help("remove `rubric`, or `grader: heuristic`"),
+            Problem::error(
+                Code::KeyDoesNotApply,
+                at(tree, rubric),
+                "a heuristic grader grades by no rubric",
+            )
+            .help("remove `rubric`, or `grader: heuristic`"),
         );
     }
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::tables::CHANNEL_NAMES;
-use super::{Referent, Shape, Table, key, one, one_shape, reference};
+use super::{Referent, Shape, Table, key, one, reference};
 use crate::domain::Millis;
 use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};
 
@@ -38,9 +38,7 @@ word_list!(CoordinationMiddleware: "a coordination middleware",
     "authority_deference_coordination" => AuthorityDeferenceCoordination);
 
 const NAME: Shape = one::<Name>();
-const TEXT: Shape = one::<String>();
 const FILLED: Shape = one::<Filled>();
-const FLAG: Shape = one::<bool>();
 const COUNT: Shape = one::<NonZeroU32>();
 const SPAN: Shape = one::<Millis>();
 const SHARE: Shape = one::<Fraction>();

@@ -1,7 +1,8 @@
 //! The table of `rubrics`.
 
 use super::{Shape, Table, key, one, one_shape};
-use crate::mission::model::{Declared, GradeKind};
+use crate::domain::DeclaredVerdict;
+use crate::mission::model::GradeKind;
 use crate::mission::scalar::{Filled, Fraction, Name, Positive, RubricLevel};
 
 const TEXT: Shape = one::<String>();
@@ -53,7 +54,7 @@ static EXAMPLE: Table = Table {
         key("artifact", FILLED, "The work.").required(),
         key(
             "verdict",
-            one::<Declared>(),
+            one::<DeclaredVerdict>(),
             "What a judge should say of it.",
         )
         .required(),
@@ -65,4 +66,3 @@ static EXAMPLE: Table = Table {
         ),
     ],
 };
-

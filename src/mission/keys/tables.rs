@@ -7,8 +7,8 @@ use semver::VersionReq;
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, BUDGET, Clarification, Isolation, MIDDLEWARE, PRICE, RED_TEAM, SLA,
-    STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, BUDGET, Clarification, Isolation, MIDDLEWARE, PRICE, RED_TEAM, SLA, STAGES,
+    Stakes, VISION,
 };
 use super::rubric::RUBRIC;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};

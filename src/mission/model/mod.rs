@@ -20,7 +20,7 @@ pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
-pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Declared, Example, GradeKind, OnRefer, Rubric};
+pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
 pub use task::Task;
 pub use verification::{Grader, Verification};
 pub use words::{Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, TaskType};

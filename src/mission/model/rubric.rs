@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
-use crate::domain::Points;
+use crate::domain::{DeclaredVerdict, Points};
 use crate::mission::read;
 use crate::mission::scalar::{Filled, Fraction, Name, Positive, words};
 
@@ -61,6 +61,18 @@ pub enum GradeKind {
     Score,
 }
 
+impl GradeKind {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Ternary => "ternary",
+            Self::Score => "score",
+        }
+    }
+}
+
 words!(GradeKind: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
 
 /// Work that was graded already, for the judge to go by.
@@ -72,7 +84,7 @@ pub struct Example {
     pub artifact: Box<str>,
     /// What a judge should say of it.
     #[serde(deserialize_with = "read::single")]
-    pub verdict: Declared,
+    pub verdict: DeclaredVerdict,
     /// Why that is right.
     #[serde(deserialize_with = "read::text_as::<Filled, _>")]
     pub rationale: Box<str>,
@@ -81,18 +93,7 @@ pub struct Example {
     pub grades: Vec<(Box<str>, Points)>,
 }
 
-/// A verdict as a judge writes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Declared {
-    /// It is good.
-    Pass,
-    /// A person must decide.
-    Refer,
-    /// It is not.
-    Fail,
-}
-
-words!(Declared: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
+words!(DeclaredVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
 
 /// What happens to work of which the judge is not sure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
