@@ -50,6 +50,8 @@ mod failure_classes;
 mod false_greens;
 #[path = "behaviour/fixups.rs"]
 mod fixups;
+#[path = "behaviour/foundation.rs"]
+mod foundation;
 #[path = "behaviour/gates.rs"]
 mod gates;
 #[path = "behaviour/golden_journals.rs"]

@@ -24,6 +24,7 @@ mod diagnostics;
 mod document;
 mod edges;
 mod environment;
+mod foundation;
 mod growth;
 mod keys;
 mod load;

@@ -7,6 +7,7 @@ mod evidence;
 mod exhausted;
 mod finish;
 mod fixups;
+mod foundation;
 mod notices;
 mod operator;
 mod properties;
