@@ -8,6 +8,8 @@ mod adoption;
 mod again;
 #[path = "behaviour/approvals.rs"]
 mod approvals;
+#[path = "behaviour/attacks.rs"]
+mod attacks;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
 #[path = "behaviour/calibrate.rs"]
@@ -72,6 +74,8 @@ mod html_report;
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
+#[path = "behaviour/independence.rs"]
+mod independence;
 #[path = "behaviour/init.rs"]
 mod init;
 #[path = "behaviour/interrupted.rs"]

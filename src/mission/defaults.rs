@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
 
-use super::model::{Consensus, PanelMode, Remedy, Settings};
+use super::model::{Consensus, Independence, PanelMode, Remedy, Settings};
 use crate::domain::{Bar, Dimension, Millis};
 
 /// Time of one turn (semantics, section 5).
@@ -60,6 +60,7 @@ pub fn default_settings() -> Settings {
         max_delegation_depth: Some(MAX_DELEGATION_DEPTH),
         foundation: Some(true),
         max_delegations: Some(MAX_DELEGATIONS),
+        independence: Some(Independence::default()),
         consensus: Some(Consensus::default()),
         panel: Some(PanelMode::default()),
         refer_below: None,

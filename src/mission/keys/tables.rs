@@ -7,8 +7,8 @@ use semver::VersionReq;
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, BUDGET, Clarification, Independence, Isolation, MIDDLEWARE, PRICE, RED_TEAM,
-    RUBRIC, SLA, STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, BUDGET, Clarification, Isolation, MIDDLEWARE, PRICE, RED_TEAM, RUBRIC, SLA,
+    STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
@@ -16,7 +16,8 @@ use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, referenc
 use crate::domain::{Millis, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
-    Adapter, Consensus, GateFailure, Input, OnExhausted, PanelMode, Remedy, Review, TaskType, Url,
+    Adapter, Consensus, GateFailure, Independence, Input, OnExhausted, PanelMode, Remedy, Review, TaskType,
+    Url,
 };
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
@@ -406,8 +407,7 @@ pub(super) const INDEPENDENCE: Key = key(
     "independence",
     one::<Independence>(),
     "What a reviewer must not share with the author [identity].",
-)
-.only(&["identity"], "independence");
+);
 pub(super) const PANEL: Key = key(
     "panel",
     one::<PanelMode>(),
