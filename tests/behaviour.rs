@@ -78,6 +78,8 @@ mod in_the_way;
 mod independence;
 #[path = "behaviour/init.rs"]
 mod init;
+#[path = "behaviour/intake.rs"]
+mod intake;
 #[path = "behaviour/interrupted.rs"]
 mod interrupted;
 #[path = "behaviour/json.rs"]

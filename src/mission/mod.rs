@@ -47,7 +47,7 @@ pub use codes::{Code, UnknownCode};
 pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config};
 pub use defaults::{default_dimensions, default_settings};
-pub use delegation::{SubTask, read_delegations};
+pub use delegation::{SubTask, read_delegations, read_sub_task};
 pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use edges::Edges;
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};

@@ -8,6 +8,7 @@ mod exhausted;
 mod finish;
 mod fixups;
 mod foundation;
+mod intake;
 mod notices;
 mod operator;
 mod properties;
