@@ -63,19 +63,19 @@ struct Submit {
     #[arg(value_name = "TITLE")]
     title: String,
     /// What is to be done; `-` reads standard input
-    #[arg(long, value_name = "TEXT", env = "QUORUM_REQUEST_DESCRIPTION")]
+    #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     /// The agent that is to do it; may be left out where a run has only one
-    #[arg(long, value_name = "AGENT", env = "QUORUM_REQUEST_TO")]
+    #[arg(long, value_name = "AGENT")]
     to: Option<String>,
     /// What kind of work it is
-    #[arg(long = "type", value_name = "TYPE", env = "QUORUM_REQUEST_TYPE")]
+    #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
     /// Titles of tasks of the run that must be done before; may be repeated
-    #[arg(long, value_name = "TITLE", env = "QUORUM_REQUEST_DEPENDS_ON")]
+    #[arg(long, value_name = "TITLE")]
     depends_on: Vec<String>,
     /// Files that it must produce; may be repeated
-    #[arg(long, value_name = "PATH", env = "QUORUM_REQUEST_TARGET_FILES")]
+    #[arg(long, value_name = "PATH")]
     target_file: Vec<String>,
     #[command(flatten)]
     speaker: Speaker,

@@ -193,6 +193,9 @@ fn what_cannot_become_a_task_stays_submitted_and_says_why() {
     workspace
         .quorum(&["request", "submit", "x", "--type", "nonsense"])
         .exits(2);
+    workspace
+        .quorum(&["request", "submit", "x", "--target-file", "../outside"])
+        .exits(2);
     assert_eq!(workspace.status()["counts"]["total"], 1);
 }
 
