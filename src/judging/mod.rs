@@ -15,4 +15,5 @@ pub mod independence;
 pub mod parser;
 pub mod question;
 pub mod rubric;
+pub mod triage;
 pub mod verification;

@@ -253,7 +253,7 @@ pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
 
 const EMPTY_HELP: &str = "write keys such as `name: ...`, `agents: ...` and `tasks: ...`";
 
-/// Looks for the names of channels, and for all names used under keys that no struct has a field for.
+/// Looks for the names of channels and rubrics, and for all names used under keys that no struct has a field for.
 fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layers: &Layers) -> Problems {
     let mut problems = Problems::default();
     let names = validate::Names::new(mission, &checked.incomplete);

@@ -97,6 +97,11 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         let _ = writeln!(text, "    starts when {names} agrees{}", gate.unwrap_or_default());
     }
     let _ = writeln!(text, "    judged by {}", judged_words(task));
+    if task.foundation {
+        text.push_str(
+            "    foundation: at least 3 tasks depend on it, so its bar is lower and it has one more attempt\n",
+        );
+    }
     if let Some(note) = task.note {
         let _ = writeln!(text, "    note: {note}");
     }
@@ -125,7 +130,10 @@ fn judged_words(task: &TaskRow<'_>) -> String {
         parts.push(count(task.checks, "check"));
     }
     if task.criteria > 0 {
-        parts.push(format!("criteria by facts: {}", task.criteria));
+        parts.push(match task.grader {
+            Some(judge) => format!("criteria by {}: {}", sanitize(judge), task.criteria),
+            None => format!("criteria by facts: {}", task.criteria),
+        });
     }
     match task.judged_by {
         "panel" | "evaluation" => {
