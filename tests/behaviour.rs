@@ -10,6 +10,8 @@ mod again;
 mod approvals;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/budget.rs"]
+mod budget;
 #[path = "behaviour/calibrate.rs"]
 mod calibrate;
 #[path = "behaviour/called_off.rs"]

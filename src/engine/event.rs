@@ -13,6 +13,7 @@ use crate::domain::{
 use crate::mission::{Addition, RunOptions, SubTask};
 
 use super::command::CommandResult;
+use super::ledger::{CallId, Ceiling};
 use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
@@ -767,6 +768,43 @@ pub enum Event {
     /// `mission:changed`: from here on the run goes by another mission.
     #[serde(rename = "mc")]
     MissionChanged(Box<MissionChange>),
+    /// `budget:exhausted`: nothing more is started in this session. What runs may finish its turn.
+    #[serde(rename = "bx")]
+    LimitReached {
+        /// What is used up.
+        #[serde(rename = "c")]
+        ceiling: Ceiling,
+    },
+    /// `budget:held`: a call has no room now.
+    #[serde(rename = "bh")]
+    CallHeld {
+        /// Which.
+        #[serde(rename = "i")]
+        call: CallId,
+        /// Whom it goes to.
+        #[serde(rename = "g")]
+        agent: AgentId,
+    },
+    /// `budget:released`: a call that was held has room.
+    #[serde(rename = "br")]
+    CallReleased {
+        /// Which.
+        #[serde(rename = "i")]
+        call: CallId,
+    },
+    /// `budget:clock`: the time that the run may work is counted.
+    #[serde(rename = "bc")]
+    BudgetClock {
+        /// When this session began.
+        #[serde(rename = "a")]
+        since: Timestamp,
+        /// What the sessions before it took.
+        #[serde(rename = "u")]
+        used: Millis,
+        /// When nothing is left.
+        #[serde(rename = "x")]
+        until: Timestamp,
+    },
     /// What happens to notifications and dead letters.
     #[serde(rename = "no")]
     Notice(Box<NoticeEvent>),

@@ -27,6 +27,8 @@ pub enum Input {
         keeper: KeeperRef,
         /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
         kept: Vec<TurnId>,
+        /// When the last session is known to have worked last.
+        last: Option<Timestamp>,
     },
     /// Look at what has become due: gates, failed dependencies, free slots, the end of the run.
     Advance,

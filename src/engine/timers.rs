@@ -30,6 +30,8 @@ pub enum Timer {
         /// The approval's number within the task.
         number: u32,
     },
+    /// The run has worked as long as it may (section 19).
+    Budget,
     /// A delay is over (section 14).
     Delay(HoldId),
 }

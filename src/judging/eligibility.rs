@@ -185,6 +185,8 @@ mod tests {
             provenance: None,
         };
         let rules = Rules {
+            budget: crate::mission::model::Budget::default(),
+            prices: Vec::new(),
             orchestrator: None,
             max_question_rounds: 2,
             max_resolution_attempts: 2,

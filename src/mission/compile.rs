@@ -322,6 +322,14 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
+        budget: model::Budget {
+            max_cost: options.max_cost,
+            max_tokens: options.max_tokens,
+            ..model::Budget::default()
+        }
+        .or(mission.budget)
+        .or(settings.budget),
+        prices: settings.prices.0.clone(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
     }
 }

@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
 
-use super::model::{Consensus, PanelMode, Remedy, Settings};
+use super::model::{Budget, Consensus, PanelMode, Remedy, Settings};
+use super::read::Named;
 use crate::domain::{Bar, Dimension, Millis};
 
 /// Time of one turn (semantics, section 5).
@@ -44,6 +45,8 @@ pub(super) const SEATS: u32 = 3;
 #[must_use]
 pub fn default_settings() -> Settings {
     Settings {
+        budget: Budget::default(),
+        prices: Named::default(),
         concurrency: NonZeroU32::new(processors()),
         orchestrator: None,
         max_question_rounds: Some(MAX_QUESTION_ROUNDS),

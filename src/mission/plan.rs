@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Points, TaskId};
+use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Points, TaskId};
 
 use super::edges::Edges;
 use super::growth::{Provenance, Titles};
@@ -116,6 +116,22 @@ impl Plan {
     #[must_use]
     pub fn agent(&self, id: AgentId) -> &AgentPlan {
         &self.agents[id.index()]
+    }
+
+    /// What a model costs, if it has a price.
+    #[must_use]
+    pub fn price(&self, model: &str) -> Option<&model::Price> {
+        let mut prices = self.rules.prices.iter();
+        prices
+            .find(|(known, _)| **known == *model)
+            .map(|(_, price)| price)
+    }
+
+    /// The model of an agent that is paid by its tokens and has no price; `None` where everything is known.
+    #[must_use]
+    pub fn unpriced_model(&self, agent: AgentId) -> Option<&str> {
+        let model = super::validate::budget::model_of(&self.agent(agent).spec)?;
+        self.price(model).is_none().then_some(model)
     }
 
     /// The channel of this name.
@@ -479,6 +495,10 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// What the run may use.
+    pub budget: model::Budget,
+    /// What models cost.
+    pub prices: Vec<(Box<str>, model::Price)>,
     /// The channels of notifications that name none.
     pub default_channels: Box<[Box<str>]>,
 }
@@ -508,6 +528,12 @@ pub struct RunOptions {
     pub only: Vec<String>,
     /// `--timeout`: how long a session may take.
     pub timeout: Option<Millis>,
+    /// `--max-cost`: what the run may cost, all its sessions together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<Money>,
+    /// `--max-tokens`: tokens that it may read and write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
     pub wait_approvals: Option<Millis>,
     /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use rust_decimal::Decimal;
 use semver::VersionReq;
 
-use crate::domain::{Bar, BarOrigin, Millis, Points};
+use crate::domain::{Bar, BarOrigin, Millis, Money, Points};
 
 use super::codes::Code;
 use super::text::{quoted, suggestion};
@@ -355,6 +355,19 @@ impl Scalar for Positive {
             .ok()
             .filter(|number| Decimal::ZERO < *number && *number <= Decimal::from(1_000_000))
             .map(Self)
+            .ok_or_else(|| Fault::expected::<Self>(text))
+    }
+}
+
+impl Scalar for Money {
+    const EXPECTS: &'static str = "an amount from 0 to 1000000";
+    const FORM: Form = Form::number(0, 1_000_000);
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Decimal::parse(text)
+            .ok()
+            .filter(|amount| *amount <= Decimal::from(1_000_000))
+            .and_then(Self::new)
             .ok_or_else(|| Fault::expected::<Self>(text))
     }
 }

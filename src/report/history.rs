@@ -341,6 +341,9 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }
         | Event::Salvaged { .. }
+        | Event::LimitReached { .. }
+        | Event::BudgetClock { .. }
         | Event::Warning { .. } => None,
+        Event::CallHeld { call, .. } | Event::CallReleased { call } => Some(call.task),
     }
 }

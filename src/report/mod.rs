@@ -54,6 +54,7 @@ pub mod summary;
 mod text;
 pub use text::{count, sanitize};
 pub mod asked;
+mod budget;
 pub mod view;
 pub mod waiting;
 

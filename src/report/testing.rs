@@ -83,6 +83,8 @@ impl Mission {
             agent("lead", Adapter::Anthropic),
         ];
         let rules = Rules {
+            budget: crate::mission::model::Budget::default(),
+            prices: Vec::new(),
             orchestrator: None,
             max_question_rounds: 2,
             max_resolution_attempts: 2,
@@ -495,6 +497,7 @@ impl<'o> Scene<'o> {
                 usage: Usage {
                     input_tokens: Some(1000),
                     output_tokens: Some(50),
+                    cost: None,
                 },
             },
             result,

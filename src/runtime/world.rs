@@ -16,7 +16,7 @@ use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
+    Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt, may_be_made,
 };
 use crate::judging::parser::Quoted;
 use crate::keeper::{self, Command, Spawn};
@@ -347,7 +347,7 @@ impl World {
             _ => {}
         }
         // An effect may be overtaken: by a stop, or by the end of the task it was for.
-        if self.stopping || !is_wanted(state, &effect) {
+        if self.stopping || !is_wanted(state, &effect) || !may_be_made(state, &effect) {
             return Ok(());
         }
         match effect {

@@ -5,7 +5,7 @@ use crate::engine::event::Event;
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
 
-use super::{approvals, holds, schedule};
+use super::{approvals, budget, holds, schedule};
 
 /// A timer that does not run any more, or that was set anew since, means nothing.
 pub(super) fn due(state: &State, timer: Timer, at: Timestamp) -> Vec<Event> {
@@ -17,6 +17,7 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp) -> Vec<Event> {
         Timer::WaitOver => Vec::new(),
         Timer::Approval { task, number } => approvals::timed_out(state, task, number),
         Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
+        Timer::Budget => budget::time_is_up(state),
         Timer::Delay(hold) => holds::over(hold),
     }
 }

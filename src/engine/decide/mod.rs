@@ -22,6 +22,7 @@
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `delegation` | sub-tasks that an agent hands down (12) |
+//! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
@@ -30,6 +31,7 @@
 mod again;
 mod approvals;
 mod breaker;
+mod budget;
 mod change;
 mod conclude;
 mod consult;
@@ -73,7 +75,12 @@ pub(super) use worst_case::worst_case;
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]
 pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
-    notify::follow_up(state, rules(state, input, now), now)
+    let last = match input {
+        Input::Resume { last, .. } => *last,
+        _ => None,
+    };
+    let events = budget::follow_up(state, rules(state, input, now), last, now);
+    notify::follow_up(state, events, now)
 }
 
 fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
@@ -83,6 +90,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             options,
             keeper,
             kept,
+            ..
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
         Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at),

@@ -1,6 +1,7 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
 mod breaker;
+mod budget;
 mod change;
 mod delegation;
 mod evidence;

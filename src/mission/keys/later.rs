@@ -110,16 +110,6 @@ static EXAMPLE: Table = Table {
     ],
 };
 
-pub(super) static BUDGET: Table = Table {
-    name: "a budget",
-    keys: &[
-        key("maxCost", one::<Positive>(), "Cost in all."),
-        key("maxTokens", one::<u64>(), "Tokens in all."),
-        key("maxRequests", one::<u64>(), "Requests in all."),
-        key("maxTime", SPAN, "Time in all."),
-    ],
-};
-
 pub(super) static RED_TEAM: Table = Table {
     name: "a red team",
     keys: &[
@@ -200,14 +190,6 @@ pub(super) static MIDDLEWARE: Table = Table {
             Shape::List(&one::<CoordinationMiddleware>()),
             "Around the whole run, in order.",
         ),
-    ],
-};
-
-pub(super) static PRICE: Table = Table {
-    name: "a price",
-    keys: &[
-        key("input", one::<Positive>(), "Of a million input tokens."),
-        key("output", one::<Positive>(), "Of a million output tokens."),
     ],
 };
 

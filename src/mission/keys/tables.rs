@@ -4,16 +4,17 @@ use std::num::NonZeroU32;
 
 use semver::VersionReq;
 
+use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, BUDGET, Clarification, Independence, Isolation, MIDDLEWARE, PRICE, RED_TEAM,
-    RUBRIC, SLA, STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, Clarification, Independence, Isolation, MIDDLEWARE, RED_TEAM, RUBRIC, SLA,
+    STAGES, Stakes, VISION,
 };
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
-use crate::domain::{Millis, Points};
+use crate::domain::{Millis, Money, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
     Adapter, Consensus, GateFailure, Input, OnExhausted, PanelMode, Remedy, Review, TaskType, Url,
@@ -66,6 +67,11 @@ const ISOLATION: Key = key(
     "What tasks share of the workspace [shared].",
 )
 .later_unless("isolation", "shared");
+const BUDGET_KEY: Key = key(
+    "budget",
+    Shape::Map(&BUDGET),
+    "What a run may use in all; then it ends with exit 7 and can be resumed.",
+);
 const DEADLINE: Key = key(
     "deadline",
     one::<Deadline>(),
@@ -130,7 +136,7 @@ pub(in crate::mission) static MISSION: Table = Table {
             Shape::List(&Shape::Map(&DELAY)),
             "Places where the run waits for some time.",
         ),
-        key("budget", Shape::Map(&BUDGET), "What the run may use in all.").later("budget"),
+        BUDGET_KEY,
         key(
             "redTeam",
             Shape::Map(&RED_TEAM),
@@ -268,10 +274,10 @@ static AGENT: Table = Table {
         .later("fallback"),
         key(
             "maxCostPerTurn",
-            one::<Positive>(),
-            "The most that one of its turns may cost.",
-        )
-        .later("budget"),
+            one::<Money>(),
+            "The most that one of its turns may cost, reserved before it starts and charged where it does not say; 0 \
+             for an agent that costs nothing.",
+        ),
     ],
 };
 
@@ -371,7 +377,7 @@ static SETTINGS: Table = Table {
             "Warnings before deadlines, and what follows when one passes.",
         )
         .later("deadlines"),
-        key("budget", Shape::Map(&BUDGET), "What a run may use in all.").later("budget"),
+        BUDGET_KEY,
         key(
             "middleware",
             Shape::Map(&MIDDLEWARE),
@@ -393,9 +399,8 @@ static SETTINGS: Table = Table {
         key(
             "prices",
             Shape::Named(&TITLE, &Shape::Map(&PRICE)),
-            "Prices of models, by model.",
-        )
-        .later("budget"),
+            "What models cost, by model.",
+        ),
         key(
             "defaultChannels",
             CHANNEL_NAMES,

@@ -10,7 +10,7 @@ use crate::mission::read::{self, Named};
 use crate::mission::scalar::{Filled, InnerGlob, Name, Positive, words};
 
 use super::approval::ApprovalGate;
-use super::{Agent, Channel, Consensus, OnExhausted, PanelMode, RemedyOrder, Task};
+use super::{Agent, Budget, Channel, Consensus, OnExhausted, PanelMode, Price, RemedyOrder, Task};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -34,6 +34,9 @@ pub struct Mission {
     /// What happens to exhausted tasks that do not say it themselves.
     #[serde(deserialize_with = "read::option")]
     pub on_exhausted: Option<OnExhausted>,
+    /// What the run may use.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub budget: Budget,
     /// Who works and judges; after loading also those of a `quorum.yaml`, behind the mission's own.
     #[serde(deserialize_with = "read::or_empty")]
     pub agents: Named<Agent>,
@@ -151,6 +154,12 @@ pub struct Settings {
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
+    /// What a run may use, where the mission does not say.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub budget: Budget,
+    /// What models cost.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub prices: Named<Price>,
     /// The channels of notifications that name none.
     #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
     pub default_channels: Option<Box<[Box<str>]>>,
@@ -186,6 +195,8 @@ impl Settings {
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
+            budget: self.budget.or(below.budget),
+            prices: both_prices(self.prices, below.prices),
             default_channels: self.default_channels.or(below.default_channels),
         }
     }
@@ -200,6 +211,16 @@ fn both(own: Box<[Box<str>]>, below: Box<[Box<str>]>) -> Box<[Box<str>]> {
         }
     }
     all.into()
+}
+
+/// The prices of every layer, the own ones first.
+fn both_prices(mut own: Named<Price>, below: Named<Price>) -> Named<Price> {
+    for (model, price) in below.0 {
+        if !own.0.iter().any(|(known, _)| *known == model) {
+            own.0.push((model, price));
+        }
+    }
+    own
 }
 
 /// A checkpoint between tasks (semantics, section 14).

@@ -5,6 +5,7 @@
 
 mod agent;
 mod approval;
+mod budget;
 mod channel;
 mod expectation;
 mod finish;
@@ -15,6 +16,7 @@ mod words;
 
 pub use agent::{Adapter, Agent, CommandLine, Input};
 pub use approval::{Approval, ApprovalGate, Approver};
+pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};

@@ -103,6 +103,10 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ),
         ("qualityGates: [{name: g, blocksTasks: [t]}]\n", vec!["Q0502"]),
         (
+            "budget: {maxCost: 1}\nagents: {a: {adapter: openai, model: m}}\n",
+            vec!["Q0308"],
+        ),
+        (
             "qualityGates: [{name: g, afterTasks: [x], blocksTasks: [t]}]\n",
             vec!["Q0403"],
         ),

@@ -128,6 +128,10 @@ impl Exploder {
                 conditions,
                 allowed,
             } => vec![("run:finished", run_finished(*outcome, conditions, allowed))],
+            Event::LimitReached { .. }
+            | Event::CallHeld { .. }
+            | Event::CallReleased { .. }
+            | Event::BudgetClock { .. } => vec![self.budget_event(event)],
             Event::Warning { message } => {
                 let log = Payload::default().with("level", "warn");
                 vec![("log", log.with("message", message.as_str()))]

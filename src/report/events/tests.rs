@@ -9,9 +9,9 @@ use crate::domain::{
     Severity, Stage, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef, Notice, NoticeEvent,
-    Operation, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Topic, TurnFiles,
-    Usage, Way,
+    Call, CallId, Ceiling, CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef,
+    Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause,
+    ToolCalls, Topic, TurnFiles, Usage, Way,
 };
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, HoldKind, HoldPlan, Origin, Part, RunOptions, SubTask};
@@ -83,11 +83,15 @@ fn variant(event: &Event) -> &'static str {
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
+        Event::LimitReached { .. } => "LimitReached",
+        Event::CallHeld { .. } => "CallHeld",
+        Event::CallReleased { .. } => "CallReleased",
+        Event::BudgetClock { .. } => "BudgetClock",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 61;
+const VARIANTS: usize = 65;
 
 const TASK: TaskId = TaskId(0);
 
@@ -220,6 +224,27 @@ fn run_samples() -> Vec<Event> {
         Event::TasksWithdrawn {
             tasks: vec![TaskId(2)],
         },
+        Event::LimitReached {
+            ceiling: Ceiling::UnknownCost(AgentId(0)),
+        },
+        Event::CallHeld {
+            call: CallId {
+                task: TASK,
+                call: Call::Seat(seat()),
+            },
+            agent: AgentId(0),
+        },
+        Event::CallReleased {
+            call: CallId {
+                task: TASK,
+                call: Call::Turn(1, 2),
+            },
+        },
+        Event::BudgetClock {
+            since: START,
+            used: Millis(60_000),
+            until: START.plus(Millis(60_000)),
+        },
     ]
 }
 
@@ -262,6 +287,7 @@ fn turn_samples() -> Vec<Event> {
             usage: Usage {
                 input_tokens: Some(10),
                 output_tokens: None,
+                cost: "0.0125".parse().ok(),
             },
             model: Some("m-1".to_owned()),
             files: Some(TurnFiles {

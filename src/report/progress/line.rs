@@ -8,6 +8,7 @@ use crate::domain::{
     TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::{self, Event, GateResult, NoticeEvent, SeatResult, StageReport, State, Way};
+use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
 use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::{Role, Screen, Symbols};
@@ -152,6 +153,7 @@ impl Lines {
             | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::Salvaged { .. }
+            | Event::LimitReached { .. }
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
             Event::Notice(event) => of_notice(event),
@@ -264,6 +266,9 @@ impl Lines {
             | Event::ArtifactsScanned { .. }
             | Event::ApproverAsked { .. }
             | Event::RetryBlocked { .. }
+            | Event::CallHeld { .. }
+            | Event::CallReleased { .. }
+            | Event::BudgetClock { .. }
             | Event::DependencyFailed { .. } => None,
         }
     }
@@ -320,6 +325,13 @@ impl Lines {
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
                 Line::new("STOP", Role::Warn, mission, detail)
+            }
+            Event::LimitReached { ceiling } => {
+                let detail = format!(
+                    "{}; what runs may finish its turn",
+                    ceiling_words(state, *ceiling)
+                );
+                Line::new("LIMIT", Role::Warn, mission, detail)
             }
             Event::Paused { by } => {
                 let detail = format!("by {by}: what has started may finish, nothing new starts");

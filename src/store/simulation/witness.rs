@@ -107,6 +107,8 @@ pub struct Witness {
     pub(super) stop: Option<StopCause>,
     pub(super) paused: bool,
     pub(super) threshold: bool,
+    /// The budget ended the work of the session.
+    pub(super) limit: bool,
     /// Judged rejections in a row, by agent and wave.
     pub(super) rejections: BTreeMap<(String, u32), u32>,
     /// Turns that were ever decided on, and those that ended on record.
@@ -124,6 +126,7 @@ impl Witness {
             stop: None,
             paused: false,
             threshold: false,
+            limit: false,
             rejections: BTreeMap::new(),
             started: BTreeSet::new(),
             ended: BTreeSet::new(),
@@ -163,6 +166,7 @@ impl Witness {
             }
             Event::AttemptPlanned { task, attempt, kind } => self.plan_attempt(state, *task, *attempt, *kind),
             Event::TurnStarted { turn, .. } => {
+                assert!(!self.limit, "nothing is started any more: {event:?}");
                 self.dependencies_hold(state, turn.task);
                 assert!(self.started.insert(*turn), "started twice: {turn:?}");
                 let seen = &mut self.tasks[turn.task.index()];
@@ -350,8 +354,17 @@ impl Witness {
             Event::RunStarted(_) => {}
             Event::RunResumed { .. } => {
                 (self.stop, self.paused, self.threshold) = (None, false, false);
+                self.limit = false;
             }
             Event::Stopping { cause } => self.stop = Some(*cause),
+            Event::LimitReached { .. } => {
+                assert!(!self.limit && !state.plan.rules.budget.is_none(), "{event:?}");
+                self.limit = true;
+            }
+            Event::CallReleased { .. } => assert!(!self.limit, "{event:?}"),
+            Event::CallHeld { .. } | Event::BudgetClock { .. } => {
+                assert!(!state.plan.rules.budget.is_none(), "{event:?}");
+            }
             Event::Paused { .. } => self.paused = true,
             Event::ThresholdFailed { points, threshold } => {
                 assert!(points < threshold, "{event:?}");
