@@ -28,6 +28,8 @@ mod config;
 mod control;
 #[path = "behaviour/delegation.rs"]
 mod delegation;
+#[path = "behaviour/delegation_kills.rs"]
+mod delegation_kills;
 #[path = "behaviour/dlq.rs"]
 mod dlq;
 #[path = "behaviour/doctor.rs"]
@@ -48,6 +50,8 @@ mod failed_dependencies;
 mod failure_classes;
 #[path = "behaviour/false_greens.rs"]
 mod false_greens;
+#[path = "behaviour/fixups.rs"]
+mod fixups;
 #[path = "behaviour/gates.rs"]
 mod gates;
 #[path = "behaviour/golden_journals.rs"]

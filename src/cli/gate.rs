@@ -141,16 +141,17 @@ fn tell_override(screen: &Screen, given: Given) {
 /// the mission is somebody else.
 fn wait(run: &RunFolder, mut state: State, gates: &[GateId], limit: Millis) -> Result<State, Failure> {
     let begin = Instant::now();
-    let length = || std::fs::metadata(run.journal()).map_or(0, |journal| journal.len());
-    let mut seen = length();
+    // How long the journal was before it was read: what came while it was read may be missing from the state. Of the
+    // state that is given nobody knows.
+    let mut read = None;
     while gates.iter().any(|id| standing(&state, *id) == Standing::Waiting) {
         if begin.elapsed() >= limit.as_duration() {
             break;
         }
         std::thread::sleep(LOOK);
-        let now = length();
-        if now != seen {
-            seen = now;
+        let now = std::fs::metadata(run.journal()).map_or(0, |journal| journal.len());
+        if read != Some(now) {
+            read = Some(now);
             state = open_run(run, |_, _| {})?.state;
         }
     }

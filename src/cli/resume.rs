@@ -145,6 +145,13 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
     };
     match state.task(id).status {
         Status::Done => Ok(id),
+        Status::Failed if state.task(id).superseded => {
+            let by = &state.plan.task(state.standing(id)).title;
+            Err(
+                Failure::usage(anyhow!("task '{title}' failed; '{by}' has superseded it"))
+                    .help(format!("redo that one: `--redo {by:?}`")),
+            )
+        }
         Status::Failed => Err(
             Failure::usage(anyhow!("task '{title}' failed; only done work can be redone"))
                 .help("`quorum resume --retry-failed` tries failed tasks again"),

@@ -11,6 +11,7 @@ use crate::mission::Part;
 
 use super::derive::change_plan;
 use super::event::Event;
+use super::fixups::{no_longer_superseded, supersede};
 use super::growth;
 use super::ledger;
 use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles, Way};
@@ -97,6 +98,7 @@ pub fn apply(state: &mut State, event: &Event) {
         Event::MissionChanged(change) => change_plan(state, change),
         Event::TasksAdded(addition) => growth::add(state, addition),
         Event::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
+        Event::Superseded { task, .. } => supersede(state, *task),
         Event::Paused { .. } => {
             state.paused = true;
             state.timers.cancel(Timer::WaitOver);
@@ -336,6 +338,11 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     state.timers.cancel(Timer::WaitOver);
     let plan = state.plan.clone();
     let task_plan = plan.task(id);
+    let stood = Standing::of(state, id);
+    let mends = state
+        .mends(id)
+        .map(|source| (source, Standing::of(state, source)));
+    no_longer_superseded(state, id);
     let task = &mut state.tasks[id.index()];
     let (from, held, flag) = (task.status, task.holds_slot(), task.flag);
     change_task(state, id, event);
@@ -383,14 +390,68 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         }
     }
     if from.is_terminal() && !to.is_terminal() {
-        no_longer_terminal(state, id, from);
+        begins_anew(state, id);
+        withdraw_result(state, id, stood);
+        if let Some((source, stood)) = mends {
+            no_longer_superseded(state, source);
+            withdraw_result(state, source, stood);
+        }
     }
     if to == Status::Pending {
         make_ready_if_unblocked(state, id);
     }
-    state.failed_fast |= to == Status::Failed && state.options.fail_fast;
     if to.is_terminal() && !from.is_terminal() {
-        became_terminal(state, id, to);
+        settle(state, id);
+        if let Some((source, _)) = mends {
+            settle(state, source);
+        }
+    }
+}
+
+/// How far a task had come for those who wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Nobody goes on yet.
+    Open,
+    /// They have what they need.
+    Met,
+    /// They know that they will not get it.
+    Failed,
+}
+
+impl Standing {
+    fn of(state: &State, id: TaskId) -> Self {
+        if !state.is_settled(id) {
+            Self::Open
+        } else if state.is_met(id) {
+            Self::Met
+        } else {
+            Self::Failed
+        }
+    }
+}
+
+/// The task has come to an end; where that is one for others too, they go on.
+fn settle(state: &mut State, id: TaskId) {
+    let stands = Standing::of(state, id);
+    if stands == Standing::Open {
+        return;
+    }
+    state.failed_fast |= stands == Standing::Failed && state.options.fail_fast;
+    let to = if stands == Standing::Met {
+        Status::Done
+    } else {
+        Status::Failed
+    };
+    became_terminal(state, id, to);
+}
+
+/// What others built on is not there any more, if they had built on it.
+fn withdraw_result(state: &mut State, id: TaskId, stood: Standing) {
+    match stood {
+        Standing::Open => {}
+        Standing::Met => no_longer_terminal(state, id, Status::Done),
+        Standing::Failed => no_longer_terminal(state, id, Status::Failed),
     }
 }
 
@@ -429,7 +490,6 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
 /// evaluated anew.
 fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
     let plan = state.plan.clone();
-    forget_remedies(state, id);
     for dependent in plan.dependents.of(id.index()) {
         is_tried_again(state, *dependent, id, from);
     }
@@ -456,6 +516,13 @@ fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
             }
         }
     }
+    state.halted = is_halted(state);
+}
+
+/// The task itself starts from the beginning.
+fn begins_anew(state: &mut State, id: TaskId) {
+    let plan = state.plan.clone();
+    forget_remedies(state, id);
     // What a person refused is asked again, if it is to be done after all.
     for hold in plan.holds_before.of(id.index()) {
         if state.hold(*hold).stage == HoldStage::Rejected {
@@ -465,10 +532,9 @@ fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
             }
         }
     }
-    state.halted = is_halted(state);
     // A dependency that stays failed holds it as it held it before.
     for dependency in plan.dependencies.of(id.index()) {
-        if state.task(*dependency).status == Status::Failed {
+        if state.has_failed_for_good(*dependency) {
             state.cascades_due.insert((id, *dependency));
         }
     }
@@ -729,6 +795,7 @@ impl TaskState {
             | Event::MissionChanged(_)
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }
+            | Event::Superseded { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }

@@ -61,7 +61,7 @@ impl State {
             let dependencies = plan.dependencies.of(id.index()).iter();
             let open = dependencies
                 .clone()
-                .filter(|on| self.task(**on).status != Status::Done && !self.task(id).does_without(**on))
+                .filter(|on| !self.is_met(**on) && !self.task(id).does_without(**on))
                 .count();
             let gates = plan.gates_before.of(id.index()).iter();
             let shut = gates.filter(|gate| !self.gate(**gate).is_open()).count();
@@ -76,8 +76,7 @@ impl State {
                     let entry = task.remedies.as_deref().and_then(|remedies| remedies.entry(on));
                     task.does_without(on) || entry.is_some()
                 };
-                let failed =
-                    dependencies.filter(|on| self.task(**on).status == Status::Failed && !is_known(**on));
+                let failed = dependencies.filter(|on| self.has_failed_for_good(**on) && !is_known(**on));
                 let due: Vec<_> = failed.map(|on| (id, *on)).collect();
                 self.cascades_due.extend(due);
             }
@@ -99,7 +98,7 @@ impl State {
         self.halted = false;
         for (index, gate) in plan.gates.iter().enumerate() {
             let after = gate.after.iter();
-            let open = after.filter(|id| !self.task(**id).status.is_terminal()).count();
+            let open = after.filter(|id| !self.is_settled(**id)).count();
             let state = &mut self.gates[index];
             state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
             if gate.part == Part::Selected && open == 0 && state.result.is_none() && !gate.after.is_empty() {
@@ -115,7 +114,7 @@ impl State {
         for (index, hold) in plan.holds.iter().enumerate() {
             let id = HoldId::from_index(index);
             let after = hold.after.iter();
-            let open = after.filter(|id| !self.task(**id).status.is_terminal()).count();
+            let open = after.filter(|id| !self.is_settled(**id)).count();
             let state = &mut self.holds[index];
             state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
             // Of another mission, or with other tasks to wait for: it is ahead again.
@@ -166,7 +165,8 @@ impl State {
             }
             counts.running += holds;
             counts.done += u32::from(state.status == Status::Done);
-            counts.failed += u32::from(state.status == Status::Failed);
+            counts.failed += u32::from(state.status == Status::Failed && !state.superseded);
+            counts.superseded += u32::from(state.superseded);
             counts.awaiting += u32::from(state.status == Status::AwaitingApproval);
             counts.indeterminate += u32::from(state.indeterminate);
             counts.reworked += u32::from(state.attempt > 1);

@@ -765,6 +765,16 @@ pub enum Event {
         #[serde(rename = "t")]
         tasks: Vec<TaskId>,
     },
+    /// `task:superseded`: a clean fixup made up for the failure of a task.
+    #[serde(rename = "su")]
+    Superseded {
+        /// The task that failed.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Its fixup.
+        #[serde(rename = "b")]
+        by: TaskId,
+    },
     /// `mission:changed`: from here on the run goes by another mission.
     #[serde(rename = "mc")]
     MissionChanged(Box<MissionChange>),

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Status, TaskId};
-use crate::mission::{Addition, Part};
+use crate::domain::TaskId;
+use crate::mission::{Addition, Origin, Part};
 
 use super::apply::{block, make_ready_if_unblocked, unblock};
 use super::state::{State, TaskState};
@@ -17,19 +17,32 @@ pub(super) fn add(state: &mut State, addition: &Addition) {
     state.tasks.resize_with(plan.tasks.len(), TaskState::default);
     for added in &addition.tasks {
         state.counts.selected += 1;
+        state.counts.reworked += u32::from(state.task(added.id).attempt > 1);
         for waiting in &added.awaited_by {
             block(state, *waiting);
         }
     }
     for added in &addition.tasks {
         let needed = plan.dependencies.of(added.id.index()).iter();
-        let open = needed
-            .filter(|on| state.task(**on).status != Status::Done)
-            .count();
+        let open = needed.filter(|on| !state.is_met(**on)).count();
         state.tasks[added.id.index()].blockers =
             u32::try_from(open).expect("edges are counted in u32 by whoever adds tasks");
+        if let (Origin::Fixup, Some(source)) = (addition.origin, addition.source) {
+            inherit(state, source, added.id);
+        }
         make_ready_if_unblocked(state, added.id);
     }
+}
+
+/// What a fixup knows from the task that it mends: what was found, what that one had to do without by the coordinator's
+/// word, and that it may have acted. It begins with these, not with what an earlier fixup of the task left.
+fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
+    let of = state.task(source);
+    let (feedback, remedies, acted) = (of.feedback.clone(), of.remedies.clone(), of.acted);
+    let task = &mut state.tasks[fixup.index()];
+    task.feedback = feedback;
+    task.remedies = remedies;
+    task.acted |= acted;
 }
 
 /// The run has these added tasks no more. They have been made pending, if they had begun.
@@ -41,7 +54,10 @@ pub(super) fn withdraw(state: &mut State, tasks: &[TaskId]) {
             continue;
         }
         state.counts.selected = state.counts.selected.saturating_sub(1);
+        let reworked = u32::from(state.task(*id).attempt > 1);
+        state.counts.reworked = state.counts.reworked.saturating_sub(reworked);
         state.ready.remove(*id, task_plan.agent, task_plan.priority);
+        state.approvals_due.remove(id);
         let due = state
             .cascades_due
             .range((*id, TaskId(0))..=(*id, TaskId(u32::MAX)));

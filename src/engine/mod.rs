@@ -18,6 +18,7 @@ mod derive;
 mod dialog;
 mod effect;
 mod event;
+mod fixups;
 mod growth;
 mod input;
 mod ledger;

@@ -38,7 +38,7 @@ pub fn outcome(state: &State) -> Outcome {
 pub fn conditions(state: &State) -> Vec<OutcomeClass> {
     let counts = &state.counts;
     let for_judges = state.parked_for_judges();
-    let accounted = counts.done + counts.failed;
+    let accounted = counts.ended();
     let holds = |class: OutcomeClass| match class {
         OutcomeClass::Interrupted => state.stop == Some(StopCause::Interrupted),
         OutcomeClass::Terminated => state.stop == Some(StopCause::Terminated),

@@ -108,10 +108,7 @@ pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
     };
     let plan = state.plan.clone();
     let dependencies = plan.dependencies.of(id.index());
-    if dependencies
-        .iter()
-        .any(|on| !state.task(*on).status.is_terminal())
-    {
+    if dependencies.iter().any(|on| !state.is_settled(*on)) {
         return;
     }
     let task = state.task(id);
@@ -160,7 +157,13 @@ pub(super) fn forget_remedies(state: &mut State, id: TaskId) {
         return;
     };
     for without in &remedies.without {
-        if state.task(without.dependency).status != Status::Done {
+        // What stands for a part of what its fixup was told is no dependency of the fixup itself.
+        let needs = state
+            .plan
+            .dependencies
+            .of(id.index())
+            .contains(&without.dependency);
+        if needs && !state.is_met(without.dependency) {
             state.tasks[id.index()].blockers += 1;
         }
     }

@@ -102,8 +102,10 @@ pub struct Counts {
     pub not_taken: u32,
     /// Tasks that are done.
     pub done: u32,
-    /// Tasks that failed.
+    /// Tasks that failed, without those that a fixup has superseded.
     pub failed: u32,
+    /// Tasks that failed and that a clean fixup has superseded.
+    pub superseded: u32,
     /// Tasks that wait for a person.
     pub awaiting: u32,
     /// Tasks that hold a slot.
@@ -127,6 +129,12 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Tasks that are done or failed, superseded ones included.
+    #[must_use]
+    pub fn ended(&self) -> u32 {
+        self.done + self.failed + self.superseded
+    }
+
     pub(super) fn of_flag(&mut self, flag: QualityFlag) -> &mut u32 {
         match flag {
             QualityFlag::Clean => &mut self.clean,
@@ -255,6 +263,8 @@ pub struct TaskState {
     pub delegations: Vec<SubTask>,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
+    /// For failed tasks: whether a clean fixup has superseded it.
+    pub superseded: bool,
     /// What the runtime saw of its work.
     pub evidence: Evidence,
     /// How often the worker was told in this attempt what its finish gate misses.
@@ -614,7 +624,7 @@ impl State {
     /// Whether any selected task is not terminal: the run can be resumed.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
-        self.counts.done + self.counts.failed != self.counts.selected
+        self.counts.ended() != self.counts.selected
     }
 
     /// Tasks that wait because judges, not people, are missing.

@@ -123,7 +123,42 @@ impl Default for Titles {
     }
 }
 
+/// The fixups of tasks, by the task that each one mends.
+#[derive(Debug, Clone)]
+pub(super) struct Fixups(RedBlackTreeMapSync<TaskId, TaskId>);
+
+impl Default for Fixups {
+    fn default() -> Self {
+        Self(RedBlackTreeMapSync::new_sync())
+    }
+}
+
 impl Plan {
+    /// The fixup that a task has, begun or not.
+    #[must_use]
+    pub fn fixup(&self, id: TaskId) -> Option<TaskId> {
+        self.fixups.0.get(&id).copied()
+    }
+
+    /// For a fixup: the task that it mends.
+    #[must_use]
+    pub fn mended_by(&self, id: TaskId) -> Option<TaskId> {
+        let from = self.task(id).provenance.as_deref()?;
+        from.source
+            .filter(|source| from.origin == Origin::Fixup && self.fixup(*source) == Some(id))
+    }
+
+    /// Notes that a task mends another.
+    pub(super) fn note_fixup(&mut self, id: TaskId) {
+        let from = self.task(id).provenance.as_deref();
+        let source = from
+            .filter(|from| from.origin == Origin::Fixup)
+            .and_then(|from| from.source);
+        if let Some(source) = source {
+            self.fixups.0.insert_mut(source, id);
+        }
+    }
+
     /// The task with this title, whatever became of it. The first question costs O(all tasks), every other O(log of those
     /// that were added).
     #[must_use]
@@ -176,6 +211,7 @@ impl Plan {
             } else {
                 self.tasks[added.id.index()] = task;
             }
+            self.note_fixup(added.id);
             for needed in &added.needs {
                 self.depend(added.id, *needed);
             }
@@ -242,6 +278,9 @@ impl Plan {
     /// added again under their ids.
     pub fn withdraw(&mut self, tasks: &[TaskId]) {
         for id in tasks {
+            if let Some(source) = self.mended_by(*id) {
+                self.fixups.0.remove_mut(&source);
+            }
             self.tasks[id.index()].part = Part::Removed;
             for needed in self.dependencies.of(id.index()).to_vec() {
                 self.dependents.retain(needed.0, |task| task != id);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Points, TaskId};
 
 use super::edges::Edges;
-use super::growth::{Provenance, Titles};
+use super::growth::{Fixups, Provenance, Titles};
 use super::model;
 use super::task_list::TaskList;
 
@@ -47,6 +47,7 @@ pub struct Plan {
     /// What tasks that come later are compiled with.
     pub(super) recipe: Arc<Recipe>,
     pub(super) titles: Titles,
+    pub(super) fixups: Fixups,
 }
 
 /// What a task is compiled with, beside the agents.
@@ -87,6 +88,7 @@ impl Plan {
             rules,
             recipe: Arc::default(),
             titles: Titles::default(),
+            fixups: Fixups::default(),
         }
     }
 

@@ -126,6 +126,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     plan.channels = new.channels;
     for id in added {
         plan.refresh(id);
+        plan.note_fixup(id);
     }
     plan
 }

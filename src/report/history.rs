@@ -310,6 +310,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ArtifactsRequested { task, .. }
         | Event::ArtifactsScanned { task, .. }
         | Event::DependencyResolved { task, .. }
+        | Event::Superseded { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
         Event::ConsultRequested { id, .. }

@@ -197,12 +197,18 @@ pub struct Counts {
     below_threshold: u32,
     indeterminate: u32,
     reworked: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    superseded: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Counts {
     pub(super) fn of(state: &State) -> Self {
         let counts = &state.counts;
-        let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
+        let elsewhere = counts.ended() + counts.awaiting + counts.running;
         Self {
             total: (counts.selected + counts.not_taken) as usize,
             done: counts.done,
@@ -219,6 +225,7 @@ impl Counts {
             below_threshold: counts.below_threshold,
             indeterminate: counts.indeterminate,
             reworked: counts.reworked,
+            superseded: counts.superseded,
         }
     }
 }
@@ -351,6 +358,9 @@ pub(super) struct TaskRow<'a> {
     /// Where a task comes from that the mission does not have itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     added: Option<AddedRow<'a>>,
+    /// For failed tasks: the fixup that made up for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<&'a str>,
     /// The agent that handed it down.
     #[serde(skip_serializing_if = "Option::is_none")]
     delegated_by: Option<&'a str>,
@@ -406,6 +416,9 @@ impl<'a> TaskRow<'a> {
                 source: from.source.map(|id| &*state.plan.task(id).title),
                 request: from.request.as_deref(),
             }),
+            superseded_by: task
+                .superseded
+                .then(|| &*state.plan.task(state.standing(id)).title),
             delegated_by: plan.delegated_by.map(|id| &*state.plan.agent(id).name),
             depends_on: dependencies.map(|id| &*state.plan.task(*id).title).collect(),
             blocked_by: blocked_by(state, id),
@@ -425,8 +438,8 @@ struct AddedRow<'a> {
     request: Option<&'a str>,
 }
 
-/// What holds a pending task: titles of dependencies that are not done, then names of checkpoints, delays and gates that
-/// did not pass.
+/// What holds a pending task: titles of dependencies that are not done, or of the fixups that are to mend them, then names
+/// of checkpoints, delays and gates that did not pass.
 pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     let plan = &state.plan;
     if state.task(id).status != Status::Pending || plan.task(id).part != Part::Selected {
@@ -435,8 +448,8 @@ pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     let dependencies = plan.dependencies.of(id.index()).iter();
     let gates = plan.gates_before.of(id.index()).iter();
     dependencies
-        .filter(|id| state.task(**id).status != Status::Done)
-        .map(|id| &*plan.task(*id).title)
+        .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
+        .map(|on| &*plan.task(state.open_fixup(*on).unwrap_or(*on)).title)
         .chain(
             plan.holds_before
                 .of(id.index())

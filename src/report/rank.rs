@@ -31,6 +31,8 @@ pub(super) enum Rank {
     Reworked,
     /// Done at once.
     Done,
+    /// Failed, and a fixup has made up for it.
+    Superseded,
     /// Left out of the run (`--only`).
     NotSelected,
 }
@@ -48,6 +50,7 @@ impl Rank {
             Self::Unreviewed => "done, unreviewed",
             Self::Reworked => "done after rework",
             Self::Done => "done",
+            Self::Superseded => "superseded",
             Self::NotSelected => "not selected",
         }
     }
@@ -61,6 +64,7 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
     }
     let for_judges = task.waiting.as_ref().is_some_and(Waiting::is_for_judges);
     match (task.status, task.flag) {
+        (Status::Failed, _) if task.superseded => Rank::Superseded,
         (Status::Failed, _) if task.mode == Some(FailureMode::Cascade) => Rank::Cascaded,
         (Status::Failed, _) => Rank::Failed,
         (Status::Done, _) if task.indeterminate => Rank::Indeterminate,
@@ -127,6 +131,10 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
             }
         }
         Rank::NotSelected => "not selected (--only)".to_owned(),
+        Rank::Superseded => {
+            let by = &state.plan.task(state.standing(id)).title;
+            format!("superseded by '{}'", sanitize(by))
+        }
         Rank::Unreviewed => "nobody judged it".to_owned(),
         Rank::Reworked | Rank::Done => score().unwrap_or_default(),
     }

@@ -77,6 +77,7 @@ struct TaskRow {
     agent: String,
     selected: bool,
     status: Status,
+    superseded: bool,
     phase: Option<Phase>,
     flag: Option<QualityFlag>,
     points: Option<Points>,
@@ -190,6 +191,7 @@ impl TaskRow {
             agent: state.plan.agent(plan.agent).name.to_string(),
             selected: plan.part == Part::Selected,
             status: task.status,
+            superseded: task.superseded,
             phase: task.phase,
             flag: task.flag,
             points: task.points,
@@ -203,6 +205,7 @@ impl TaskRow {
     fn status_words(&self) -> String {
         match self.phase {
             _ if !self.selected => "not selected".to_owned(),
+            _ if self.superseded => "superseded".to_owned(),
             Some(phase @ (Phase::Fix | Phase::Clarification)) => {
                 format!("{}, {}", self.status.as_str(), phase.as_str())
             }
@@ -214,6 +217,7 @@ impl TaskRow {
         match (self.status, self.flag) {
             (Status::Done, Some(QualityFlag::Clean)) => Some(Color::DarkGreen),
             (Status::Done | Status::AwaitingApproval, _) => Some(Color::DarkYellow),
+            (Status::Failed, _) if self.superseded => None,
             (Status::Failed, _) => Some(Color::DarkRed),
             (Status::Assigned | Status::InProgress | Status::Review, _) => Some(Color::DarkCyan),
             (Status::Pending, _) => None,
@@ -240,6 +244,10 @@ impl GateRow {
 /// Why a task is where it is: what holds it, what it waits for, how it failed, how far its review is.
 fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     let seen = view.task(id);
+    if state.task(id).superseded {
+        let by = &state.plan.task(state.standing(id)).title;
+        return Some(format!("by {}", sanitize(by)));
+    }
     if let Some(failure) = seen.failure.as_deref() {
         return Some(failure_words(failure));
     }

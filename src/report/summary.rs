@@ -140,11 +140,12 @@ pub(super) fn left_out(state: &State) -> Option<String> {
 /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
 pub(super) fn task_counts(state: &State) -> String {
     let counts = &state.counts;
-    let elsewhere = counts.done + counts.failed + counts.awaiting + counts.running;
+    let elsewhere = counts.ended() + counts.awaiting + counts.running;
     let pending = counts.selected.saturating_sub(elsewhere) as usize;
     let mut text = format!("{} of {} done", counts.done, counts.selected);
     for (number, what) in [
         (counts.failed as usize, "failed"),
+        (counts.superseded as usize, "superseded"),
         (counts.running as usize, "under way"),
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
@@ -216,6 +217,7 @@ fn scores(page: &mut Page<'_>, state: &State) {
     let mut scored: Vec<(Points, TaskId)> = state
         .plan
         .task_ids()
+        .filter(|id| !state.task(*id).superseded)
         .filter_map(|id| Some((state.task(id).points?, id)))
         .collect();
     scored.sort_unstable();
@@ -242,7 +244,7 @@ fn failures(page: &mut Page<'_>, state: &State, view: &RunView) {
         state
             .plan
             .task_ids()
-            .filter(|id| state.task(*id).status == Status::Failed)
+            .filter(|id| state.task(*id).status == Status::Failed && !state.task(*id).superseded)
     };
     let skipped = failed()
         .filter(|id| state.task(*id).mode == Some(FailureMode::Cascade))
@@ -354,7 +356,7 @@ pub(super) fn next_commands(
     let has_failed = |id: &TaskId| {
         let task = state.task(*id);
         let by_itself = !matches!(task.mode, Some(FailureMode::Cascade | FailureMode::Cancelled));
-        task.status == Status::Failed && by_itself
+        task.status == Status::Failed && by_itself && !task.superseded
     };
     let broken = state.plan.task_ids().find(has_failed);
     if let Some(task) = broken {

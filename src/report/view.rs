@@ -331,6 +331,7 @@ impl RunView {
             | Event::DelegationRequested { .. }
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }
+            | Event::Superseded { .. }
             | Event::Paused { .. }
             | Event::Notice(_)
             | Event::Waiting { .. }

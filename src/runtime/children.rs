@@ -308,7 +308,10 @@ impl World {
         let result = self.folder.spool_file(&SpoolName::Result(turn));
         let limit = plan.task(turn.task).turn_timeout;
         let after = self.after(turn);
-        if exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists() && after.is_known() {
+        let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists();
+        // One that prints nothing may still have asked something, or handed work down.
+        let has_spoken = || self.folder.spool_file(&SpoolName::Drop(turn)).exists();
+        if is_silent && after.is_known() && !has_spoken() {
             inputs.push(Input::TurnEnded(Box::new(TurnEnd {
                 files: after.seen(&plan, &self.folder, turn.task),
                 ..turn_end(turn, &exit, limit, "", || class_of(&plan, turn.task, &exit, ""))

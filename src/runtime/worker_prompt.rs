@@ -38,6 +38,7 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
     }
     upstream(&mut prompt, run, state, task);
     without(&mut prompt, state, task);
+    mends(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
     if plan.side_effects && state.task(task).acted {
         prompt.push_str(DO_NOT_REPEAT);
@@ -53,6 +54,18 @@ const DO_NOT_REPEAT: &str = "
 
 This task acts on the world outside of its workspace, and an earlier turn of it may have done so already: messages may have been sent, things deployed, bought or deleted. Find out first what is already done. Do not repeat external actions that have happened; do only what is missing.
 ";
+/// That the task is there to mend another.
+fn mends(prompt: &mut String, state: &State, task: TaskId) {
+    if let Some(failed) = state.plan.mended_by(task) {
+        let title = &state.plan.task(failed).title;
+        let _ = write!(
+            prompt,
+            "\n## What this task is for\n\nThe task '{title}' was given up: its work was not good enough. You do it anew, \
+             and what was found about it is part of your task. Its files may still be there.\n"
+        );
+    }
+}
+
 /// What the task has to do without, and what it is told about that.
 fn without(prompt: &mut String, state: &State, task: TaskId) {
     let remedies = state.task(task).remedies.as_deref();
@@ -105,8 +118,10 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
     }
     prompt.push_str("\n## Results of earlier tasks\n");
     for (index, dependency) in dependencies.iter().enumerate() {
-        let done = state.task(*dependency);
-        let _ = write!(prompt, "\n### {}\n", state.plan.task(*dependency).title);
+        // The work of its fixup is what there is to build on.
+        let dependency = state.standing(*dependency);
+        let done = state.task(dependency);
+        let _ = write!(prompt, "\n### {}\n", state.plan.task(dependency).title);
         if done.flag == Some(QualityFlag::BelowThreshold) {
             let score = done
                 .points
@@ -124,7 +139,7 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
             continue;
         }
         let turn = TurnId {
-            task: *dependency,
+            task: dependency,
             attempt: done.attempt,
             turn: done.turn,
         };

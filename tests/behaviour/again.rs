@@ -102,11 +102,9 @@ qualityGates:
 ",
     );
     let running = workspace.start(&["run", "mission.yaml"]);
+    // A journal that is there may still be empty; a run whose first turn is on record can be looked into.
     crate::support::wait_for("the run", || {
-        workspace
-            .run_folders()
-            .iter()
-            .any(|run| run.join("journal.jsonl").is_file())
+        crate::operator::on_record(&workspace, "agent:spawned") == 1
     });
     workspace
         .quorum(&["gate", "door", "--wait", "--timeout", "300ms"])

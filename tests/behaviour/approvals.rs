@@ -285,3 +285,50 @@ fn an_agent_agrees_refuses_or_leaves_it_open_and_never_about_its_own_task() {
         .exits(2)
         .says(&["Q0410", "cannot approve its own task"]);
 }
+
+#[test]
+fn what_was_agreed_to_holds_for_the_turn_after_an_answer() {
+    let workspace = Workspace::with(
+        "
+name: asked twice, agreed once
+agents:
+  worker: {run: 'cat > prompt.$QUORUM_TURN; grep -q \"^Answer: \" prompt.$QUORUM_TURN || @quorum ask Which?'}
+  slow: {run: 'echo yes > $QUORUM_TASK.there; while ! test -e $QUORUM_TASK.go; do sleep 0.02; done'}
+settings: {evaluate: false, concurrency: 1, approvalGates: [{name: big, when: 'task.priority > 1'}]}
+tasks:
+  - {title: work, assignTo: worker, requiresApproval: true, priority: 3}
+  - {title: first, assignTo: slow, priority: 0.9}
+  - {title: second, assignTo: slow, priority: 0.5}
+"
+        .replace("@quorum", crate::support::BINARY)
+        .as_str(),
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
+    let there = |title: &str| wait_for(title, || workspace.exists(&format!("{title}.there")));
+    there("first");
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    workspace.write("first.go", "");
+    there("second");
+    // There is no room now: it goes back to pending, and nobody is asked about it once more.
+    workspace
+        .quorum(&["answer", &only_approval(&workspace), "This one."])
+        .exits(0);
+    assert_eq!(standing(&workspace.status(), "work").0, "pending");
+    workspace.write("second.go", "");
+    let document = running.finish().exits(0).json();
+    assert_eq!(
+        task(&document, "work")["attempts"].as_array().map(Vec::len),
+        Some(1)
+    );
+    let events = workspace.events();
+    let asked: Vec<&Value> = named(&events, "approval:requested")
+        .into_iter()
+        .map(|event| &event["reason"])
+        .collect();
+    assert_eq!(asked, ["approval", "approval", "question"]);
+}

@@ -218,7 +218,11 @@ fn noise_is_answered_and_disturbs_nothing() {
 
 #[test]
 fn two_who_speak_at_once_are_both_heard() {
-    let workspace = parked(SLOW);
+    // A third task keeps the session alive, whoever is heard first: without it the session would end with the cancelled
+    // one, and the other would speak to nobody.
+    let workspace = parked(&format!(
+        "{SLOW}  - {{title: more, assignTo: slow, review: none}}\n"
+    ));
     let running = live(&workspace);
     let id = only_approval(&workspace);
     running.signal(Signal::STOP);
@@ -227,6 +231,7 @@ fn two_who_speak_at_once_are_both_heard() {
     running.signal(Signal::CONT);
     approve.finish().exits(0);
     cancel.finish().exits(0);
+    workspace.write("go", "");
     let document = running.finish().exits(3).json();
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(task(&document, "slow")["failure"]["mode"], "cancelled");

@@ -5,7 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{RUN_AS_R1, Workspace, attempts, standing, task, wait_for_file};
+use crate::operator::on_record;
+use crate::support::{RUN_AS_R1, Workspace, attempts, standing, task, wait_for, wait_for_file};
 
 /// One worker with this script, whose tests are protected and decide.
 fn with_tests(script: &str) -> Workspace {
@@ -164,6 +165,10 @@ fn what_a_turn_did_before_its_runner_was_killed_is_found() {
     );
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
     wait_for_file(&workspace.path("changed"));
+    // An agent may be quicker than the record of its start.
+    wait_for("the agent on record", || {
+        on_record(&workspace, "agent:spawned") == 1
+    });
     let spawned = workspace
         .events()
         .into_iter()

@@ -171,6 +171,49 @@ fn an_agent_that_outlived_its_runner_is_no_repetition() {
 }
 
 #[test]
+fn a_finish_gate_does_not_make_it_act_again() {
+    for input in ["stdin", "none"] {
+        let workspace = Workspace::with(DEPLOY)
+            .tap_mission("cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; ", "")
+            .tap_mission(
+                "test ! -e crash",
+                "cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; test ! -e crash",
+            )
+            .tap_mission(
+                "agents:\n  worker: {",
+                &format!("agents:\n  worker: {{input: {input}, "),
+            )
+            .tap_mission(
+                "    expectations: [{type: script, command: test -e good}]\n",
+                "    verify: {commands: [test -e good]}\n",
+            );
+        let document = workspace.run_json(8, &[]);
+        let id = held(&workspace, &document, 1);
+        assert_eq!(named(&workspace, "task:retry:blocked").len(), 1);
+        held(&workspace, &workspace.resume_json(8, &[]), 1);
+        workspace.quorum(&["approve", &id]).exits(0);
+        // It misses the same: a person is asked for every further time.
+        let document = workspace.resume_json(8, &[]);
+        let second = held(&workspace, &document, 2);
+        assert_ne!(id, second);
+        let prompt = workspace.read("prompt.1.2");
+        assert_eq!(
+            (
+                prompt.contains("Do not repeat external actions"),
+                prompt.contains("test -e good")
+            ),
+            (input == "stdin", input == "stdin"),
+            "{prompt}"
+        );
+        workspace.write("good", "");
+        workspace.quorum(&["approve", &second]).exits(0);
+        let document = workspace.resume_json(0, &[]);
+        assert_eq!(attempts(&document, "deploy"), ["execute"]);
+        assert_eq!(workspace.lines("acts.log").len(), 3);
+    }
+}
+
+#[test]
 fn a_changed_mission_does_not_make_it_act_again() {
     let workspace = Workspace::with(DEPLOY);
     workspace.run_json(8, &[]);

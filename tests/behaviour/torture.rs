@@ -65,10 +65,15 @@ qualityGates:
 
 /// What must not depend on what happened on the way.
 fn essence(document: &Value) -> Value {
-    let tasks: Vec<Value> = document["tasks"]
+    // Tasks that are added stand in the order in which they came.
+    let mut tasks: Vec<&Value> = document["tasks"]
         .as_array()
         .expect("the document has tasks")
         .iter()
+        .collect();
+    tasks.sort_by_key(|task| task["title"].as_str());
+    let tasks: Vec<Value> = tasks
+        .into_iter()
         .map(|task| {
             json!([
                 task["title"],
@@ -78,7 +83,9 @@ fn essence(document: &Value) -> Value {
                 task["attempts"],
                 task["failure"]["mode"],
                 task["dimensions"],
-                task["reviews"]
+                task["reviews"],
+                task["added"],
+                task["dependsOn"]
             ])
         })
         .collect();

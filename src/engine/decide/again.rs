@@ -13,16 +13,22 @@ use crate::mission::Plan;
 
 use super::delegation::handed_down;
 use super::draft::Draft;
+use super::fixups;
 
-/// Every failed task becomes pending, those that failed only because a dependency did included.
+/// Every failed task becomes pending, those that failed only because a dependency did included. What a fixup mends or
+/// has mended is not touched; one that failed is taken back, for the task itself is tried again.
 pub(super) fn retry_failed(state: &State) -> Vec<Event> {
-    let failed = state
+    let failed: Vec<TaskId> = state
         .plan
         .task_ids()
-        .filter(|id| state.task(*id).status == Status::Failed);
-    failed
-        .flat_map(|id| from_the_start(state, id, "failed work is tried again"))
-        .collect()
+        .filter(|id| state.has_failed_for_good(*id) && state.mends(*id).is_none())
+        .collect();
+    let mut events: Vec<Event> = failed
+        .iter()
+        .flat_map(|id| from_the_start(state, *id, "failed work is tried again"))
+        .collect();
+    events.extend(failed.iter().flat_map(|id| fixups::taken_back(state, *id)));
+    events
 }
 
 /// A done task becomes pending, with everything that was built on it.
@@ -63,10 +69,14 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
         let blocked = gates.flat_map(|gate| &plan.gate(*gate).blocks);
         let holds = plan.holds_after.of(id.index()).iter();
         let held = holds.flat_map(|hold| &plan.hold(*hold).blocks);
-        for next in plan.dependents.of(id.index()).iter().chain(blocked).chain(held) {
-            if let Entry::Vacant(vacant) = found.entry(*next) {
+        let dependents = plan.dependents.of(id.index()).iter();
+        // A fixup is built on the failure that it mends, and whatever waited for that one on the fixup.
+        let fixup = plan.fixup(id);
+        let next = dependents.chain(blocked).chain(held).chain(&fixup);
+        for next in next.copied().chain(waited_for(plan, id)) {
+            if let Entry::Vacant(vacant) = found.entry(next) {
                 vacant.insert(root);
-                open.push((*next, root));
+                open.push((next, root));
             }
         }
     }
@@ -74,6 +84,19 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
         found.remove(root);
     }
     found
+}
+
+/// For a fixup: what waits for the task that it mends.
+fn waited_for(plan: &Plan, id: TaskId) -> Vec<TaskId> {
+    let Some(source) = plan.mended_by(id) else {
+        return Vec::new();
+    };
+    let gates = plan.gates_after.of(source.index()).iter();
+    let holds = plan.holds_after.of(source.index()).iter();
+    let dependents = plan.dependents.of(source.index()).iter();
+    let behind = gates.flat_map(|gate| &plan.gate(*gate).blocks);
+    let held = holds.flat_map(|hold| &plan.hold(*hold).blocks);
+    dependents.chain(behind).chain(held).copied().collect()
 }
 
 /// Full allowances again; attempt numbers go on.

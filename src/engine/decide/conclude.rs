@@ -16,6 +16,7 @@ use crate::mission::model::OnExhausted;
 
 use super::delegation;
 use super::draft::Draft;
+use super::fixups;
 use super::side_effects;
 use super::stages::{JudgedBy, judged_by};
 
@@ -52,6 +53,7 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         .flatten()
         .fold(flag, QualityFlag::max);
     delegation::create(draft, flag);
+    fixups::supersede(draft, flag);
     draft.done(flag);
 }
 
@@ -199,7 +201,9 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     } else {
         FailureMode::Quality
     };
-    draft.fail(mode, format!("{how}; last verdict: fail ({why})"));
+    let mended = policy == OnExhausted::Fixup && fixups::create(draft);
+    let next = if mended { "; a fixup follows" } else { "" };
+    draft.fail(mode, format!("{how}; last verdict: fail ({why}){next}"));
 }
 
 fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, grounds: Accepted) {

@@ -221,7 +221,7 @@ fn renumber(tasks: &mut [AddedTask], first: usize) {
 /// Work of this run that is done. Anything else might itself wait for what is being handed down.
 fn done_task(state: &State, title: &str) -> Option<TaskId> {
     let id = state.plan.find(title)?;
-    let is_done = state.task(id).status == Status::Done && state.plan.task(id).part == Part::Selected;
+    let is_done = state.is_met(id) && state.plan.task(id).part == Part::Selected;
     is_done.then_some(id)
 }
 
@@ -241,12 +241,12 @@ fn waiting_for(state: &State, id: TaskId) -> Vec<TaskId> {
     all.into_iter().collect()
 }
 
-/// What tasks that are done again had handed down: they hand down anew.
+/// What tasks that are done again had handed down, and their fixups: both come anew, if at all.
 pub(super) fn handed_down(plan: &Plan, again: &BTreeSet<TaskId>, built_on: &BTreeSet<TaskId>) -> Vec<TaskId> {
     let is_from_them = |id: &&TaskId| {
         let from = plan.task(**id).provenance.as_deref();
         from.is_some_and(|from| {
-            from.origin == Origin::Delegated && from.source.is_some_and(|source| again.contains(&source))
+            from.origin != Origin::Request && from.source.is_some_and(|source| again.contains(&source))
         })
     };
     built_on.iter().filter(is_from_them).copied().collect()

@@ -1,14 +1,14 @@
 //! Failed dependencies (semantics, section 11): what is tried for a task, in the order of its `onDependencyFailed`,
 //! until something applies. Only direct dependents are touched; those of a task that is skipped have their own turn.
 
-use crate::domain::{Advice, FailureMode, Purpose, Status, TaskId};
+use crate::domain::{Advice, FailureMode, Purpose, TaskId};
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, Way};
 use crate::engine::state::State;
 use crate::mission::model::Remedy;
 
 use super::draft::Draft;
-use super::{again, consult};
+use super::{again, consult, fixups};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub(super) fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
@@ -72,14 +72,16 @@ enum Share {
 /// The share of done dependencies against the threshold of the failed ones; of several the highest.
 fn partial(draft: &Draft<'_>) -> Share {
     let dependencies = draft.plan().dependencies.of(draft.id.index());
-    let states = || dependencies.iter().map(|id| (*id, draft.state.task(*id)));
-    if states().any(|(_, task)| !task.status.is_terminal()) {
+    let state = draft.state;
+    if dependencies.iter().any(|id| !state.is_settled(*id)) {
         return Share::Open;
     }
-    let done = states().filter(|(_, task)| task.status == Status::Done).count();
-    let mut thresholds = states()
-        .filter(|(id, task)| task.status == Status::Failed && !draft.task.does_without(*id))
-        .map(|(_, task)| threshold(task.mode.unwrap_or(FailureMode::Error)));
+    let done = dependencies.iter().filter(|id| state.is_met(**id)).count();
+    let mut thresholds = dependencies
+        .iter()
+        .filter(|id| state.has_failed_for_good(**id) && !draft.task.does_without(**id))
+        .map(|id| state.task(*id))
+        .map(|task| threshold(task.mode.unwrap_or(FailureMode::Error)));
     let enough = |percent: usize| done * 100 >= percent * dependencies.len();
     if thresholds.all(|threshold| threshold.is_some_and(enough)) {
         Share::Enough
@@ -104,8 +106,7 @@ fn threshold(mode: FailureMode) -> Option<usize> {
 
 fn do_without_all(draft: &mut Draft<'_>) {
     let dependencies = draft.plan().dependencies.of(draft.id.index());
-    let missing =
-        |id: &&TaskId| draft.state.task(**id).status == Status::Failed && !draft.task.does_without(**id);
+    let missing = |id: &&TaskId| draft.state.has_failed_for_good(**id) && !draft.task.does_without(**id);
     let missing: Vec<TaskId> = dependencies.iter().filter(missing).copied().collect();
     for dependency in missing {
         do_without(draft, dependency, Way::Partial, String::new());
@@ -165,6 +166,7 @@ pub(super) fn resolved(draft: &mut Draft<'_>, dependency: TaskId, advice: Result
             let events =
                 again::from_the_start(draft.state, dependency, "the orchestrator has it tried again");
             draft.also(events);
+            draft.also(fixups::taken_back(draft.state, dependency));
         }
         _ => try_next(draft, dependency),
     }

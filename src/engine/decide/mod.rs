@@ -23,6 +23,7 @@
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `delegation` | sub-tasks that an agent hands down (12) |
 //! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
+//! | `fixups` | a new task that mends a failed one (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
@@ -41,6 +42,7 @@ mod draft;
 mod due;
 mod evidence;
 mod finish;
+mod fixups;
 mod holds;
 mod notify;
 mod operator;

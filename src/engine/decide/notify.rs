@@ -321,6 +321,7 @@ fn announce(state: &State, now: Timestamp) -> Vec<Event> {
     let parts = [
         (counts.done, "done"),
         (counts.failed, "failed"),
+        (counts.superseded, "superseded"),
         (counts.awaiting, "waiting for a person"),
         (counts.below_threshold, "accepted below the bar"),
     ];

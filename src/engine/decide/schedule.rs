@@ -85,14 +85,14 @@ pub(in crate::engine) fn evaluate_gate(state: &State, id: GateId) -> GateResult 
     let of = |wanted: &dyn Fn(&crate::engine::state::TaskState) -> bool| -> Vec<&str> {
         gate.after
             .iter()
-            .filter(|task| wanted(state.task(**task)))
+            .filter(|task| wanted(state.task(state.standing(**task))))
             .map(title)
             .collect()
     };
     let scores: Vec<Points> = gate
         .after
         .iter()
-        .filter_map(|task| state.task(*task).points)
+        .filter_map(|task| state.task(state.standing(*task)).points)
         .collect();
     let avg = Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
     let unscored = of(&|task| task.points.is_none());

@@ -7,6 +7,7 @@ mod delegation;
 mod evidence;
 mod exhausted;
 mod finish;
+mod fixups;
 mod notices;
 mod operator;
 mod properties;

@@ -50,17 +50,14 @@ fn consistent(state: &State) {
         let holds = plan.holds_before.of(id.index()).iter();
         let held = holds.filter(|id| state.hold(**id).stage != HoldStage::Passed);
         let open = dependencies
-            .filter(|on| state.task(**on).status != Status::Done && !state.task(id).does_without(**on))
+            .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
             .count()
             + gates.filter(|id| !state.gate(**id).is_open()).count()
             + held.count();
         assert_eq!(state.task(id).blockers as usize, open, "blockers of {id:?}");
     }
     for (gate, plan) in state.gates.iter().zip(plan.gates.iter()) {
-        let open = plan
-            .after
-            .iter()
-            .filter(|id| !state.task(**id).status.is_terminal());
+        let open = plan.after.iter().filter(|id| !state.is_settled(**id));
         assert_eq!(gate.open as usize, open.count());
         assert!(gate.result.is_none() || gate.open == 0);
     }
@@ -68,7 +65,15 @@ fn consistent(state: &State) {
         u32::try_from(state.tasks.iter().filter(|task| wanted(task)).count()).unwrap()
     };
     assert_eq!(state.counts.done, count(&|task| task.status == Status::Done));
-    assert_eq!(state.counts.failed, count(&|task| task.status == Status::Failed));
+    let failed = |task: &super::super::TaskState| task.status == Status::Failed;
+    assert_eq!(
+        state.counts.failed,
+        count(&|task| failed(task) && !task.superseded)
+    );
+    assert_eq!(
+        state.counts.superseded,
+        count(&|task| failed(task) && task.superseded)
+    );
     assert_eq!(
         state.counts.awaiting,
         count(&|task| task.status == Status::AwaitingApproval)

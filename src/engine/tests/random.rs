@@ -124,6 +124,8 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             "",
             ", onExhausted: accept",
+            ", onExhausted: fixup",
+            ", onExhausted: fixup, maxAttempts: 1",
             ", onExhausted: fail",
             ", maxAttempts: 2",
         ]));

@@ -47,8 +47,7 @@ const ON_EXHAUSTED: Key = key(
     "onExhausted",
     one::<OnExhausted>(),
     "What happens to work that still fails when its attempts are used up.",
-)
-.only(&["fail", "accept", "degrade", "refer"], "fixups");
+);
 const AUTONOMY: Key = key(
     "autonomy",
     one::<Autonomy>(),

@@ -56,7 +56,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("requires: '>=9.0.0'\n", vec!["Q0208"]),
         ("deadline: 2h\n", vec!["Q0210"]),
         ("deadline: soon\n", vec!["Q0204"]),
-        ("onExhausted: fixup\n", vec!["Q0210"]),
+        ("onExhausted: fixup\n", vec![]),
         ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
         ("settings: {defaultChannels: [ops]}\n", vec!["Q0503"]),
         (

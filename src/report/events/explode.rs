@@ -155,6 +155,10 @@ impl Exploder {
                 let titles: Vec<&str> = titles.collect();
                 vec![("tasks:withdrawn", Payload::default().with("tasks", titles))]
             }
+            Event::Superseded { task, by } => {
+                let payload = self.task(*task).with("by", &*self.plan.task(*by).title);
+                vec![("task:superseded", payload)]
+            }
             Event::Paused { by } => vec![("run:paused", Payload::default().with("by", by.as_str()))],
             Event::Waiting { until } => {
                 vec![(

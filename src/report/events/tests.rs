@@ -87,11 +87,12 @@ fn variant(event: &Event) -> &'static str {
         Event::CallHeld { .. } => "CallHeld",
         Event::CallReleased { .. } => "CallReleased",
         Event::BudgetClock { .. } => "BudgetClock",
+        Event::Superseded { .. } => "Superseded",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 65;
+const VARIANTS: usize = 66;
 
 const TASK: TaskId = TaskId(0);
 
@@ -244,6 +245,10 @@ fn run_samples() -> Vec<Event> {
             since: START,
             used: Millis(60_000),
             until: START.plus(Millis(60_000)),
+        },
+        Event::Superseded {
+            task: TASK,
+            by: TaskId(1),
         },
     ]
 }

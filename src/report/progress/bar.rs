@@ -178,6 +178,7 @@ fn counts(state: &State, live: &Live, screen: &Screen) -> String {
     let hidden = if running > ROWS { running } else { 0 };
     for (number, what) in [
         (counts.failed as usize, "failed"),
+        (counts.superseded as usize, "superseded"),
         (counts.reworked as usize, "rework"),
         (counts.awaiting as usize, "waiting"),
         (hidden, "running"),

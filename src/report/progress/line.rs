@@ -167,6 +167,10 @@ impl Lines {
                 ))
             }
             Event::Transition { .. } => self.of_transition(state, event),
+            Event::Superseded { task, by } => {
+                let detail = format!("superseded by '{}'", title(state, *by));
+                Some(Line::new("MEND", Role::Good, title(state, *task), detail))
+            }
             Event::AttemptPlanned { task, attempt, kind } => Some(planned(state, *task, *attempt, *kind)),
             Event::StageVerdict(report) => self.of_verdict(state, report),
             Event::TurnStarted { turn, .. }
@@ -293,7 +297,7 @@ impl Lines {
                 Line::new("RUN", Role::Active, mission, detail)
             }
             Event::RunResumed { .. } => {
-                let finished = state.counts.done + state.counts.failed;
+                let finished = state.counts.ended();
                 let detail = format!("{finished} of {} finished before", tasks());
                 Line::new("RESUME", Role::Active, mission, detail)
             }

@@ -317,6 +317,7 @@ impl History {
         self.journal.push(now, input.name(), &events).map_err(|_| Dead)?;
         self.witness.take(&self.state, &events);
         for event in &events {
+            self.missions.note(event);
             apply(&mut self.state, event);
             due.extend(effects(&self.state, event));
         }
@@ -410,6 +411,10 @@ impl History {
             // again, and its turn then ends sooner. Both are news of the turn in flight, not late ones.
             Input::TurnSpawned { turn, .. } | Input::TurnRequestFailed { turn, .. }
                 if self.state.task(turn.task).running.is_some() && self.state.current_turn(turn.task) == *turn
+        ) || matches!(
+            &input,
+            // The same call failed for good once more: its letter is written anew, and is there already.
+            Input::Filed { ids } if ids.iter().any(|id| self.state.notices.letters().contains_key(id))
         );
         let before = self.records.len();
         self.turn(vec![input.clone()], Vec::new())?;

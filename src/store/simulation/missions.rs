@@ -3,29 +3,39 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::domain::{Digest, Millis};
+use crate::domain::{Digest, Millis, TaskId};
 use crate::engine::random::Random;
 use crate::engine::simulation::plan_of;
 use crate::engine::{Event, Input, MissionChange, State, apply};
-use crate::mission::{Plan, RunOptions, succeed};
+use crate::mission::{Addition, Plan, RunOptions, succeed};
 
 use super::witness::Witness;
 
 /// The frozen missions of a run.
 pub struct Missions {
     texts: Vec<String>,
+    /// What made the plan that holds, the oldest first.
+    steps: Vec<Step>,
     /// The options that the run started with.
     first: RunOptions,
     /// Plans that were made before: a history reads them over and over.
     known: RefCell<Vec<Known>>,
 }
 
-type Known = (Vec<String>, RunOptions, Arc<Plan>);
+type Known = (Vec<Step>, RunOptions, Arc<Plan>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Mission(String),
+    Added(Box<Addition>),
+    Withdrawn(Vec<TaskId>),
+}
 
 impl Missions {
     pub fn new(text: String, first: &RunOptions) -> Self {
         Self {
-            texts: vec![text],
+            texts: vec![text.clone()],
+            steps: vec![Step::Mission(text)],
             first: first.clone(),
             known: RefCell::default(),
         }
@@ -40,13 +50,29 @@ impl Missions {
         let mut known = self.known.borrow_mut();
         let found = known
             .iter()
-            .find(|(texts, with, _)| *texts == self.texts && with == options);
+            .find(|(steps, with, _)| *steps == self.steps && with == options);
         if let Some((_, _, plan)) = found {
             return plan.clone();
         }
-        let plan = plan_of_all(&self.texts, options);
-        known.push((self.texts.clone(), options.clone(), plan.clone()));
+        let plan = plan_of_all(&self.steps, options);
+        // Every task that comes makes another plan: only those that are asked for again are worth keeping.
+        if !matches!(self.steps.last(), Some(Step::Added(_) | Step::Withdrawn(_))) {
+            known.push((self.steps.clone(), options.clone(), plan.clone()));
+        }
         plan
+    }
+
+    /// Follows what changes the plan.
+    pub fn note(&mut self, event: &Event) {
+        match event {
+            Event::MissionChanged(change) => {
+                let text = self.texts[change.number as usize - 1].clone();
+                self.steps.push(Step::Mission(text));
+            }
+            Event::TasksAdded(addition) => self.steps.push(Step::Added(addition.clone())),
+            Event::TasksWithdrawn { tasks } => self.steps.push(Step::Withdrawn(tasks.clone())),
+            _ => {}
+        }
     }
 
     /// A person accepts another mission. `None` if the run would be left with nothing to do.
@@ -69,6 +95,7 @@ impl Missions {
     pub fn fold(&mut self, records: &mut [Vec<Event>]) -> (State, Witness) {
         let texts = std::mem::take(&mut self.texts);
         self.texts = vec![texts[0].clone()];
+        self.steps.truncate(1);
         let plan = self.plan_with(&self.first);
         let mut state = State::new(plan.clone());
         let mut lived = state.clone();
@@ -86,6 +113,7 @@ impl Missions {
             }
             witness.take(&lived, record);
             for event in record.iter() {
+                self.note(event);
                 apply(&mut state, event);
                 apply(&mut lived, event);
             }
@@ -108,12 +136,22 @@ impl Missions {
     }
 }
 
-fn plan_of_all(texts: &[String], options: &RunOptions) -> Arc<Plan> {
-    let mut plans = texts.iter().map(|text| plan_of(text, options));
-    let first = plans.next().unwrap();
-    plans.fold(first, |before, next| {
-        Arc::new(succeed(&before, Arc::into_inner(next).unwrap()))
-    })
+fn plan_of_all(steps: &[Step], options: &RunOptions) -> Arc<Plan> {
+    let mut plan: Option<Plan> = None;
+    for step in steps {
+        match step {
+            Step::Mission(text) => {
+                let next = Arc::unwrap_or_clone(plan_of(text, options));
+                plan = Some(match &plan {
+                    Some(before) => succeed(before, next),
+                    None => next,
+                });
+            }
+            Step::Added(addition) => plan.as_mut().unwrap().extend(addition),
+            Step::Withdrawn(tasks) => plan.as_mut().unwrap().withdraw(tasks),
+        }
+    }
+    Arc::new(plan.unwrap())
 }
 
 /// What a person may say on the command line of `resume`.

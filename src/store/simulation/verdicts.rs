@@ -77,12 +77,17 @@ impl Witness {
     pub(super) fn gate_evaluated(&mut self, state: &State, id: GateId, result: &GateResult) {
         let gate = state.plan.gate(id);
         assert_eq!(self.gates[id.index()], (None, false), "{id:?} is evaluated again");
-        let after: Vec<&Seen> = gate.after.iter().map(|task| &self.tasks[task.index()]).collect();
-        let mut ended = after.iter().map(|seen| seen.status);
         assert!(
-            ended.all(|status| matches!(status, Status::Done | Status::Failed)),
+            gate.after.iter().all(|task| self.has_ended(*task)),
             "{id:?} is not due"
         );
+        // The work of a fixup stands for what it superseded.
+        let standing = |id: &TaskId| {
+            let seen = &self.tasks[id.index()];
+            let fixup = seen.fixup.filter(|_| seen.superseded);
+            fixup.map_or(seen, |fixup| &self.tasks[fixup.index()])
+        };
+        let after: Vec<&Seen> = gate.after.iter().map(standing).collect();
         let failed = after.iter().any(|seen| seen.status == Status::Failed);
         let below = after.iter().any(|seen| {
             matches!(
@@ -136,7 +141,7 @@ impl Witness {
             ),
             (
                 OutcomeClass::TaskFailed,
-                any(&|seen| seen.status == Status::Failed),
+                any(&|seen| seen.status == Status::Failed && !seen.superseded),
             ),
             (OutcomeClass::GateFailed, gate_failed),
             (

@@ -12,7 +12,8 @@ use crate::engine::{
     Event, GateResult, HoldStage, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, Way,
     judged_by,
 };
-use crate::mission::{Part, Plan, succeed};
+use crate::mission::model::OnExhausted;
+use crate::mission::{Addition, Origin, Part, Plan, succeed};
 
 /// The table of the life cycle (semantics, section 5), written down again.
 fn is_edge(from: Status, to: Status) -> bool {
@@ -78,6 +79,10 @@ pub(super) struct Seen {
     /// Dependencies that it goes on without.
     pub(super) without: BTreeMap<TaskId, Way>,
     pub(super) mode: Option<FailureMode>,
+    /// The fixup that it has, and what it is the fixup of.
+    pub(super) fixup: Option<TaskId>,
+    pub(super) mends: Option<TaskId>,
+    pub(super) superseded: bool,
     pub(super) questions: u32,
     pub(super) question_open: bool,
     /// Why a person is asked, and for which approval gate.
@@ -326,10 +331,8 @@ impl Witness {
                 assert!(seen.acted && state.plan.task(*task).side_effects, "{event:?}");
             }
             Event::HoldReached { hold, number, .. } => {
-                let ended =
-                    |id: &TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
                 assert!(
-                    state.plan.hold(*hold).after.iter().all(ended),
+                    state.plan.hold(*hold).after.iter().all(|id| self.has_ended(*id)),
                     "too early: {event:?}"
                 );
                 let held = &mut self.holds[hold.index()];
@@ -339,7 +342,7 @@ impl Witness {
             Event::HoldPassed { hold, .. } => self.leave(*hold, HoldStage::Passed),
             Event::HoldRejected { hold, .. } => self.leave(*hold, HoldStage::Rejected),
             Event::DependencyFailed { task, dependency } => {
-                assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
+                self.failed_for_good(*dependency);
                 assert!(
                     state.plan.dependencies.of(task.index()).contains(dependency),
                     "{event:?}"
@@ -396,6 +399,27 @@ impl Witness {
                     let size = self.tasks.len().max(added.id.index() + 1);
                     self.tasks.resize_with(size, Seen::default);
                 }
+                if addition.origin == Origin::Fixup {
+                    self.fixup_added(state, addition);
+                }
+            }
+            Event::Superseded { task, by } => {
+                let seen = &mut self.tasks[task.index()];
+                assert_eq!(
+                    (seen.status, seen.fixup),
+                    (Status::Failed, Some(*by)),
+                    "{event:?}"
+                );
+                assert!(!std::mem::replace(&mut seen.superseded, true), "{event:?}");
+            }
+            Event::TasksWithdrawn { tasks } => {
+                for id in tasks {
+                    let seen = &mut self.tasks[id.index()];
+                    assert!(seen.status == Status::Pending && !seen.in_flight, "{event:?}");
+                    if let Some(source) = seen.mends.take() {
+                        self.tasks[source.index()].fixup = None;
+                    }
+                }
             }
             Event::CommandTaken { id, .. } => {
                 assert!(self.commands.insert(id.clone()), "taken twice: {event:?}")
@@ -406,7 +430,7 @@ impl Witness {
                 way,
                 ..
             } => {
-                assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
+                self.failed_for_good(*dependency);
                 if *way != Way::Retry {
                     self.may_do_without(state, *task, *way);
                     self.tasks[task.index()].without.insert(*dependency, *way);
@@ -429,7 +453,7 @@ impl Witness {
                 seen.finished = false;
             }
             Event::DeadlockDetected { task, dependency } => {
-                assert_eq!(self.tasks[dependency.index()].status, Status::Failed, "{event:?}");
+                self.failed_for_good(*dependency);
                 assert_eq!(self.tasks[task.index()].status, Status::Pending, "{event:?}");
             }
             Event::MissionChanged(change) => self.mission_changed(state, change),
@@ -442,7 +466,6 @@ impl Witness {
             | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::Notice(_)
-            | Event::TasksWithdrawn { .. }
             | Event::DelegationRequested { .. }
             | Event::DelegationRefused { .. }
             | Event::Salvaged { .. } => {}
@@ -467,6 +490,11 @@ impl Witness {
                 "{task:?} {seen:?}"
             );
         }
+        for task in &change.removed {
+            if let Some(source) = self.tasks[task.index()].mends.take() {
+                self.tasks[source.index()].fixup = None;
+            }
+        }
         for gate in &change.gates {
             self.gates[gate.index()] = (None, false);
         }
@@ -478,9 +506,11 @@ impl Witness {
             let hold = plan.holds.get(index)?;
             Some((hold.kind, hold.after.iter().copied().collect::<BTreeSet<_>>()))
         };
+        let tasks = (0..self.tasks.len()).map(TaskId::from_index);
+        let settled: Vec<bool> = tasks.map(|id| self.has_ended(id)).collect();
         for (index, held) in self.holds.iter_mut().enumerate() {
-            let ended = |id: &TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
             let hold = &plan.holds[index];
+            let ended = |id: &TaskId| settled.get(id.index()).is_some_and(|settled| *settled);
             let stands = hold.part == Part::Selected && hold.after.iter().all(ended);
             let moved = after(&state.plan, index).is_some_and(|old| after(&plan, index) != Some(old));
             if moved || (held.1 == HoldStage::Reached && !stands) {
@@ -501,13 +531,11 @@ impl Witness {
             return;
         }
         let needs = state.plan.dependencies.of(task.index());
-        let done = needs
-            .iter()
-            .filter(|on| self.tasks[on.index()].status == Status::Done);
+        let done = needs.iter().filter(|on| self.is_there(**on));
         let share = done.count() as f64 / needs.len() as f64;
         for on in needs
             .iter()
-            .filter(|on| self.tasks[on.index()].status == Status::Failed)
+            .filter(|on| self.tasks[on.index()].status == Status::Failed && !self.is_there(**on))
         {
             let least = match self.tasks[on.index()].mode {
                 Some(FailureMode::Timeout) => 0.0,
@@ -527,9 +555,52 @@ impl Witness {
             if self.tasks[task.index()].without.contains_key(on) {
                 continue;
             }
-            let status = self.tasks[on.index()].status;
-            assert_eq!(status, Status::Done, "{task:?} starts before {on:?} is done");
+            assert!(self.is_there(*on), "{task:?} starts before {on:?} is done");
         }
+    }
+
+    /// Done, or superseded by a fixup.
+    pub(super) fn is_there(&self, id: TaskId) -> bool {
+        let seen = &self.tasks[id.index()];
+        seen.status == Status::Done || seen.superseded
+    }
+
+    /// It has ended, and if it failed nothing is under way that could make up for it.
+    pub(super) fn has_ended(&self, id: TaskId) -> bool {
+        let ended = |id: TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
+        let seen = &self.tasks[id.index()];
+        ended(id) && (seen.status == Status::Done || seen.fixup.is_none_or(ended))
+    }
+
+    fn failed_for_good(&self, id: TaskId) {
+        let seen = &self.tasks[id.index()];
+        assert_eq!(seen.status, Status::Failed, "{id:?} {seen:?}");
+        assert!(!seen.superseded && self.has_ended(id), "{id:?} {seen:?}");
+    }
+
+    /// A task is about to fail and gets a fixup: at most one, and never a fixup itself.
+    fn fixup_added(&mut self, state: &State, addition: &Addition) {
+        let (Some(source), [fixup]) = (addition.source, addition.tasks.as_slice()) else {
+            panic!("{addition:?}");
+        };
+        let policy = state
+            .plan
+            .task(source)
+            .on_exhausted
+            .or(state.plan.rules.on_exhausted);
+        assert_eq!(policy, Some(OnExhausted::Fixup), "{addition:?}");
+        let seen = self.tasks[source.index()].clone();
+        assert_eq!(seen.status, Status::Review, "{addition:?} {seen:?}");
+        assert!(
+            seen.fixup.is_none() && seen.mends.is_none(),
+            "{addition:?} {seen:?}"
+        );
+        assert!(fixup.needs.iter().all(|on| self.is_there(*on)), "{addition:?}");
+        self.tasks[source.index()].fixup = Some(fixup.id);
+        let mending = &mut self.tasks[fixup.id.index()];
+        assert_eq!(mending.status, Status::Pending, "{addition:?}");
+        mending.mends = Some(source);
+        mending.acted |= seen.acted;
     }
 
     fn leave(&mut self, hold: HoldId, stage: HoldStage) {
@@ -785,28 +856,49 @@ impl Witness {
         if unanswered && from == Status::AwaitingApproval && to == Status::Pending {
             self.tasks[task.index()].withdraw_agreement();
         }
+        let mends = self.tasks[task.index()].mends;
+        let mends = mends.filter(|source| self.tasks[source.index()].status == Status::Failed);
+        if to == Status::Done
+            && let Some(source) = mends
+        {
+            let clean = flag == Some(QualityFlag::Clean);
+            assert_eq!(
+                self.tasks[source.index()].superseded,
+                clean,
+                "{source:?} {task:?}"
+            );
+        }
         if matches!(from, Status::Done | Status::Failed) {
             self.tasks[task.index()].without.clear();
-            // What has not begun waits for it again.
-            for on_it in state.plan.dependents.of(task.index()) {
-                let seen = &mut self.tasks[on_it.index()];
-                if from == Status::Done || seen.status == Status::Pending {
-                    seen.without.remove(&task);
-                }
+            self.nobody_has(state, task, from == Status::Done);
+            if let Some(source) = mends {
+                self.nobody_has(state, source, false);
             }
             self.tasks[task.index()].withdraw_agreement();
-            for hold in state.plan.holds_after.of(task.index()) {
-                self.holds[hold.index()].1 = HoldStage::Ahead;
-            }
             for hold in state.plan.holds_before.of(task.index()) {
                 let held = &mut self.holds[hold.index()];
                 if held.1 == HoldStage::Rejected {
                     held.1 = HoldStage::Ahead;
                 }
             }
-            for gate in state.plan.gates_after.of(task.index()) {
-                self.gates[gate.index()] = (None, false);
+        }
+    }
+
+    /// What a task came to does not hold any more.
+    fn nobody_has(&mut self, state: &State, task: TaskId, was_done: bool) {
+        let superseded = std::mem::take(&mut self.tasks[task.index()].superseded);
+        // What has not begun waits for it again.
+        for on_it in state.plan.dependents.of(task.index()) {
+            let seen = &mut self.tasks[on_it.index()];
+            if was_done || superseded || seen.status == Status::Pending {
+                seen.without.remove(&task);
             }
+        }
+        for hold in state.plan.holds_after.of(task.index()) {
+            self.holds[hold.index()].1 = HoldStage::Ahead;
+        }
+        for gate in state.plan.gates_after.of(task.index()) {
+            self.gates[gate.index()] = (None, false);
         }
     }
 
@@ -880,8 +972,8 @@ impl Witness {
                 )
             );
             assert_eq!(
-                (seen.points, seen.indeterminate),
-                (task.points, task.indeterminate),
+                (seen.points, seen.indeterminate, seen.superseded),
+                (task.points, task.indeterminate, task.superseded),
                 "{seen:?}"
             );
         }
@@ -926,6 +1018,9 @@ impl Seen {
             without: std::mem::take(&mut self.without),
             questions: self.questions,
             sent_back: self.sent_back,
+            fixup: self.fixup,
+            mends: self.mends,
+            superseded: self.superseded,
             ..Self::default()
         };
         *self = Self {

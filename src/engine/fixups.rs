@@ -1,0 +1,75 @@
+//! Fixups as state (semantics, section 12): what the failure of a task that has one means for everybody who waits for it.
+//!
+//! A task that failed and has a fixup has not come to its end for others before the fixup has: its dependents wait, and
+//! gates, checkpoints and delays over it are not due. A fixup that ends clean supersedes it; then it counts as if it were
+//! done, with the fixup's work for its own. The rules are in `decide::fixups`.
+
+use crate::domain::{Status, TaskId};
+
+use super::state::State;
+
+impl State {
+    /// Whether what became of a task is final for those who wait for it: it has ended, and so has its fixup.
+    #[must_use]
+    pub fn is_settled(&self, id: TaskId) -> bool {
+        match self.task(id).status {
+            Status::Done => true,
+            Status::Failed => self.open_fixup(id).is_none(),
+            _ => false,
+        }
+    }
+
+    /// The fixup of a failed task that may still mend it.
+    #[must_use]
+    pub fn open_fixup(&self, id: TaskId) -> Option<TaskId> {
+        let failed = self.task(id).status == Status::Failed;
+        let fixup = self.plan.fixup(id).filter(|_| failed)?;
+        (!self.task(fixup).status.is_terminal()).then_some(fixup)
+    }
+
+    /// Whether its dependents have what they need from it: it is done, or a clean fixup has superseded it.
+    #[must_use]
+    pub fn is_met(&self, id: TaskId) -> bool {
+        let task = self.task(id);
+        task.status == Status::Done || task.superseded
+    }
+
+    /// Whether it failed, and nothing may make up for that any more.
+    #[must_use]
+    pub fn has_failed_for_good(&self, id: TaskId) -> bool {
+        let task = self.task(id);
+        task.status == Status::Failed && !task.superseded && self.open_fixup(id).is_none()
+    }
+
+    /// The task whose work stands for that of this one: its fixup, where that superseded it, else itself.
+    #[must_use]
+    pub fn standing(&self, id: TaskId) -> TaskId {
+        let superseded = self.task(id).superseded;
+        self.plan.fixup(id).filter(|_| superseded).unwrap_or(id)
+    }
+
+    /// The failed task that this one is the fixup of.
+    pub(super) fn mends(&self, id: TaskId) -> Option<TaskId> {
+        let source = self.plan.mended_by(id)?;
+        (self.task(source).status == Status::Failed).then_some(source)
+    }
+}
+
+/// A clean fixup made up for the task's failure.
+pub(super) fn supersede(state: &mut State, id: TaskId) {
+    let task = &mut state.tasks[id.index()];
+    if task.status == Status::Failed && !task.superseded {
+        task.superseded = true;
+        state.counts.failed = state.counts.failed.saturating_sub(1);
+        state.counts.superseded += 1;
+    }
+}
+
+/// The task begins anew, or what made up for its failure does.
+pub(super) fn no_longer_superseded(state: &mut State, id: TaskId) {
+    let task = &mut state.tasks[id.index()];
+    if std::mem::take(&mut task.superseded) {
+        state.counts.superseded = state.counts.superseded.saturating_sub(1);
+        state.counts.failed += 1;
+    }
+}
