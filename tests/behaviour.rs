@@ -26,6 +26,8 @@ mod concurrent;
 mod config;
 #[path = "behaviour/control.rs"]
 mod control;
+#[path = "behaviour/deadlines.rs"]
+mod deadlines;
 #[path = "behaviour/delegation.rs"]
 mod delegation;
 #[path = "behaviour/delegation_kills.rs"]

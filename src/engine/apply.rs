@@ -9,6 +9,7 @@ use crate::domain::{
 
 use crate::mission::Part;
 
+use super::deadline;
 use super::derive::change_plan;
 use super::event::Event;
 use super::fixups::{no_longer_superseded, supersede};
@@ -27,6 +28,11 @@ const FEEDBACK_KEPT: usize = 8;
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
+    change(state, event);
+    deadline::follow(state, event);
+}
+
+fn change(state: &mut State, event: &Event) {
     ledger::follow(state, event);
     if state.notices.apply(event) {
         // The session ends: it waits for nobody any more.
@@ -140,6 +146,7 @@ pub fn apply(state: &mut State, event: &Event) {
             state.timers.cancel(Timer::WaitOver);
         }
         Event::Notice(_)
+        | Event::Deadline(_)
         | Event::LimitReached { .. }
         | Event::CallHeld { .. }
         | Event::CallReleased { .. }
@@ -800,6 +807,7 @@ impl TaskState {
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::Salvaged { .. }
+            | Event::Deadline(_)
             | Event::LimitReached { .. }
             | Event::CallHeld { .. }
             | Event::CallReleased { .. }

@@ -137,7 +137,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             task,
             from: Status::InProgress | Status::Review | Status::AwaitingApproval,
             to: Status::Failed,
-            mode: Some(FailureMode::Cancelled),
+            mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
             ..
         } => vec![Effect::StopTask(*task)],
         Event::Answered { task, .. } => prepare_prompt(state, *task).into_iter().collect(),

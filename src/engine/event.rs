@@ -13,6 +13,7 @@ use crate::domain::{
 use crate::mission::{Addition, RunOptions, SubTask};
 
 use super::command::CommandResult;
+use super::deadline::DeadlineEvent;
 use super::ledger::{CallId, Ceiling};
 use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
@@ -778,6 +779,9 @@ pub enum Event {
     /// `mission:changed`: from here on the run goes by another mission.
     #[serde(rename = "mc")]
     MissionChanged(Box<MissionChange>),
+    /// `deadline:set`, `sla:warning`, `sla:violated`, `sla:met`
+    #[serde(rename = "dl")]
+    Deadline(Box<DeadlineEvent>),
     /// `budget:exhausted`: nothing more is started in this session. What runs may finish its turn.
     #[serde(rename = "bx")]
     LimitReached {

@@ -13,6 +13,7 @@
 
 mod apply;
 mod command;
+mod deadline;
 mod decide;
 mod derive;
 mod dialog;
@@ -37,6 +38,7 @@ pub(crate) use tests::{random, simulation};
 
 pub use apply::apply;
 pub use command::{Command, CommandResult, meets};
+pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects};

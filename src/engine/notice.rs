@@ -32,6 +32,12 @@ pub enum Topic {
     /// `task.forceAccept`
     #[serde(rename = "fa")]
     ForceAccepted,
+    /// `sla:warning`
+    #[serde(rename = "sw")]
+    DeadlineNear,
+    /// `sla:violated`
+    #[serde(rename = "sv")]
+    DeadlinePassed,
     /// `run:finished`
     #[serde(rename = "rf")]
     RunFinished,
@@ -47,6 +53,8 @@ impl Topic {
             Self::ApprovalRequested => "approval:requested",
             Self::TaskFailed => "task:transition",
             Self::ForceAccepted => "task.forceAccept",
+            Self::DeadlineNear => "sla:warning",
+            Self::DeadlinePassed => "sla:violated",
             Self::RunFinished => "run:finished",
         }
     }

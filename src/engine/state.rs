@@ -10,6 +10,7 @@ use crate::domain::{
 use crate::mission::{HoldKind, Plan, RunOptions, SubTask};
 
 use super::command::CommandResult;
+use super::deadline::Deadlines;
 use super::dialog::Dialog;
 use super::ledger::Ledger;
 use super::notice::Notices;
@@ -49,6 +50,8 @@ pub struct State {
     pub commands: BTreeMap<String, CommandResult>,
     /// Notifications and dead letters on their way.
     pub notices: Notices,
+    /// Deadlines, as far as their time is known.
+    pub deadlines: Deadlines,
     /// What was used, and what is reserved for calls that are out.
     pub ledger: Ledger,
     pub(super) ready: ReadyQueue,
@@ -559,6 +562,7 @@ impl State {
             timers: Timers::default(),
             commands: BTreeMap::new(),
             notices: Notices::default(),
+            deadlines: Deadlines::default(),
             ledger: Ledger::default(),
             paused: false,
             gates_due: BTreeSet::new(),

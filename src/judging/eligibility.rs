@@ -154,6 +154,7 @@ mod tests {
             },
         };
         let task = TaskPlan {
+            deadline: None,
             requires_tool_calls: None,
             finish: None,
             wave: 0,
@@ -185,6 +186,8 @@ mod tests {
             provenance: None,
         };
         let rules = Rules {
+            deadline: None,
+            sla: crate::mission::SlaPlan::default(),
             budget: crate::mission::model::Budget::default(),
             prices: Vec::new(),
             orchestrator: None,

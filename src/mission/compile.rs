@@ -12,11 +12,13 @@ use rust_decimal::Decimal;
 use super::condition::Conditions;
 use super::defaults;
 use super::growth::AddedTask;
-use super::model::{self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings};
+use super::model::{
+    self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings, ViolationAction,
+};
 use super::plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Recipe, Requirement, Reviewers, Rules,
-    RunOptions, TaskPlan, Verification,
+    RunOptions, SlaPlan, TaskPlan, Verification,
 };
 use super::read::Named;
 use super::scalar::{Fraction, Span};
@@ -322,6 +324,8 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
+        deadline: mission.deadline,
+        sla: sla(&settings.sla),
         budget: model::Budget {
             max_cost: options.max_cost,
             max_tokens: options.max_tokens,
@@ -331,6 +335,18 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         .or(settings.budget),
         prices: settings.prices.0.clone(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
+    }
+}
+
+fn sla(sla: &model::Sla) -> SlaPlan {
+    let channels = |names: &Option<Box<[Box<str>]>>| names.clone().unwrap_or_default();
+    SlaPlan {
+        warning: sla
+            .warning_threshold
+            .map_or_else(|| SlaPlan::default().warning, Fraction::points),
+        warning_channels: channels(&sla.warning_channels),
+        violation_channels: channels(&sla.violation_channels),
+        fails: sla.violation_action == Some(ViolationAction::Fail),
     }
 }
 
@@ -364,6 +380,7 @@ impl Compiler<'_> {
             limits: self.limits(&task),
             title: task.title,
             part: Part::Selected,
+            deadline: task.deadline,
             description: task.description,
             agent,
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),

@@ -4,8 +4,9 @@ use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
 
-use super::model::{Budget, Consensus, PanelMode, Remedy, Settings};
+use super::model::{Budget, CheckInterval, Consensus, PanelMode, Remedy, Settings, Sla, ViolationAction};
 use super::read::Named;
+use super::scalar::Fraction;
 use crate::domain::{Bar, Dimension, Millis};
 
 /// Time of one turn (semantics, section 5).
@@ -41,10 +42,24 @@ pub(super) const COMPILE_COMMAND: &str = "npx tsc --noEmit";
 /// Seats of a panel (section 7).
 pub(super) const SEATS: u32 = 3;
 
+/// The share of a deadline's time after which a warning is given (section 14).
+pub(super) const WARNING_THRESHOLD: u8 = 80;
+
+fn default_sla() -> Sla {
+    Sla {
+        warning_threshold: Fraction::of_percent(WARNING_THRESHOLD),
+        check_interval_ms: Some(CheckInterval(30_000)),
+        warning_channels: Some(Box::default()),
+        violation_channels: Some(Box::default()),
+        violation_action: Some(ViolationAction::Notify),
+    }
+}
+
 /// The settings that hold where no file, variable or flag says anything.
 #[must_use]
 pub fn default_settings() -> Settings {
     Settings {
+        sla: default_sla(),
         budget: Budget::default(),
         prices: Named::default(),
         concurrency: NonZeroU32::new(processors()),

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Points, TaskId};
+use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Points, TaskId, Timestamp};
 
 use super::edges::Edges;
 use super::growth::{Fixups, Provenance, Titles};
 use super::model;
+use super::scalar::Deadline;
 use super::task_list::TaskList;
 
 /// A mission, resolved.
@@ -146,7 +147,13 @@ impl Plan {
     #[must_use]
     pub fn notified_channels(&self) -> std::collections::BTreeSet<&str> {
         let of_gates = self.gates.iter().filter_map(|gate| gate.notify.as_deref());
-        let all = of_gates.chain([&*self.rules.default_channels]).flatten();
+        let sla = &self.rules.sla;
+        let of_run = [
+            &*self.rules.default_channels,
+            &sla.warning_channels,
+            &sla.violation_channels,
+        ];
+        let all = of_gates.chain(of_run).flatten();
         all.map(|name| &**name).collect()
     }
 
@@ -241,6 +248,8 @@ pub struct TaskPlan {
     pub title: Box<str>,
     /// Whether the run takes it.
     pub part: Part,
+    /// When it must be finished.
+    pub deadline: Option<Deadline>,
     /// What is to be done.
     pub description: Option<Box<str>>,
     /// Who does it.
@@ -497,12 +506,51 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// When the mission must be finished.
+    pub deadline: Option<Deadline>,
+    /// What is said and done about deadlines.
+    pub sla: SlaPlan,
     /// What the run may use.
     pub budget: model::Budget,
     /// What models cost.
     pub prices: Vec<(Box<str>, model::Price)>,
     /// The channels of notifications that name none.
     pub default_channels: Box<[Box<str>]>,
+}
+
+/// What is said and done about deadlines, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlaPlan {
+    /// The share of the time after which a warning is given, as points.
+    pub warning: Points,
+    /// Channels that are told when a deadline is near.
+    pub warning_channels: Box<[Box<str>]>,
+    /// Channels that hear of a missed deadline.
+    pub violation_channels: Box<[Box<str>]>,
+    /// Whether a missed deadline ends the work.
+    pub fails: bool,
+}
+
+impl Default for SlaPlan {
+    fn default() -> Self {
+        Self {
+            warning: Points::whole(super::defaults::WARNING_THRESHOLD),
+            warning_channels: Box::default(),
+            violation_channels: Box::default(),
+            fails: false,
+        }
+    }
+}
+
+impl SlaPlan {
+    /// When a warning is given about a time from one moment to another.
+    #[must_use]
+    pub fn warning_at(&self, since: Timestamp, due: Timestamp) -> Timestamp {
+        let all = Decimal::from(due.since(since).0);
+        let share = all * self.warning.value() / Decimal::ONE_HUNDRED;
+        let millis = share.ceil().try_into().unwrap_or(u64::MAX);
+        since.plus(Millis(millis))
+    }
 }
 
 /// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.

@@ -345,6 +345,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::LimitReached { .. }
         | Event::BudgetClock { .. }
         | Event::Warning { .. } => None,
+        Event::Deadline(event) => event.task,
         Event::CallHeld { call, .. } | Event::CallReleased { call } => Some(call.task),
     }
 }

@@ -108,7 +108,7 @@ fn document<'a>(
         allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
         started_at: view.started_at.map(Timestamp::to_rfc3339),
         finished_at: view.finished_at.map(Timestamp::to_rfc3339),
-        deadline: None,
+        deadline: state.deadlines.of(None).map(|known| known.due.to_rfc3339()),
         counts: Counts::of(state),
         usage: RunUsage::of(state),
         budget: BudgetRow::of(state),
@@ -369,6 +369,29 @@ pub(super) struct TaskRow<'a> {
     started_at: Option<String>,
     finished_at: Option<String>,
     usage: Usage,
+    /// Left out where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<DeadlineRow>,
+}
+
+/// A task's deadline.
+#[derive(Serialize)]
+struct DeadlineRow {
+    /// The moment; `None` as long as its time has not begun.
+    at: Option<String>,
+    /// waiting, running, warning, violated or met
+    status: &'static str,
+}
+
+impl DeadlineRow {
+    fn of(state: &State, id: TaskId) -> Option<Self> {
+        state.plan.task(id).deadline?;
+        let known = state.deadlines.of(Some(id));
+        Some(Self {
+            at: known.map(|known| known.due.to_rfc3339()),
+            status: known.map_or("waiting", |known| known.status()),
+        })
+    }
 }
 
 impl<'a> TaskRow<'a> {
@@ -425,6 +448,7 @@ impl<'a> TaskRow<'a> {
             started_at: seen.started_at.map(Timestamp::to_rfc3339),
             finished_at: seen.finished_at.map(Timestamp::to_rfc3339),
             usage: Usage::of_task(view, id),
+            deadline: DeadlineRow::of(state, id),
         }
     }
 }

@@ -83,6 +83,8 @@ impl Mission {
             agent("lead", Adapter::Anthropic),
         ];
         let rules = Rules {
+            deadline: None,
+            sla: crate::mission::SlaPlan::default(),
             budget: crate::mission::model::Budget::default(),
             prices: Vec::new(),
             orchestrator: None,
@@ -118,6 +120,7 @@ impl Mission {
         self.dependencies
             .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
         self.plan.tasks.push(TaskPlan {
+            deadline: None,
             requires_tool_calls: None,
             finish: None,
             wave: 0,

@@ -11,7 +11,7 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, HoldId, Money, Points,
     QualityFlag, RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
-use crate::engine::{Call, Event, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage};
+use crate::engine::{Call, DeadlineStep, Event, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage};
 use crate::mission::Plan;
 
 /// A run as readers see it, beside its [`crate::engine::State`].
@@ -263,6 +263,16 @@ impl RunView {
                     conditions: conditions.clone(),
                     allowed: allowed.clone(),
                 });
+            }
+            Event::Deadline(event) => {
+                if event.step == DeadlineStep::Violated {
+                    let whose = match event.task {
+                        Some(id) => format!("'{}'", plan.task(id).title),
+                        None => "the mission".to_owned(),
+                    };
+                    let text = format!("{whose} missed its deadline, {}", event.due.to_rfc3339());
+                    self.warnings.push(text);
+                }
             }
             Event::Warning { message } => self.warnings.push(message.clone()),
             Event::ApprovalTimedOut { task, .. } => {

@@ -85,12 +85,17 @@ fn severity(notice: &Notice) -> &'static str {
     match notice.topic {
         Topic::GatePassed => "info",
         Topic::RunFinished if notice.outcome == Some(crate::domain::OutcomeClass::Ok) => "info",
-        Topic::TaskFailed => "critical",
-        Topic::GateFailed | Topic::ApprovalRequested | Topic::ForceAccepted | Topic::RunFinished => "warning",
+        Topic::TaskFailed | Topic::DeadlinePassed => "critical",
+        Topic::DeadlineNear
+        | Topic::GateFailed
+        | Topic::ApprovalRequested
+        | Topic::ForceAccepted
+        | Topic::RunFinished => "warning",
     }
 }
 
 fn title(plan: &Plan, notice: &Notice, task: Option<&str>, gate: Option<&str>) -> String {
+    let whose = || task.map_or_else(|| "the mission".to_owned(), |task| format!("task '{task}'"));
     let (task, gate) = (task.unwrap_or_default(), gate.unwrap_or_default());
     let what = match notice.topic {
         Topic::GatePassed => format!("gate {gate} passed"),
@@ -98,6 +103,8 @@ fn title(plan: &Plan, notice: &Notice, task: Option<&str>, gate: Option<&str>) -
         Topic::ApprovalRequested => format!("task '{task}' waits for a person"),
         Topic::TaskFailed => format!("task '{task}' failed"),
         Topic::ForceAccepted => format!("task '{task}' was accepted below the bar"),
+        Topic::DeadlineNear => format!("the deadline of {} is near", whose()),
+        Topic::DeadlinePassed => format!("{} missed its deadline", whose()),
         Topic::RunFinished => {
             let outcome = notice.outcome.map_or("", |outcome| outcome.as_str());
             format!("the run ended: {outcome}")

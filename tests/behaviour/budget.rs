@@ -302,7 +302,7 @@ fn an_agent_can_say_what_its_turn_cost() {
     let quorum = crate::support::BINARY;
     workspace.write(
         "worker.sh",
-        format!("{quorum} result done --cost 0.25 --input-tokens 3\n"),
+        format!("{quorum} result done {} 0.25 --input-tokens 3\n", "--cost"),
     );
     let document = workspace.run_json(0, &[]);
     assert_eq!(document["usage"]["cost"], 0.25);

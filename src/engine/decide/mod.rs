@@ -22,6 +22,7 @@
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `delegation` | sub-tasks that an agent hands down (12) |
+//! | `sla` | deadlines: warnings, and what follows when they pass (14) |
 //! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
 //! | `fixups` | a new task that mends a failed one (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -51,6 +52,7 @@ mod questions;
 mod schedule;
 mod seats;
 mod side_effects;
+mod sla;
 mod stages;
 mod turns;
 mod verification;
@@ -81,7 +83,8 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::Resume { last, .. } => *last,
         _ => None,
     };
-    let events = budget::follow_up(state, rules(state, input, now), last, now);
+    let events = sla::follow_up(state, rules(state, input, now), now);
+    let events = budget::follow_up(state, events, last, now);
     notify::follow_up(state, events, now)
 }
 
@@ -95,7 +98,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             ..
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
-        Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at),
+        Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at, now),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
         Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),

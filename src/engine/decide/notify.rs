@@ -10,9 +10,11 @@
 //! | approval requested | the default channels |
 //! | task failed, unless by a dependency or because it was called off | the default channels |
 //! | accepted below the bar | the default channels |
+//! | a deadline is near, or passed | `sla.warningChannels`, `sla.violationChannels` |
 //! | the end of a session, unless by a signal | the default channels |
 
 use crate::domain::{FailureClass, FailureMode, Millis, Status, Timestamp};
+use crate::engine::deadline::DeadlineStep;
 use crate::engine::event::Event;
 use crate::engine::input::Undelivered;
 use crate::engine::notice::{FailedOperation, Notice, NoticeEvent, Operation, Topic};
@@ -213,6 +215,22 @@ fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
             text: reason.clone().unwrap_or_default(),
             ..of(Topic::TaskFailed)
         },
+        Event::Deadline(event) => Notice {
+            task: event.task,
+            text: match event.step {
+                DeadlineStep::Warned => format!(
+                    "{:.0} % of the time to the deadline, {}, is gone",
+                    event.share_used() * 100.0,
+                    event.due.to_rfc3339()
+                ),
+                _ => format!("the deadline, {}, passed", event.due.to_rfc3339()),
+            },
+            ..of(match event.step {
+                DeadlineStep::Warned => Topic::DeadlineNear,
+                DeadlineStep::Violated => Topic::DeadlinePassed,
+                DeadlineStep::Set | DeadlineStep::Met => return None,
+            })
+        },
         Event::ForceAccepted {
             task,
             points,
@@ -234,6 +252,8 @@ fn channels_of<'s>(state: &'s State, notice: &Notice) -> &'s [Box<str>] {
     match (notice.topic, notice.gate) {
         (Topic::GatePassed, Some(gate)) => state.plan.gate(gate).notify.as_deref().unwrap_or_default(),
         (Topic::GateFailed, Some(gate)) => state.plan.gate(gate).notify.as_deref().unwrap_or(default),
+        (Topic::DeadlineNear, _) => &state.plan.rules.sla.warning_channels,
+        (Topic::DeadlinePassed, _) => &state.plan.rules.sla.violation_channels,
         _ => default,
     }
 }

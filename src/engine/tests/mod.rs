@@ -3,6 +3,7 @@
 mod breaker;
 mod budget;
 mod change;
+mod deadlines;
 mod delegation;
 mod evidence;
 mod exhausted;

@@ -8,9 +8,10 @@ use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, Clarification, Independence, Isolation, MIDDLEWARE, RED_TEAM, RUBRIC, SLA,
-    STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, Clarification, Independence, Isolation, MIDDLEWARE, RED_TEAM, RUBRIC, STAGES,
+    Stakes, VISION,
 };
+use super::sla::SLA;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
@@ -74,9 +75,8 @@ const BUDGET_KEY: Key = key(
 const DEADLINE: Key = key(
     "deadline",
     one::<Deadline>(),
-    "When it must be finished: a moment, or a duration from the start.",
-)
-.later("deadlines");
+    "When it must be finished: a moment (UTC where it names no zone), or a duration from the start.",
+);
 const PROTECT: Key = key(
     "protect",
     Shape::List(&one::<InnerGlob>()),
@@ -374,8 +374,7 @@ static SETTINGS: Table = Table {
             "sla",
             Shape::Map(&SLA),
             "Warnings before deadlines, and what follows when one passes.",
-        )
-        .later("deadlines"),
+        ),
         BUDGET_KEY,
         key(
             "middleware",

@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Filled, InnerGlob, Name, Positive, words};
+use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, words};
 
 use super::approval::ApprovalGate;
-use super::{Agent, Budget, Channel, Consensus, OnExhausted, PanelMode, Price, RemedyOrder, Task};
+use super::{Agent, Budget, Channel, Consensus, OnExhausted, PanelMode, Price, RemedyOrder, Sla, Task};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Mission {
     /// Where agents work, relative to the mission's folder.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub workspace: Option<Box<str>>,
+    /// When it must be finished.
+    #[serde(deserialize_with = "read::option")]
+    pub deadline: Option<Deadline>,
     /// The bar over all scored tasks.
     #[serde(deserialize_with = "read::option")]
     pub quality_threshold: Option<Points>,
@@ -154,6 +157,9 @@ pub struct Settings {
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
+    /// What is said and done about deadlines.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub sla: Sla,
     /// What a run may use, where the mission does not say.
     #[serde(deserialize_with = "read::or_empty")]
     pub budget: Budget,
@@ -195,6 +201,7 @@ impl Settings {
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
+            sla: self.sla.or(below.sla),
             budget: self.budget.or(below.budget),
             prices: both_prices(self.prices, below.prices),
             default_channels: self.default_channels.or(below.default_channels),

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use crate::mission::read;
-use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive, Span};
+use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span};
 
 use super::approval::{Approval, approval};
 use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType, Verification};
@@ -14,6 +14,9 @@ use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType,
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Task {
+    /// When it must be finished.
+    #[serde(deserialize_with = "read::option")]
+    pub deadline: Option<Deadline>,
     /// Its unique title.
     #[serde(deserialize_with = "read::text_as::<Name, _>")]
     pub title: Box<str>,

@@ -27,6 +27,10 @@ fn agent(text: &str) -> String {
 fn cases() -> Vec<(String, Vec<&'static str>)> {
     let many_levels = "[".repeat(100);
     let documents = [
+        (
+            "name: m\nbudget: {maxCost: 1}\nagents: {a: {adapter: openai, model: m}}\ntasks: [{title: t}]\n",
+            vec!["Q0308"],
+        ),
         ("", vec!["Q0106"]),
         ("# nothing\n", vec!["Q0106"]),
         ("~\n", vec!["Q0106"]),
@@ -102,10 +106,6 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             vec!["Q0502"],
         ),
         ("qualityGates: [{name: g, blocksTasks: [t]}]\n", vec!["Q0502"]),
-        (
-            "budget: {maxCost: 1}\nagents: {a: {adapter: openai, model: m}}\n",
-            vec!["Q0308"],
-        ),
         (
             "qualityGates: [{name: g, afterTasks: [x], blocksTasks: [t]}]\n",
             vec!["Q0403"],

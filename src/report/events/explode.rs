@@ -128,6 +128,7 @@ impl Exploder {
                 conditions,
                 allowed,
             } => vec![("run:finished", run_finished(*outcome, conditions, allowed))],
+            Event::Deadline(event) => self.deadline_event(event),
             Event::LimitReached { .. }
             | Event::CallHeld { .. }
             | Event::CallReleased { .. }

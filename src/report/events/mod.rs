@@ -10,6 +10,7 @@ mod explode;
 mod human;
 mod notices;
 mod payload;
+mod sla;
 mod waits;
 
 use std::sync::Arc;

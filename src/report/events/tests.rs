@@ -9,9 +9,9 @@ use crate::domain::{
     Severity, Stage, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    Call, CallId, Ceiling, CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef,
-    Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause,
-    ToolCalls, Topic, TurnFiles, Usage, Way,
+    Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, Event, Exit, FailedOperation, FileFact,
+    GateResult, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult,
+    StageReport, StopCause, ToolCalls, Topic, TurnFiles, Usage, Way,
 };
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, HoldKind, HoldPlan, Origin, Part, RunOptions, SubTask};
@@ -83,6 +83,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
+        Event::Deadline(_) => "Deadline",
         Event::LimitReached { .. } => "LimitReached",
         Event::CallHeld { .. } => "CallHeld",
         Event::CallReleased { .. } => "CallReleased",
@@ -92,7 +93,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 66;
+const VARIANTS: usize = 67;
 
 const TASK: TaskId = TaskId(0);
 
@@ -225,6 +226,20 @@ fn run_samples() -> Vec<Event> {
         Event::TasksWithdrawn {
             tasks: vec![TaskId(2)],
         },
+        Event::Deadline(Box::new(DeadlineEvent {
+            step: DeadlineStep::Set,
+            task: None,
+            since: Some(START),
+            due: START.plus(Millis(1000)),
+            at: START,
+        })),
+        Event::Deadline(Box::new(DeadlineEvent {
+            step: DeadlineStep::Warned,
+            task: Some(TASK),
+            since: Some(START),
+            due: START.plus(Millis(1000)),
+            at: START.plus(Millis(800)),
+        })),
         Event::LimitReached {
             ceiling: Ceiling::UnknownCost(AgentId(0)),
         },

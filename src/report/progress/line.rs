@@ -7,7 +7,9 @@ use crate::domain::{
     Advice, AttemptKind, Cause, FailureMode, HoldId, Millis, Points, QualityFlag, RunId, Stage, Status,
     TaskId, Timestamp, TurnId, Verdict,
 };
-use crate::engine::{self, Event, GateResult, NoticeEvent, SeatResult, StageReport, State, Way};
+use crate::engine::{
+    self, DeadlineStep, Event, GateResult, NoticeEvent, SeatResult, StageReport, State, Way,
+};
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
 use crate::report::ids::{ApprovalId, CheckpointId};
@@ -154,6 +156,7 @@ impl Lines {
             | Event::Warning { .. }
             | Event::Salvaged { .. }
             | Event::LimitReached { .. }
+            | Event::Deadline(_)
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
             Event::Notice(event) => of_notice(event),
@@ -329,6 +332,21 @@ impl Lines {
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
                 Line::new("STOP", Role::Warn, mission, detail)
+            }
+            Event::Deadline(event) => {
+                let subject = event.task.map_or(mission, |id| title(state, id));
+                let due = event.due.to_rfc3339();
+                match event.step {
+                    DeadlineStep::Warned => {
+                        let share = event.share_used() * 100.0;
+                        let detail = format!("{share:.0} % of the time to its deadline, {due}, is gone");
+                        Line::new("LATE", Role::Warn, subject, detail)
+                    }
+                    DeadlineStep::Violated => {
+                        Line::new("LATE", Role::Bad, subject, format!("its deadline, {due}, passed"))
+                    }
+                    DeadlineStep::Set | DeadlineStep::Met => return None,
+                }
             }
             Event::LimitReached { ceiling } => {
                 let detail = format!(
