@@ -116,6 +116,8 @@ mod self_approval;
 mod settings;
 #[path = "behaviour/side_effects.rs"]
 mod side_effects;
+#[path = "behaviour/silence.rs"]
+mod silence;
 #[path = "behaviour/storage.rs"]
 mod storage;
 #[path = "behaviour/storage_faults.rs"]

@@ -217,6 +217,7 @@ fn change(state: &mut State, event: &Event) {
         }
         Event::AgentSpawned { turn, .. }
         | Event::AgentActivity { turn, .. }
+        | Event::AgentStale { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }
@@ -783,6 +784,7 @@ impl TaskState {
             // What these say is in the transition beside them, or matters to readers only.
             Event::AgentSpawned { .. }
             | Event::AgentActivity { .. }
+            | Event::AgentStale { .. }
             | Event::TurnAdopted { .. }
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
 
-use crate::domain::{AgentId, ConsultId, FailureMode, Purpose, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
 use super::decide::{must_be_allowed, must_note, needs_prompt};
 use super::event::Event;
@@ -118,6 +118,13 @@ pub enum Effect {
         /// Its id within the run.
         letter: String,
     },
+    /// End a turn whose agent has said nothing for too long.
+    KillTurn {
+        /// The turn.
+        turn: TurnId,
+        /// How long it said nothing.
+        idle: Millis,
+    },
     /// End what runs for a task that was called off.
     StopTask(TaskId),
     /// End everything that runs.
@@ -213,6 +220,14 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             purpose: *purpose,
             agent: *agent,
             not_before: *not_before,
+        }],
+        Event::AgentStale {
+            turn,
+            idle,
+            killed: true,
+        } => vec![Effect::KillTurn {
+            turn: *turn,
+            idle: *idle,
         }],
         Event::CallReleased { call } => released(state, *call),
         Event::Stopping { .. } => vec![Effect::StopAll],

@@ -139,6 +139,19 @@ pub enum Event {
         #[serde(rename = "s")]
         summary: String,
     },
+    /// `agent:stale`: the agent of a turn has said nothing for some time.
+    #[serde(rename = "as")]
+    AgentStale {
+        /// The turn.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+        /// For how long.
+        #[serde(rename = "d")]
+        idle: Millis,
+        /// Whether it is killed for it; else it is a warning.
+        #[serde(rename = "k", default, skip_serializing_if = "std::ops::Not::not")]
+        killed: bool,
+    },
     /// The process or connection could not be made, or a provider refused the request; it is tried again.
     #[serde(rename = "tx")]
     TurnRequestFailed {

@@ -64,6 +64,15 @@ pub enum Input {
         /// Its words, cut to a line.
         text: String,
     },
+    /// The agent of a turn has said nothing for some time.
+    Silent {
+        /// The turn.
+        turn: TurnId,
+        /// For how long.
+        idle: Millis,
+        /// Whether that is too long.
+        too_long: bool,
+    },
     /// The process or session never existed, or the provider refused the request.
     TurnRequestFailed {
         /// The turn.
@@ -225,6 +234,7 @@ impl Input {
             Self::FilesNoted { .. } => "noted",
             Self::TurnSpawned { .. } => "spawned",
             Self::Activity { .. } => "activity",
+            Self::Silent { .. } => "silent",
             Self::TurnRequestFailed { .. } => "request-failed",
             Self::TurnEnded(_) => "ended",
             Self::FilesScanned { .. } => "scanned",

@@ -155,6 +155,7 @@ mod tests {
         };
         let task = TaskPlan {
             deadline: None,
+            silence: crate::mission::Silence::of(None, None),
             requires_tool_calls: None,
             finish: None,
             wave: 0,

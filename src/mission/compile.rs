@@ -18,7 +18,7 @@ use super::model::{
 use super::plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Recipe, Requirement, Reviewers, Rules,
-    RunOptions, SlaPlan, TaskPlan, Verification,
+    RunOptions, Silence, SlaPlan, TaskPlan, Verification,
 };
 use super::read::Named;
 use super::scalar::{Fraction, Span};
@@ -41,7 +41,12 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         options,
         agents: agent_ids(&mission),
     };
-    let timeouts: Vec<Option<Millis>> = mission.agents.0.iter().map(|(_, agent)| agent.timeout).collect();
+    let timeouts: Vec<Times> = mission
+        .agents
+        .0
+        .iter()
+        .map(|(_, agent)| Times::of(agent))
+        .collect();
     let reports_to: Vec<Option<AgentId>> = mission
         .agents
         .0
@@ -104,7 +109,7 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
         target_files: added.target_files.clone().into(),
         ..model::Task::default()
     };
-    let timeout = plan.agent(added.agent).spec.timeout;
+    let timeout = Times::of(&plan.agent(added.agent).spec);
     TaskPlan {
         priority: added.priority.unwrap_or(Decimal::ONE),
         approvals: approvals_of_added(plan, settings, task.clone(), added.agent),
@@ -213,6 +218,7 @@ fn holds(mission: &Mission) -> Vec<HoldPlan> {
         after: tasks(&hold.after_tasks),
         blocks: tasks(&hold.blocks_tasks),
         message: hold.message.clone(),
+        notify: hold.notify_channels.clone(),
     };
     let delay = |hold: &model::Hold| HoldKind::Delay(hold.duration.unwrap_or_default());
     let checkpoints = mission.checkpoints.iter();
@@ -358,6 +364,22 @@ fn orchestrator(mission: &Mission) -> Option<AgentId> {
     (agents[index].1.adapter != model::Adapter::Human).then(|| AgentId::from_index(index))
 }
 
+/// What an agent says of the time of its turns.
+#[derive(Clone, Copy)]
+struct Times {
+    timeout: Option<Millis>,
+    stale: Option<Millis>,
+}
+
+impl Times {
+    fn of(agent: &model::Agent) -> Self {
+        Self {
+            timeout: agent.timeout,
+            stale: agent.stale_threshold,
+        }
+    }
+}
+
 /// What every task is compiled with.
 struct Compiler<'m> {
     settings: &'m Settings,
@@ -370,11 +392,11 @@ impl Compiler<'_> {
         known(self.agents.get(name))
     }
 
-    fn task(&self, task: model::Task, agent: AgentId, agent_timeout: Option<Millis>) -> TaskPlan {
+    fn task(&self, task: model::Task, agent: AgentId, of_agent: Times) -> TaskPlan {
         let turn_timeout = task
             .max_duration
             .map(Span::get)
-            .or(agent_timeout)
+            .or(of_agent.timeout)
             .or(self.settings.task_timeout);
         TaskPlan {
             limits: self.limits(&task),
@@ -390,6 +412,10 @@ impl Compiler<'_> {
             side_effects: task.side_effects.unwrap_or(false),
             approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
+            silence: Silence::of(
+                task.stale_threshold.map(Span::get).or(of_agent.stale),
+                self.settings.stale_threshold,
+            ),
             turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
             review: task.review,
             on_exhausted: task.on_exhausted,

@@ -42,6 +42,8 @@ pub(super) const COMPILE_COMMAND: &str = "npx tsc --noEmit";
 /// Seats of a panel (section 7).
 pub(super) const SEATS: u32 = 3;
 
+/// How long an agent may be silent before somebody is warned (section 5).
+pub(super) const STALE_THRESHOLD: Millis = Millis::from_secs(5 * 60);
 /// The share of a deadline's time after which a warning is given (section 14).
 pub(super) const WARNING_THRESHOLD: u8 = 80;
 
@@ -59,6 +61,7 @@ fn default_sla() -> Sla {
 #[must_use]
 pub fn default_settings() -> Settings {
     Settings {
+        stale_threshold: Some(STALE_THRESHOLD),
         sla: default_sla(),
         budget: Budget::default(),
         prices: Named::default(),

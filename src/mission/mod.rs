@@ -55,7 +55,7 @@ pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,
-    SlaPlan, TaskPlan, Verification,
+    Silence, SlaPlan, TaskPlan, Verification,
 };
 pub use read::Named;
 pub use scalar::{Deadline, Positive};

@@ -147,13 +147,14 @@ impl Plan {
     #[must_use]
     pub fn notified_channels(&self) -> std::collections::BTreeSet<&str> {
         let of_gates = self.gates.iter().filter_map(|gate| gate.notify.as_deref());
+        let of_holds = self.holds.iter().filter_map(|hold| hold.notify.as_deref());
         let sla = &self.rules.sla;
         let of_run = [
             &*self.rules.default_channels,
             &sla.warning_channels,
             &sla.violation_channels,
         ];
-        let all = of_gates.chain(of_run).flatten();
+        let all = of_gates.chain(of_holds).chain(of_run).flatten();
         all.map(|name| &**name).collect()
     }
 
@@ -270,6 +271,8 @@ pub struct TaskPlan {
     pub requires_tool_calls: Option<bool>,
     /// How long one turn may take.
     pub turn_timeout: Millis,
+    /// How long its agent may be silent.
+    pub silence: Silence,
     /// How often it may be tried.
     pub limits: AttemptLimits,
     /// Whether it asks for review.
@@ -294,6 +297,27 @@ pub struct TaskPlan {
     pub wave: u32,
     /// Where it comes from, if it is not the mission's own.
     pub provenance: Option<Box<Provenance>>,
+}
+
+/// How long an agent may be silent (semantics, section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silence {
+    /// Then somebody is warned.
+    pub warned_after: Millis,
+    /// Then it is killed; `None`: never. An agent that prints once at its end is not stale, so only one that was given a
+    /// threshold of its own is.
+    pub killed_after: Option<Millis>,
+}
+
+impl Silence {
+    /// By the threshold of the task or its agent, else by the one of all.
+    #[must_use]
+    pub fn of(own: Option<Millis>, all: Option<Millis>) -> Self {
+        Self {
+            warned_after: own.or(all).unwrap_or(super::defaults::STALE_THRESHOLD),
+            killed_after: own.map(|own| Millis(own.0.saturating_mul(2))),
+        }
+    }
 }
 
 /// `verify`, resolved: each command in a run of its own, in this order.
@@ -456,6 +480,8 @@ pub struct HoldPlan {
     pub blocks: Vec<TaskId>,
     /// What the person is told, or what is shown meanwhile.
     pub message: Option<Box<str>>,
+    /// The channels that are told when it is reached; `None`: the default channels of a checkpoint, none of a delay.
+    pub notify: Option<Box<[Box<str>]>>,
 }
 
 /// What a hold waits for.

@@ -320,6 +320,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::TurnStarted { turn, .. }
         | Event::AgentSpawned { turn, .. }
         | Event::AgentActivity { turn, .. }
+        | Event::AgentStale { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }

@@ -41,6 +41,13 @@ pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen
     waiting(&mut page, state, view);
     let warnings = view.warnings.iter().map(|warning| sanitize(warning).into_owned());
     page.list("warnings:", Role::Warn, warnings.collect(), view.warnings.len());
+    if view.undelivered > 0 {
+        let text = format!(
+            "{} could not be delivered",
+            count(view.undelivered, "notification")
+        );
+        page.line(Some(Role::Warn), &text);
+    }
     usage(&mut page, state);
     exit(&mut page, outcome);
     if let Some(run) = &view.run_id {
@@ -388,6 +395,9 @@ pub(super) fn next_commands(
         commands.push(format!("quorum resume {run}"));
     }
     commands.extend(waits(true).filter(|_| judges_first));
+    if view.undelivered > 0 {
+        commands.push("quorum dlq list".to_owned());
+    }
     commands.push(format!("quorum status {run}"));
     commands
 }

@@ -121,6 +121,7 @@ impl Mission {
             .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
         self.plan.tasks.push(TaskPlan {
             deadline: None,
+            silence: crate::mission::Silence::of(None, None),
             requires_tool_calls: None,
             finish: None,
             wave: 0,

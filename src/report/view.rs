@@ -11,7 +11,9 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, HoldId, Money, Points,
     QualityFlag, RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
-use crate::engine::{Call, DeadlineStep, Event, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage};
+use crate::engine::{
+    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage,
+};
 use crate::mission::Plan;
 
 /// A run as readers see it, beside its [`crate::engine::State`].
@@ -42,6 +44,8 @@ pub struct RunView {
     pub holds: BTreeMap<HoldId, Timestamp>,
     /// What a verification said last of a task's current attempt. Few tasks have one.
     pub verifications: BTreeMap<TaskId, StageReport>,
+    /// Notifications of the last session that failed for good.
+    pub undelivered: usize,
     /// What is known of the cost of each task. Where nobody asks for it, few tell it.
     pub costs: BTreeMap<TaskId, Money>,
     tasks: Vec<TaskView>,
@@ -250,6 +254,7 @@ impl RunView {
                 self.session_started_at = Some(at);
             }
             Event::RunResumed { .. } => {
+                self.undelivered = 0;
                 self.session_started_at = Some(at);
             }
             Event::RunFinished {
@@ -263,6 +268,9 @@ impl RunView {
                     conditions: conditions.clone(),
                     allowed: allowed.clone(),
                 });
+            }
+            Event::Notice(event) => {
+                self.undelivered += usize::from(matches!(**event, NoticeEvent::Failed { .. }));
             }
             Event::Deadline(event) => {
                 if event.step == DeadlineStep::Violated {
@@ -327,6 +335,7 @@ impl RunView {
             | Event::HoldRejected { .. }
             | Event::ApprovalResolved { .. }
             | Event::DependencyFailed { .. }
+            | Event::AgentStale { .. }
             | Event::AgentActivity { .. }
             | Event::Question { .. }
             | Event::Answered { .. }
@@ -343,7 +352,6 @@ impl RunView {
             | Event::TasksWithdrawn { .. }
             | Event::Superseded { .. }
             | Event::Paused { .. }
-            | Event::Notice(_)
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::LimitReached { .. }

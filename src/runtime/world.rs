@@ -31,6 +31,7 @@ use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
 use super::notices::{self, Channels};
 use super::session::RunError;
+use super::silence::Silences;
 use super::voice::Progress;
 use super::watch::{Before, frozen};
 use super::worker_prompt;
@@ -249,6 +250,8 @@ pub(super) struct World {
     /// The frozen missions of the run.
     pub(super) frozen: Vec<PathBuf>,
     pub(super) progress: Progress,
+    /// Turns at work whose agents may fall silent.
+    pub(super) silences: Silences,
     background: Vec<AbortHandle>,
     /// Deliveries of notifications.
     pub(super) deliveries: Vec<AbortHandle>,
@@ -286,6 +289,7 @@ impl World {
             works: HashMap::new(),
             gatherings: Vec::new(),
             progress: Progress::default(),
+            silences: Silences::default(),
             background: Vec::new(),
             deliveries: Vec::new(),
             waiting_for: HashMap::new(),
@@ -426,6 +430,7 @@ impl World {
                 };
                 return self.ask_approver(state, question);
             }
+            Effect::KillTurn { turn, idle } => return self.kill_turn(turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
@@ -620,7 +625,7 @@ impl World {
         Ok(())
     }
 
-    fn send(&mut self, command: &Command) -> Result<(), RunError> {
+    pub(super) fn send(&mut self, command: &Command) -> Result<(), RunError> {
         self.keeper.send(command).map_err(RunError::Keeper)
     }
 
@@ -632,7 +637,7 @@ impl World {
 /// Whether the task is still where the effect expects it.
 fn is_wanted(state: &State, effect: &Effect) -> bool {
     match effect {
-        Effect::RunTurn { turn, .. } => {
+        Effect::RunTurn { turn, .. } | Effect::KillTurn { turn, .. } => {
             state.task(turn.task).running.is_some() && state.current_turn(turn.task) == *turn
         }
         Effect::NoteFiles { turn, .. } => {

@@ -115,6 +115,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::Activity { turn, text } => turns::activity(state, *turn, text),
+        Input::Silent { turn, idle, too_long } => turns::silent(state, *turn, *idle, *too_long),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
         Input::FilesScanned { .. } => stages::scanned(state, input),

@@ -84,6 +84,18 @@ pub(super) fn activity(state: &State, turn: TurnId, text: &str) -> Vec<Event> {
     }]
 }
 
+/// The agent has said nothing for some time: somebody is warned, or it is killed, and the turn ends with a time-out.
+pub(super) fn silent(state: &State, turn: TurnId, idle: Millis, too_long: bool) -> Vec<Event> {
+    if !is_current(state, turn) {
+        return Vec::new();
+    }
+    vec![Event::AgentStale {
+        turn,
+        idle,
+        killed: too_long,
+    }]
+}
+
 /// A spawn or request failed: repeated within its bounds, or the end of the turn.
 pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
     let Input::TurnRequestFailed {

@@ -543,7 +543,9 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 advice,
             }]
         }
-        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
+        (Effect::PreparePrompt(_) | Effect::KillTurn { .. } | Effect::StopTask(_) | Effect::StopAll, _) => {
+            Vec::new()
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! The parts of the table that nothing acts on yet: complete, so that a file written today is checked today.
 
-
 use super::{Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::Millis;
 use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};

@@ -218,6 +218,11 @@ static AGENT: Table = Table {
             "How long one turn may take, where the task does not say.",
         ),
         key(
+            "staleThreshold",
+            SPAN,
+            "How long it may be silent before somebody is warned; after twice that it is killed.",
+        ),
+        key(
             "maxConcurrent",
             COUNT,
             "Turns that it may work on at the same time.",
@@ -327,7 +332,11 @@ static SETTINGS: Table = Table {
             "How often a panel without any verdict is run again [1].",
         ),
         key("taskTimeout", SPAN, "How long one turn may take [30m]."),
-        key("staleThreshold", SPAN, "How long an agent may be silent [5m].").later("stale agents"),
+        key(
+            "staleThreshold",
+            SPAN,
+            "How long an agent may be silent before somebody is warned [5m].",
+        ),
         key(
             "approvalGates",
             Shape::List(&Shape::Map(&APPROVAL_GATE)),
@@ -518,6 +527,11 @@ static TASK: Table = Table {
             "Fixes after one first attempt or retry [2].",
         ),
         key("maxRetries", NUMBER, "Retries in all [3]."),
+        key(
+            "staleThreshold",
+            SPAN,
+            "How long its agent may be silent before somebody is warned; after twice that it is killed.",
+        ),
         key("maxDuration", SPAN, "How long one turn may take."),
         ON_EXHAUSTED,
         key(

@@ -63,6 +63,9 @@ pub struct Agent {
     /// Completion limit of an HTTP agent.
     #[serde(deserialize_with = "read::count")]
     pub max_tokens: Option<u32>,
+    /// How long it may be silent.
+    #[serde(deserialize_with = "read::option")]
+    pub stale_threshold: Option<Millis>,
     /// The most that one of its turns or calls may cost.
     #[serde(deserialize_with = "read::option")]
     pub max_cost_per_turn: Option<Money>,

@@ -157,6 +157,9 @@ pub struct Settings {
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
+    /// How long an agent may be silent before somebody is warned.
+    #[serde(deserialize_with = "read::option")]
+    pub stale_threshold: Option<Millis>,
     /// What is said and done about deadlines.
     #[serde(deserialize_with = "read::or_empty")]
     pub sla: Sla,
@@ -201,6 +204,7 @@ impl Settings {
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
+            stale_threshold: self.stale_threshold.or(below.stale_threshold),
             sla: self.sla.or(below.sla),
             budget: self.budget.or(below.budget),
             prices: both_prices(self.prices, below.prices),
@@ -279,6 +283,9 @@ pub struct Hold {
     /// How long a delay waits.
     #[serde(deserialize_with = "read::option")]
     pub duration: Option<Millis>,
+    /// The channels that are told when it is reached.
+    #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
+    pub notify_channels: Option<Box<[Box<str>]>>,
 }
 
 /// What a failed gate does to the rest of the run.

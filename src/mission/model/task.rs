@@ -14,6 +14,9 @@ use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType,
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Task {
+    /// How long its agent may be silent.
+    #[serde(deserialize_with = "read::option")]
+    pub stale_threshold: Option<Span>,
     /// When it must be finished.
     #[serde(deserialize_with = "read::option")]
     pub deadline: Option<Deadline>,
@@ -103,6 +106,6 @@ mod tests {
 
     #[test]
     fn a_task_is_small() {
-        assert!(size_of::<Task>() <= 264, "{} bytes", size_of::<Task>());
+        assert!(size_of::<Task>() <= 288, "{} bytes", size_of::<Task>());
     }
 }

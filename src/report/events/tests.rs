@@ -83,6 +83,7 @@ fn variant(event: &Event) -> &'static str {
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
+        Event::AgentStale { .. } => "AgentStale",
         Event::Deadline(_) => "Deadline",
         Event::LimitReached { .. } => "LimitReached",
         Event::CallHeld { .. } => "CallHeld",
@@ -93,7 +94,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 67;
+const VARIANTS: usize = 68;
 
 const TASK: TaskId = TaskId(0);
 
@@ -225,6 +226,11 @@ fn run_samples() -> Vec<Event> {
         })),
         Event::TasksWithdrawn {
             tasks: vec![TaskId(2)],
+        },
+        Event::AgentStale {
+            turn: turn(),
+            idle: Millis(300_000),
+            killed: true,
         },
         Event::Deadline(Box::new(DeadlineEvent {
             step: DeadlineStep::Set,
@@ -678,6 +684,7 @@ fn every_variant_has_its_name_and_keys() {
         after: vec![TASK],
         blocks: vec![TaskId(1)],
         message: Some("look at the staging site".into()),
+        notify: None,
     };
     Arc::make_mut(&mut plan).holds = Arc::new(vec![
         hold("go", HoldKind::Checkpoint),

@@ -160,6 +160,11 @@ impl Lines {
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
             Event::Notice(event) => of_notice(event),
+            Event::AgentStale { turn, idle, killed } => {
+                let end = if *killed { ": it is killed" } else { "" };
+                let detail = format!("nothing was heard of its agent for {idle}{end}");
+                Some(Line::new("SILENT", Role::Warn, title(state, turn.task), detail))
+            }
             Event::GateOverridden { gate, reason, by } => {
                 let detail = format!("overridden by {by}: {reason}");
                 Some(Line::new(

@@ -462,6 +462,7 @@ impl Witness {
             }
             Event::MissionChanged(change) => self.mission_changed(state, change),
             Event::AgentActivity { .. }
+            | Event::AgentStale { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
             | Event::ConsultRequested { .. }
