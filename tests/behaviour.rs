@@ -8,6 +8,8 @@ mod adoption;
 mod again;
 #[path = "behaviour/approvals.rs"]
 mod approvals;
+#[path = "behaviour/attacks.rs"]
+mod attacks;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
 #[path = "behaviour/budget.rs"]
@@ -74,6 +76,8 @@ mod html_report;
 mod http_models;
 #[path = "behaviour/in_the_way.rs"]
 mod in_the_way;
+#[path = "behaviour/independence.rs"]
+mod independence;
 #[path = "behaviour/init.rs"]
 mod init;
 #[path = "behaviour/interrupted.rs"]

@@ -87,7 +87,7 @@ impl Origin {
 type Reader = fn(&Settings) -> Option<Value>;
 
 /// The settings of files, in the order in which they are shown.
-const SETTINGS: [(&str, Reader); 11] = [
+const SETTINGS: [(&str, Reader); 12] = [
     ("concurrency", |s| s.concurrency.map(|n| json!(n))),
     ("evaluate", |s| s.evaluate.map(|on| json!(on))),
     ("evalThreshold", |s| {
@@ -105,6 +105,7 @@ const SETTINGS: [(&str, Reader); 11] = [
     ("taskTimeout", |s| {
         s.task_timeout.map(|span| json!(span.to_string()))
     }),
+    ("independence", |s| s.independence.map(|word| json!(word))),
     ("consensus", |s| s.consensus.map(|word| json!(word))),
     ("verifyPriorFeedback", |s| {
         s.verify_prior_feedback.map(|on| json!(on))

@@ -22,6 +22,9 @@ impl Points {
     /// No points.
     pub const ZERO: Self = Self(Decimal::ZERO);
 
+    /// All points.
+    pub const FULL: Self = Self(Decimal::ONE_HUNDRED);
+
     /// Points, if they are from 0 to 100.
     #[must_use]
     pub fn new(points: Decimal) -> Option<Self> {

@@ -149,7 +149,7 @@ impl CriterionGrade {
     pub fn result(&self) -> &'static str {
         match self.points {
             None => "unchecked",
-            Some(points) if points == Points::whole(100) => "passed",
+            Some(points) if points == Points::FULL => "passed",
             Some(points) if points == Points::ZERO => "failed",
             Some(_) => "partial",
         }

@@ -629,9 +629,11 @@ impl TaskState {
                 files,
                 tool_calls,
                 asked,
+                model,
                 ..
             } => {
                 self.running = None;
+                self.model = model.as_deref().map(Box::from);
                 if asked.is_some() || self.dialog.is_some() {
                     self.dialog.get_or_insert_default().said.clone_from(asked);
                 }

@@ -225,6 +225,8 @@ pub struct TaskState {
     pub running: Option<Turn>,
     /// What the last finished turn said.
     pub output: OutputRefs,
+    /// The model that the provider says did it; `None` where nobody said.
+    pub model: Option<Box<str>>,
     /// Judging in progress.
     pub judging: Option<Box<Judging>>,
     /// Rounds in which reviewers were asked about this attempt. Numbers count on when a parked attempt is judged

@@ -146,6 +146,18 @@ mod tests {
         dependency: TaskId(0),
     };
 
+    #[test]
+    fn what_is_no_fenced_reply_stays_as_it_is_and_is_shown_in_part() {
+        assert!(is_unreadable(
+            Purpose::Confirm,
+            "``` not json\n{\"question\": true}\n```"
+        ));
+        let Advice::Unreadable { excerpt, .. } = unreadable("why", &"é".repeat(EXCERPT_CHARS + 9)) else {
+            panic!("it is not readable")
+        };
+        assert_eq!(excerpt.chars().count(), EXCERPT_CHARS);
+    }
+
     fn is_unreadable(purpose: Purpose, reply: &str) -> bool {
         matches!(parse_advice(purpose, reply), Advice::Unreadable { .. })
     }

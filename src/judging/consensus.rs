@@ -94,7 +94,7 @@ pub fn is_decided(
         Some(merge(&all, dimensions, consensus).points? >= bar)
     };
     // All in between lies in between: the rules left are monotone in every seat's score of every dimension.
-    let (worst, best) = (passes_with(Points::whole(20))?, passes_with(Points::whole(100))?);
+    let (worst, best) = (passes_with(Points::whole(20))?, passes_with(Points::FULL)?);
     (worst == best).then_some(best)
 }
 
@@ -454,6 +454,24 @@ mod tests {
             assert!(!unsure(dec(sure_of)), "{seats:?}");
             assert!(unsure(dec(sure_of) + dec("0.01")), "{seats:?}");
         }
+        // An outlier counts as the consensus on its dimension and as itself on the others: 1 / (√(.5/3) + ¼) = 1.519
+        let dimensions = [dimension("x", "1"), dimension("y", "1")];
+        let seat = |(x, y): (&str, &str)| SeatScores {
+            scores: vec![score("x", score_of(x), ""), score("y", score_of(y), "")],
+        };
+        let seats = [("4", "5"), ("4", "4"), ("1", "3")].map(seat);
+        let merged = merge(&seats, &dimensions, Consensus::Median);
+        let unsure = |least: &str| is_unsure(&seats, &merged, &dimensions, Points::whole(60), dec(least));
+        assert_eq!((unsure("1.51"), unsure("1.52")), (false, true));
+    }
+
+    #[test]
+    fn the_worst_that_a_seat_can_say_is_one_of_five() {
+        let seats = seats_of(&[(100, 100), (59, 59)]);
+        let dimensions = [dimension("d", "1"), dimension("e", "1")];
+        // (100 + 59 + 20) / 3 is below 60.
+        let decided = is_decided(&seats, 1, &dimensions, Consensus::Mean, Points::whole(60));
+        assert_eq!(decided, None);
     }
 
     fn points() -> impl Strategy<Value = u8> {

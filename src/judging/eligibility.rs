@@ -3,8 +3,10 @@
 use std::fmt;
 
 use crate::domain::{AgentId, TaskId};
-use crate::mission::model::Adapter;
-use crate::mission::{AgentPlan, Plan};
+use crate::mission::model::{Adapter, Independence};
+use crate::mission::{AgentPlan, Plan, Reviewers};
+
+use super::independence::{Dependence, Mind};
 
 /// An agent that may judge, and why it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +52,57 @@ impl fmt::Display for Why {
     }
 }
 
-/// Everybody who may judge `task`, in the order in which they are asked; each agent once, never the author.
+/// Everybody who may judge `task`, in the order in which they are asked; each agent once, never the author, nobody who
+/// is not independent of it.
 ///
 /// `named` are the agents that the mission names for this review. Within a rule, agents keep the order of the file.
 #[must_use]
 pub fn reviewers(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
+    let mut able = able(plan, task, named);
+    able.retain(|eligible| dependence(plan, task, eligible.agent).is_none());
+    able
+}
+
+/// Those who would judge `task` if they were independent of its author, and what keeps them from it.
+#[must_use]
+pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(AgentId, Dependence)> {
+    let able = able(plan, task, named).into_iter();
+    able.filter_map(|eligible| Some((eligible.agent, dependence(plan, task, eligible.agent)?)))
+        .collect()
+}
+
+/// The reviewers that the mission names for a task.
+#[must_use]
+pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
+    let panel = plan.task(task).expectations.as_deref()?.panel.as_ref()?;
+    match &panel.reviewers {
+        Reviewers::Named(agents) => Some(agents.as_slice()),
+        Reviewers::Seats(_) => None,
+    }
+}
+
+/// What the mission wants a reviewer of `task` not to share with its author.
+#[must_use]
+pub fn independence(plan: &Plan, task: TaskId) -> Independence {
+    let panel = plan
+        .task(task)
+        .expectations
+        .as_deref()
+        .and_then(|e| e.panel.as_ref());
+    panel.map_or(plan.rules.independence, |panel| panel.independence)
+}
+
+/// What keeps an agent from judging `task`, by what the mission declares.
+fn dependence(plan: &Plan, task: TaskId, agent: AgentId) -> Option<Dependence> {
+    let rule = independence(plan, task);
+    if rule == Independence::Identity {
+        return None;
+    }
+    let author = Mind::of(plan.agent(plan.task(task).agent), None);
+    Mind::of(plan.agent(agent), None).depends_on(&author, rule)
+}
+
+fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
     let work = plan.task(task);
     let author = work.agent;
     let named = named.unwrap_or_default();
@@ -92,18 +140,28 @@ pub fn reviewers(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<El
         .collect()
 }
 
-/// Fills `seats` in order. With fewer eligible agents than seats they repeat, each time in a fresh context; the flag
-/// says so, because the task must then carry a finding. Nobody eligible fills nothing.
+/// Fills `seats` in order. Those whom the mission names come first; of the others, one whose family has no seat yet goes
+/// before one whose family has. With fewer eligible agents than seats they repeat, each time in a fresh context; the
+/// task then carries a finding. Nobody eligible fills nothing.
 #[must_use]
-pub fn seat_agents(eligible: &[Eligible], seats: usize) -> (Vec<AgentId>, bool) {
-    let agents: Vec<_> = eligible
+pub fn seat_agents(plan: &Plan, eligible: &[Eligible], seats: usize) -> Vec<AgentId> {
+    let mut waiting: Vec<(&Eligible, Mind<'_>)> = eligible
         .iter()
-        .map(|eligible| eligible.agent)
-        .cycle()
-        .take(seats)
+        .map(|eligible| (eligible, Mind::of(plan.agent(eligible.agent), None)))
         .collect();
-    let repeated = eligible.len() < agents.len();
-    (agents, repeated)
+    let mut seated: Vec<(&Eligible, Mind<'_>)> = Vec::with_capacity(waiting.len());
+    while !waiting.is_empty() {
+        let is_new = |mind: &Mind<'_>| {
+            mind.family()
+                .is_none_or(|family| seated.iter().all(|(_, other)| other.family() != Some(family)))
+        };
+        let next = waiting
+            .iter()
+            .position(|(eligible, mind)| eligible.why == Why::Named || is_new(mind));
+        seated.push(waiting.remove(next.unwrap_or(0)));
+    }
+    let agents = seated.iter().map(|(eligible, _)| eligible.agent);
+    agents.cycle().take(seats).collect()
 }
 
 fn has_judging_role(agent: &AgentPlan) -> bool {
@@ -202,6 +260,7 @@ mod tests {
             eval_bar: Bar::default_bar(),
             fail_open_on_unparsed_eval: false,
             max_assessment_retries: 1,
+            independence: crate::mission::model::Independence::Identity,
             auto_reject_on_timeout: false,
             quality_threshold: None,
             max_delegation_depth: 3,
@@ -318,13 +377,70 @@ mod tests {
             agent: AgentId(id),
             why: Why::Able,
         };
-        let ids = |(agents, repeated): (Vec<AgentId>, bool)| {
-            (agents.iter().map(|id| id.0).collect::<Vec<_>>(), repeated)
+        let team: &[Row] = &[
+            ("a", Adapter::Command, None, None),
+            ("b", Adapter::Command, None, None),
+        ];
+        let plan = plan(team, 0, None);
+        let ids = |eligible: &[Eligible], seats| -> Vec<u32> {
+            seat_agents(&plan, eligible, seats)
+                .iter()
+                .map(|id| id.0)
+                .collect()
         };
-        let pair = [eligible(7), eligible(9)];
-        assert_eq!(ids(seat_agents(&pair, 3)), (vec![7, 9, 7], true));
-        assert_eq!(ids(seat_agents(&pair, 2)), (vec![7, 9], false));
-        assert_eq!(ids(seat_agents(&pair, 1)), (vec![7], false));
-        assert_eq!(ids(seat_agents(&[], 3)), (vec![], false));
+        let pair = [eligible(1), eligible(0)];
+        assert_eq!(ids(&pair, 3), [1, 0, 1]);
+        assert_eq!(ids(&pair, 2), [1, 0]);
+        assert_eq!(ids(&pair, 1), [1]);
+        assert_eq!(ids(&[], 3), [0_u32; 0]);
+    }
+
+    #[test]
+    fn seats_prefer_families_that_have_none_yet_unless_the_mission_names_them() {
+        let team: &[Row] = &[
+            ("worker", Adapter::Command, None, None),
+            ("claude", Adapter::Anthropic, Some("reviewer"), None),
+            ("claude-too", Adapter::Claude, None, None),
+            ("script", Adapter::Command, Some("qa"), None),
+            ("gemini", Adapter::GeminiApi, None, None),
+        ];
+        let plan = plan(team, 0, None);
+        let seats = |named: Option<&[AgentId]>, seats| -> Vec<u32> {
+            let eligible = reviewers(&plan, TaskId(0), named);
+            seat_agents(&plan, &eligible, seats)
+                .iter()
+                .map(|id| id.0)
+                .collect()
+        };
+        assert_eq!(seats(None, 4), [1, 3, 4, 2]);
+        assert_eq!(seats(Some(&[AgentId(2), AgentId(1)]), 2), [2, 1]);
+    }
+
+    #[test]
+    fn who_shares_the_authors_family_does_not_judge_and_is_told_why() {
+        let team: &[Row] = &[
+            ("worker", Adapter::Claude, None, None),
+            ("claude", Adapter::Anthropic, Some("reviewer"), None),
+            ("gemini", Adapter::GeminiApi, None, None),
+            ("script", Adapter::Command, Some("qa"), None),
+        ];
+        let mut plan = plan(team, 0, None);
+        plan.rules.independence = Independence::Family;
+        assert_eq!(asked(&plan, Some(&[1])), [("gemini", Why::Able)]);
+        let excluded = excluded(&plan, TaskId(0), None);
+        let excluded: Vec<_> = excluded
+            .iter()
+            .map(|(agent, why)| (&*plan.agent(*agent).name, why.to_string()))
+            .collect();
+        assert_eq!(
+            excluded,
+            [
+                ("claude", "is of the author's family, claude".to_owned()),
+                (
+                    "script",
+                    "the family of 'script' is not known: give it a family".to_owned()
+                ),
+            ]
+        );
     }
 }

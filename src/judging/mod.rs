@@ -11,6 +11,7 @@ pub mod eligibility;
 pub mod evidence_rules;
 pub mod heuristic;
 pub mod hollow;
+pub mod independence;
 pub mod parser;
 pub mod question;
 pub mod verification;

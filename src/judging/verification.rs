@@ -49,10 +49,10 @@ pub fn decide(criteria: &[String], grades: &[CriterionGrade], bar: Bar, min_conf
 /// others would have said, and nothing about that is uncertain.
 fn confidence(grades: &[CriterionGrade]) -> Points {
     if grades.iter().any(|grade| grade.points == Some(Points::ZERO)) {
-        return Points::whole(100);
+        return Points::FULL;
     }
     let checked = |grade: &CriterionGrade| match grade.points {
-        Some(_) => Points::whole(100),
+        Some(_) => Points::FULL,
         None => Points::ZERO,
     };
     mean(grades.iter().map(checked)).unwrap_or(Points::ZERO)
@@ -153,6 +153,7 @@ mod tests {
             );
         }
         assert_eq!(decided(&[MET, MET, MET, NOT_CHECKED], 100).verdict, Refer);
+        assert_eq!(decided(&[MET, MET, MET, NOT_CHECKED], 75).verdict, Pass);
         assert_eq!(decided(&[NOT_CHECKED], 0).verdict, Refer, "nothing was seen");
         assert_eq!(decided(&[MET, NOT_CHECKED], 50).confidence, Points::whole(50));
     }
@@ -174,5 +175,10 @@ mod tests {
         );
         let printed: Vec<_> = decision.findings.iter().map(|f| f.evidence.as_deref()).collect();
         assert_eq!(printed, [Some("and printed"), Some("and printed")]);
+        let short = CriterionGrade {
+            points: Some(Points::ZERO),
+            evidence: "seen".to_owned(),
+        };
+        assert_eq!(findings(&["c0".to_owned()], &[short])[0].evidence, None);
     }
 }

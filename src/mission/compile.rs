@@ -315,6 +315,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
             .or(settings.eval_threshold)
             .unwrap_or_else(Bar::default_bar),
         fail_open_on_unparsed_eval: settings.fail_open_on_unparsed_eval.unwrap_or(false),
+        independence: settings.independence.unwrap_or_default(),
         max_assessment_retries: settings
             .max_assessment_retries
             .unwrap_or(defaults::MAX_ASSESSMENT_RETRIES),
@@ -485,6 +486,10 @@ impl Compiler<'_> {
                     Reviewers::Named(names.iter().map(|name| self.agent(name)).collect())
                 }
             },
+            independence: review
+                .independence
+                .or(self.settings.independence)
+                .unwrap_or_default(),
             consensus: review.consensus.or(self.settings.consensus).unwrap_or_default(),
             mode: review.panel.or(self.settings.panel).unwrap_or_default(),
             refer_below: review

@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
 
-use super::model::{Budget, CheckInterval, Consensus, PanelMode, Remedy, Settings, Sla, ViolationAction};
+use super::model::{
+    Budget, CheckInterval, Consensus, Independence, PanelMode, Remedy, Settings, Sla, ViolationAction,
+};
 use super::read::Named;
 use super::scalar::Fraction;
 use crate::domain::{Bar, Dimension, Millis};
@@ -80,6 +82,7 @@ pub fn default_settings() -> Settings {
         task_timeout: Some(TASK_TIMEOUT),
         max_delegation_depth: Some(MAX_DELEGATION_DEPTH),
         max_delegations: Some(MAX_DELEGATIONS),
+        independence: Some(Independence::default()),
         consensus: Some(Consensus::default()),
         panel: Some(PanelMode::default()),
         refer_below: None,

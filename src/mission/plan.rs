@@ -397,6 +397,8 @@ pub struct Panel {
     pub bar: Bar,
     /// Who sits on it.
     pub reviewers: Reviewers,
+    /// What a reviewer must not share with the author.
+    pub independence: model::Independence,
     /// How the seats' scores become one.
     pub consensus: model::Consensus,
     /// Whether all seats are asked at once, where nothing else needs their score.
@@ -514,6 +516,8 @@ pub struct Rules {
     pub fail_open_on_unparsed_eval: bool,
     /// How often a panel without any verdict is run again.
     pub max_assessment_retries: u32,
+    /// What a reviewer must not share with the author, where the review does not say.
+    pub independence: model::Independence,
     /// The mission's own bar over all scored tasks.
     pub quality_threshold: Option<Points>,
     /// Whether an approval that nobody gave in time counts as refused.

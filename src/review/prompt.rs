@@ -31,6 +31,8 @@ pub struct Work<'a> {
     pub title: &'a str,
     /// What was to be done.
     pub description: Option<&'a str>,
+    /// Whether an agent, not the mission, wrote title and description: it may speak to its judges in them.
+    pub handed_down: bool,
     /// What good work is, in the mission's words.
     pub criteria: Option<&'a str>,
     /// What the worker answered.
@@ -200,9 +202,15 @@ fn system() -> String {
 
 fn describe_task(text: &mut String, work: &Work) {
     // Writing to a String cannot fail, so results of `write!` are dropped here and below.
-    let _ = write!(text, "# The task\n\n{}\n\n", work.title);
-    if let Some(description) = work.description {
-        let _ = write!(text, "{}\n\n", description.trim());
+    text.push_str("# The task\n\n");
+    let description = work.description.map(str::trim).unwrap_or_default();
+    let words = format!("{}\n\n{description}", work.title);
+    if work.handed_down {
+        text.push_str("Another agent handed it down, in these words:\n\n");
+        text.push_str(&fence("the task", words.trim(), MAX_OUTPUT));
+        text.push('\n');
+    } else {
+        let _ = write!(text, "{}\n\n", words.trim());
     }
     if let Some(criteria) = work.criteria {
         let _ = write!(text, "# Criteria\n\n{}\n\n", criteria.trim());
@@ -430,6 +438,7 @@ mod tests {
             output: &material.output,
             artifacts: &material.artifacts,
             checks: &material.checks,
+            handed_down: false,
             prior_feedback: &material.feedback,
             now: Timestamp(1_795_298_340_000),
         }

@@ -14,7 +14,7 @@ use crate::engine::{
 use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
-use crate::mission::{AgentPlan, Plan};
+use crate::mission::{AgentPlan, Origin, Plan};
 use crate::review::evidence::{self, Preview};
 use crate::review::prompt::{
     self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
@@ -591,6 +591,10 @@ pub(super) fn judge_prompt(
     let work = Work {
         title: &task_plan.title,
         description: task_plan.description.as_deref(),
+        handed_down: task_plan
+            .provenance
+            .as_deref()
+            .is_some_and(|provenance| provenance.origin == Origin::Delegated),
         criteria: panel.and_then(|panel| panel.criteria.as_deref()),
         output: &output,
         artifacts: &artifacts,

@@ -176,3 +176,64 @@ fn without_its_key_a_provider_is_not_even_tried() {
         workspace.assert_nothing_started();
     }
 }
+
+#[test]
+fn a_reviewer_that_answers_with_the_authors_model_has_no_say() {
+    // Both are declared with models of their own; one provider sends the author's instead, whose word would pass it.
+    let scores =
+        |score: u32| json!({"scores": {"depth": {"score": score, "reasoning": "r"}}, "findings": []});
+    let fell_back = |score: u32| {
+        ok(json!({
+            "candidates": [{"content": {"parts": [{"text": scores(score).to_string()}]}, "finishReason": "STOP"}],
+            "modelVersion": "claude-opus-4-20250514",
+        }))
+    };
+    let author = ok(json!({
+        "model": "claude-opus-4", "content": [{"type": "text", "text": "the work"}], "stop_reason": "end_turn",
+    }));
+    for (independence, points, code) in [("identity", 50.0, 3), ("model", 20.0, 3)] {
+        let mission = format!(
+            "name: fallen back\n{AGENTS}
+settings: {{independence: {independence}}}
+tasks:
+  - title: work
+    assignTo: a
+    maxAttempts: 1
+    expectations: [{{type: llm_review, reviewers: [g, o], dimensions: [{{name: depth, weight: 1}}]}}]
+"
+        )
+        .replace(
+            "adapter: gemini-api, baseUrl: '@server', model: m",
+            "adapter: gemini-api, baseUrl: '@server', model: m, family: gemini",
+        )
+        .replace(
+            "adapter: ollama, baseUrl: '@server', model: m",
+            "adapter: ollama, baseUrl: '@server', model: llama3",
+        );
+        let own = ok(json!({
+            "model": "llama3", "message": {"content": scores(1).to_string()}, "done": true, "done_reason": "stop",
+        }));
+        let (_, document) = run(
+            &mission,
+            code,
+            &[(A, author.clone()), (G, fell_back(4)), (O, own)],
+        );
+        assert_eq!(task(&document, "work")["points"], points, "{independence}");
+    }
+    // Where it is the only one, the review is missing: nobody but a person can accept the work.
+    let mission = format!(
+        "name: alone\n{AGENTS}
+settings: {{independence: model}}
+tasks:
+  - title: work
+    assignTo: a
+    expectations: [{{type: llm_review, reviewers: [g], dimensions: [{{name: depth, weight: 1}}]}}]
+"
+    );
+    let mission = mission.replace(
+        "model: m, apiKey: '${KEY_G}'",
+        "model: m, family: gemini, apiKey: '${KEY_G}'",
+    );
+    let (_, document) = run(&mission, 6, &[(A, author), (G, fell_back(5))]);
+    assert_eq!(standing(&document, "work").0, "awaiting_approval");
+}

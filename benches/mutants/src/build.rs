@@ -117,7 +117,11 @@ pub fn build(sources: &mut [Source], copy: &Path, target: &Path, known: &Path) -
                 .iter()
                 .rev()
                 .find_map(|message| message["executable"].as_str());
-            return Ok(program.context("cargo names no test program")?.into());
+            let program = Path::new(program.context("cargo names no test program")?);
+            // Another build into the same target folder must not put other mutants in its place.
+            let kept = known.with_file_name("tests");
+            std::fs::copy(program, &kept).context("cannot keep the test program")?;
+            return Ok(kept);
         }
     }
     bail!("the compiler still refuses mutants after {ROUNDS} rounds")

@@ -10,17 +10,20 @@ mod play;
 mod render;
 mod values;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
-const USAGE: &str = "usage: quorum-mutants [--work DIR] [--jobs N] [--only TEXT] [--list] [ROOM…]
+const USAGE: &str = "usage: quorum-mutants [--work DIR] [--jobs N] [--only TEXT] [--again FILE] [--quick] [--list] [ROOM…]
 
 Puts every mutant of the ROOMs (default: src/engine src/judging) into a copy of this repository under DIR (default:
 target/mutants), builds it once, notes which library test reaches which mutant, and runs each mutant's tests against it.
 The mutants that no test noticed end up on the screen and in DIR/survivors.txt; all of them in DIR/mutants.txt.
 
   --only TEXT   only mutants whose name contains TEXT
+  --again FILE  only mutants that FILE names (such as an earlier survivors.txt), wherever they stand by now
+  --quick       only the tests of the mutant's own room
   --jobs N      so many mutants at a time (default 1)
   --list        only list the mutants";
 
@@ -34,6 +37,10 @@ struct Options {
     rooms: Vec<String>,
     /// Part of the names of the mutants to play.
     only: Option<String>,
+    /// Lasting names of the mutants to play.
+    again: Option<BTreeSet<String>>,
+    /// Leave the tests of other rooms out.
+    quick: bool,
     jobs: usize,
     list: bool,
 }
@@ -47,6 +54,8 @@ fn options() -> Result<Option<Options>> {
         root,
         rooms: Vec::new(),
         only: None,
+        again: None,
+        quick: false,
         jobs: 1,
         list: false,
     };
@@ -58,6 +67,8 @@ fn options() -> Result<Option<Options>> {
             "--list" => options.list = true,
             "--work" => options.work = std::path::absolute(args.next().ok_or_else(|| missing(&arg))?)?,
             "--only" => options.only = Some(args.next().ok_or_else(|| missing(&arg))?),
+            "--again" => options.again = Some(names_in(&args.next().ok_or_else(|| missing(&arg))?)?),
+            "--quick" => options.quick = true,
             "--jobs" => options.jobs = args.next().ok_or_else(|| missing(&arg))?.parse::<usize>()?.max(1),
             flag if flag.starts_with('-') => bail!("unknown flag {flag}\n\n{USAGE}"),
             room => options.rooms.push(room.to_owned()),
@@ -69,6 +80,28 @@ fn options() -> Result<Option<Options>> {
     Ok(Some(options))
 }
 
+/// The lasting names of the mutants that a file lists, one a line, with or without how they ended.
+fn names_in(path: &str) -> Result<BTreeSet<String>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    let name = |line: &str| {
+        line.split('\t')
+            .find(|part| part.starts_with("src/"))
+            .map(play::lasting_name)
+    };
+    Ok(text.lines().filter_map(name).collect())
+}
+
+impl Options {
+    /// Whether the mutant of this name is to be played.
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
+            && self
+                .again
+                .as_ref()
+                .is_none_or(|again| again.contains(&play::lasting_name(name)))
+    }
+}
+
 fn main() -> Result<()> {
     let Some(options) = options()? else {
         println!("{USAGE}");
@@ -77,7 +110,9 @@ fn main() -> Result<()> {
     let mut sources = build::read_rooms(&options.root, &options.rooms)?;
     if options.list {
         for mutant in sources.iter().flat_map(|source| &source.mutants) {
-            println!("{}", mutant.name);
+            if options.wants(&mutant.name) {
+                println!("{}", mutant.name);
+            }
         }
         return Ok(());
     }

@@ -15,8 +15,8 @@ use anyhow::{Context, Result, ensure};
 use crate::Options;
 use crate::render::{Mutant, Source};
 
-/// Tests of the mutant's own room that each take less are run before all others.
-const QUICK: Duration = Duration::from_millis(500);
+/// Tests of the mutant's own room are run before all others; first those that each take less than this.
+const INSTANT: Duration = Duration::from_millis(100);
 /// What tests may take with a mutant: so much, and so many times what they take without one.
 const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 10);
 /// Memory a test may use, so that a loop without end does not take the machine's.
@@ -64,6 +64,9 @@ impl Program<'_> {
             .env("INSTA_UPDATE", "no")
             .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
             .env("PROPTEST_RNG_SEED", "4")
+            // That a test fails is all that is asked.
+            .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+            .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
@@ -194,22 +197,20 @@ fn in_parallel<T: Sync, R: Send>(
 /// Plays all mutants and says how they ended; an error if one survived without an explanation.
 pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) -> Result<()> {
     let program = Program { path: program, copy };
-    let wanted = |name: &str| {
-        options
-            .only
-            .as_ref()
-            .is_none_or(|only| name.contains(only.as_str()))
-    };
     let all: Vec<&Mutant> = sources
         .iter()
         .flat_map(|source| &source.mutants)
-        .filter(|m| wanted(&m.name))
+        .filter(|mutant| options.wants(&mutant.name))
         .collect();
     let refused = all.iter().filter(|mutant| !mutant.compiles).count();
     let mutants: Vec<&Mutant> = all.into_iter().filter(|mutant| mutant.compiles).collect();
 
     let start = Instant::now();
-    let names = program.tests()?;
+    let mut names = program.tests()?;
+    if options.quick {
+        let rooms: BTreeSet<&str> = mutants.iter().map(|mutant| room(&mutant.name)).collect();
+        names.retain(|name| rooms.contains(name.split("::").next().unwrap_or_default()));
+    }
     let reached = in_parallel(&names, options.jobs, |name| {
         let log = options
             .work
@@ -226,9 +227,10 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
         start.elapsed().as_secs()
     );
 
-    // Whoever falls to the quick tests of its own room, as most do, need not face the others.
+    // Whoever falls to the first tests, as most do, need not face the others.
     let mut ends: Vec<Option<End>> = Vec::new();
-    for (pass, quick) in [("quick tests", true), ("all others", false)] {
+    let passes = [Pass::Instant, Pass::Room, Pass::Others];
+    for pass in passes.into_iter().take(if options.quick { 2 } else { 3 }) {
         let done = AtomicUsize::new(0);
         let items: Vec<(usize, &&Mutant)> = mutants
             .iter()
@@ -236,10 +238,10 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
             .filter(|(at, _)| ends.get(*at).is_none_or(Option::is_none))
             .collect();
         let found = in_parallel(&items, options.jobs, |(_, mutant)| {
-            let ended = end_of(&program, mutant, &tests, quick)?;
+            let ended = end_of(&program, mutant, &tests, pass)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if ended.is_none() {
-                eprintln!("{pass}: {done}/{}: {}", items.len(), mutant.name);
+                eprintln!("{pass:?}: {done}/{}: {}", items.len(), mutant.name);
             }
             Ok(ended)
         })?;
@@ -253,28 +255,52 @@ pub fn play(sources: &[Source], program: &Path, copy: &Path, options: &Options) 
     report(&mutants, &ends, refused, start.elapsed(), options)
 }
 
-/// How a mutant ends by the quick tests of its room, or by all others; `None` if none of them notices it.
-fn end_of(program: &Program<'_>, mutant: &Mutant, tests: &[Test], quick: bool) -> Result<Option<End>> {
-    let tests: Vec<&Test> = tests
+/// Which of the tests that reach a mutant are its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Those of its own room that take no time.
+    Instant,
+    /// The others of its room.
+    Room,
+    /// Those of other rooms.
+    Others,
+}
+
+impl Pass {
+    fn of(test: &Test, mutant: &Mutant) -> Self {
+        if test.name.split("::").next() != Some(room(&mutant.name)) {
+            Self::Others
+        } else if test.takes < INSTANT {
+            Self::Instant
+        } else {
+            Self::Room
+        }
+    }
+}
+
+/// How a mutant ends by the tests of a pass; `None` if none of them notices it.
+fn end_of(program: &Program<'_>, mutant: &Mutant, tests: &[Test], pass: Pass) -> Result<Option<End>> {
+    let mut reaching = tests
         .iter()
         .filter(|test| test.reaches.contains(&mutant.id))
-        .collect();
-    if tests.is_empty() {
+        .peekable();
+    if reaching.peek().is_none() {
         return Ok(Some(End::Unreached));
     }
-    // `src/judging/text.rs` and `judging::tests::…` are of one room.
-    let room = mutant.name.split('/').nth(1).unwrap_or_default();
-    let is_quick = |test: &&Test| test.takes < QUICK && test.name.split("::").next() == Some(room);
-    let (of_room, others): (Vec<&Test>, Vec<&Test>) = tests.into_iter().partition(is_quick);
-    let tests = if quick { of_room } else { others };
+    let tests: Vec<&Test> = reaching.filter(|test| Pass::of(test, mutant) == pass).collect();
     if tests.is_empty() {
         return Ok(None);
     }
     program.play(mutant.id, &tests)
 }
 
+/// The room of a mutant: `src/judging/text.rs` and `judging::tests::…` are of one.
+fn room(name: &str) -> &str {
+    name.split('/').nth(1).unwrap_or_default()
+}
+
 /// A mutant's name without the place in the file, which every edit moves.
-fn lasting_name(name: &str) -> String {
+pub fn lasting_name(name: &str) -> String {
     let mut parts = name.splitn(4, ':');
     let file = parts.next().unwrap_or_default();
     format!("{file}:{}", parts.nth(2).unwrap_or_default())

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::domain::{AgentId, TaskId};
 use crate::engine::{State, agents_needed};
 use crate::judging::eligibility::reviewers;
+use crate::judging::independence::Mind;
 use crate::mission::model::{Adapter, CommandLine, Review};
 use crate::mission::{self, AgentPlan, Plan, Reviewers, Source, later_keys, variables_of};
 use crate::runtime::{layers_of, locate};
@@ -118,12 +119,11 @@ fn endpoints(plan: &Plan) -> Option<Check> {
 }
 
 /// What a judge thinks with: reviewers of several families err differently.
-fn family(agent: &AgentPlan) -> &str {
-    let spec = &agent.spec;
-    let known = spec.family.as_deref().or(spec.model.as_deref());
-    known.unwrap_or(match spec.adapter {
-        Adapter::Command => "command",
-        _ => "unknown",
+fn family(agent: &AgentPlan) -> String {
+    let known = Mind::of(agent, None).family().map(str::to_owned);
+    known.unwrap_or_else(|| match agent.spec.adapter {
+        Adapter::Command => "command".to_owned(),
+        _ => "unknown".to_owned(),
     })
 }
 
@@ -164,8 +164,8 @@ fn judges(plan: &Plan) -> Check {
     }
     let judges: Vec<&AgentPlan> = judges.into_iter().map(|id| plan.agent(id)).collect();
     let names: Vec<&str> = judges.iter().map(|judge| &*judge.name).collect();
-    let families: BTreeSet<&str> = judges.iter().map(|judge| family(judge)).collect();
-    let families: Vec<&str> = families.into_iter().collect();
+    let families: BTreeSet<String> = judges.iter().map(|judge| family(judge)).collect();
+    let families: Vec<String> = families.into_iter().collect();
     check(
         Verdict::Ok,
         format!("{} (families: {})", names.join(", "), families.join(", ")),

@@ -3,12 +3,16 @@
 //! The engine counts here: one strict reprompt a seat, three request retries a seat and round, rounds of the panel.
 //! A judge that fails never costs the worker an attempt.
 
-use crate::domain::{AgentId, Cause, DimensionScore, Finding, Severity, Stage, TaskId, Timestamp, Verdict};
+use crate::domain::{
+    AgentId, Cause, DimensionScore, FailureClass, Finding, Severity, Stage, TaskId, Timestamp, Verdict,
+};
 use crate::engine::event::Event;
 use crate::engine::input::SeatFailure;
 use crate::engine::payload::{ReplyRef, SeatId, SeatResult};
 use crate::engine::state::{Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
+use crate::judging::eligibility::independence;
+use crate::judging::independence::{Dependence, Mind};
 use crate::mission::model::PanelMode;
 use crate::mission::{Panel, Plan};
 
@@ -100,6 +104,20 @@ pub(super) fn replied(
         reply: reply.clone(),
         result: result.clone(),
     });
+    if let Some(dependence) = dependence(&draft, asked.agent, reply.model.as_deref()) {
+        // What it says does not count, and asking it again would be answered by the same model.
+        draft.emit(Event::SeatFailed {
+            task,
+            seat,
+            class: FailureClass::PolicyBlocked,
+            message: format!(
+                "'{}' is not independent: {dependence}",
+                draft.plan().agent(asked.agent).name
+            ),
+        });
+        settle(&mut draft);
+        return draft.into_events();
+    }
     match result {
         SeatResult::Unparsed { why, .. } if asked.strict.is_none() => {
             ask_again(&mut draft, seat, &asked, Some(why.clone()), None);
@@ -107,6 +125,14 @@ pub(super) fn replied(
         _ => settle(&mut draft),
     }
     draft.into_events()
+}
+
+/// What keeps a reviewer's word from counting, by the models that the providers say they used (section 8).
+fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
+    let plan = draft.plan();
+    let author = plan.agent(plan.task(draft.id).agent);
+    let author = Mind::of(author, draft.task.model.as_deref());
+    Mind::of(plan.agent(reviewer), returned).depends_on(&author, independence(plan, draft.id))
 }
 
 pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Vec<Event> {

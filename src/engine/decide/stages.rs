@@ -7,7 +7,7 @@ use crate::engine::event::Event;
 use crate::engine::input::Input;
 use crate::engine::payload::{CheckResult, StageReport};
 use crate::engine::state::State;
-use crate::judging::eligibility::{reviewers, seat_agents};
+use crate::judging::eligibility::{excluded, named, reviewers, seat_agents};
 use crate::judging::heuristic::named_files;
 use crate::mission::model::{Adapter, Check, Review};
 use crate::mission::{Expectations, Plan, Reviewers};
@@ -85,7 +85,7 @@ pub(super) fn judged_by_plan(plan: &Plan, id: TaskId) -> JudgedBy {
             Reviewers::Seats(seats) => (None, *seats as usize),
         };
         let eligible = reviewers(plan, id, named);
-        return JudgedBy::Panel(Panel::of(plan, seat_agents(&eligible, seats).0));
+        return JudgedBy::Panel(Panel::of(plan, seat_agents(plan, &eligible, seats)));
     }
     let wanted = match task.review {
         Review::None => false,
@@ -285,12 +285,17 @@ pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
 }
 
 fn nobody_may(draft: &mut Draft<'_>) {
-    conclude::refer(
-        draft,
-        Stage::Judge,
-        Cause::NoReviewer,
-        "nobody may review this work: no agent other than its author is able to judge",
-    );
+    let plan = draft.plan();
+    let dependent = excluded(plan, draft.id, named(plan, draft.id));
+    let why = match dependent.first() {
+        None => "no agent other than its author is able to judge".to_owned(),
+        Some((agent, why)) => format!(
+            "nobody independent is able to judge: '{}': {why}",
+            plan.agent(*agent).name
+        ),
+    };
+    let message = format!("nobody may review this work: {why}");
+    conclude::refer(draft, Stage::Judge, Cause::NoReviewer, &message);
 }
 
 /// The people who have the last word about work that a panel let pass.

@@ -15,5 +15,7 @@ mod properties;
 pub(crate) mod random;
 mod scenarios;
 pub(crate) mod simulation;
+mod stories;
+mod task;
 mod verification;
 mod waiting;

@@ -10,7 +10,7 @@ use crate::engine::{
     meets, outcome,
 };
 
-use super::properties::{random_run, really_ok};
+use super::properties::{is_up_to_date, random_run, really_ok};
 use super::random::{Random, random_answer};
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
@@ -43,6 +43,7 @@ fn turns_of(simulation: &Simulation, task: u32) -> Vec<u32> {
 
 /// Everything that is kept as it changes, against what the tasks themselves say.
 fn consistent(state: &State) {
+    is_up_to_date(state);
     let plan = &state.plan;
     for id in plan.task_ids() {
         let dependencies = plan.dependencies.of(id.index()).iter();

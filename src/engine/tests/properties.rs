@@ -3,12 +3,14 @@
 
 use proptest::prelude::*;
 
-use crate::domain::{OutcomeClass, QualityFlag, Status, TurnId};
-use crate::engine::{Event, Input, RunPhase, State, StopCause, apply, decide, outcome, worst_case};
+use crate::domain::{AgentId, OutcomeClass, QualityFlag, Status, TurnId};
+use crate::engine::{
+    Effect, Event, Input, RunPhase, State, StopCause, apply, decide, outcome, pending_effects, worst_case,
+};
 use crate::mission::{Part, RunOptions};
 
 use super::random::{Random, random_answer, random_mission, random_options};
-use super::simulation::{Simulation, good, plan_of, statuses};
+use super::simulation::{Answer, Simulation, good, inputs, plan_of, statuses};
 
 pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
     let mut random = Random(seed);
@@ -63,9 +65,43 @@ pub(super) fn followed(state: &State) -> String {
         .collect();
     let open: Vec<u32> = state.gates.iter().map(|gate| gate.open).collect();
     let due = (&state.gates_due, &state.cascades_due, state.halted);
+    let held = (&state.holds, &state.holds_due, &state.holds_reached);
     let ready: Vec<_> = state.ready.next_up().collect();
+    let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
+    let room: Vec<_> = agents.map(|agent| state.ready.has_room(agent)).collect();
     let sums = (state.counts, state.slots, state.turns_running, state.exclusive);
-    format!("{blockers:?} {open:?} {due:?} {ready:?} {sums:?}")
+    let calls = (state.calls_open, state.approvers_asked, &state.approvals_due);
+    let timers = &state.timers;
+    format!("{blockers:?} {open:?} {due:?} {held:?} {ready:?} {room:?} {sums:?} {calls:?} {timers:?}")
+}
+
+/// That everything which is kept up to date event by event is what follows from the plan and from where tasks stand.
+pub(super) fn is_up_to_date(state: &State) {
+    let mut anew = state.clone();
+    anew.derive();
+    assert_eq!(followed(&anew), followed(state));
+}
+
+/// Whether what comes of it would still mean something. Turns are adopted or lost, and are no part of it.
+fn is_awaited(state: &State, effect: &Effect) -> bool {
+    let input = match effect {
+        Effect::RunTurn { .. } => return false,
+        Effect::PreparePrompt(turn) => vec![Input::PromptReady {
+            turn: *turn,
+            digest: None,
+        }],
+        other => inputs(state, other, &Answer::Finished),
+    };
+    let now = crate::domain::Timestamp(9);
+    input.iter().any(|input| !decide(state, input, now).is_empty())
+}
+
+/// Whether two effects are the same but for what the world looked like when they were asked for.
+fn same_call(a: &Effect, b: &Effect) -> bool {
+    match (a, b) {
+        (Effect::NoteFiles { turn: a, .. }, Effect::NoteFiles { turn: b, .. }) => a == b,
+        _ => a == b,
+    }
 }
 
 proptest! {
@@ -98,6 +134,28 @@ proptest! {
             let mut anew = state.clone();
             anew.derive();
             prop_assert_eq!(followed(&anew), followed(&state), "after {:?}\n{}", record, yaml);
+        }
+    }
+
+    #[test]
+    fn what_a_restart_has_to_do_is_what_is_still_out(seed: u64) {
+        let mut random = Random(seed);
+        let yaml = random_mission(&mut random);
+        let mut simulation = Simulation::new(&yaml, random_options(&mut random, &yaml));
+        while !simulation.todo.is_empty() || simulation.time_passes() {
+            let index = random.below(simulation.todo.len().max(1));
+            simulation.perform(index, &mut |_, effect| random_answer(&mut random, effect));
+            if simulation.state.phase != RunPhase::Running {
+                break;
+            }
+            let pending = pending_effects(&simulation.state);
+            for effect in &pending {
+                let is_out = |out: &Effect| same_call(out, effect);
+                prop_assert!(simulation.todo.iter().any(is_out), "{effect:?} was never asked for\n{yaml}");
+            }
+            for out in simulation.todo.iter().filter(|out| is_awaited(&simulation.state, out)) {
+                prop_assert!(pending.iter().any(|effect| same_call(effect, out)), "{out:?} is forgotten\n{yaml}");
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The measures of one judge or panel, with how sure they are.
 
+use std::collections::BTreeMap;
+
 use crate::domain::Points;
 use crate::judging::calibration::statistics::{Confusion, auroc, interval, kendall, mean_error, spearman};
 
@@ -88,32 +90,29 @@ impl Sample {
             }
         }
         let mut drawn = drawn.into_iter().map(interval);
-        let mut estimates = values.map(|value| {
+        let estimates = values.map(|value| {
             let interval = drawn.next().flatten();
             value.map(|value| Estimate { value, interval })
         });
-        let mut next = (0..7).map(|index| estimates[index].take());
-        let mut take = || next.next().flatten();
+        let [spearman, kendall, mae, accuracy, false_pass_rate, auroc, kappa] = estimates;
         Measures {
             items: self.len(),
-            spearman: take(),
-            kendall: take(),
-            mae: take(),
-            accuracy: take(),
-            false_pass_rate: take(),
-            auroc: take(),
-            kappa: take(),
+            spearman,
+            kendall,
+            mae,
+            accuracy,
+            false_pass_rate,
+            auroc,
+            kappa,
         }
     }
 
     fn by_group(&self) -> Vec<Vec<usize>> {
-        let groups = self.groups.iter().max().map_or(0, |last| last + 1);
-        let mut by_group = vec![Vec::new(); groups];
+        let mut by_group: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (index, group) in self.groups.iter().enumerate() {
-            by_group[*group].push(index);
+            by_group.entry(*group).or_default().push(index);
         }
-        by_group.retain(|items| !items.is_empty());
-        by_group
+        by_group.into_values().collect()
     }
 }
 
@@ -195,6 +194,35 @@ mod tests {
         let (low, high) = rho.interval.unwrap();
         assert!(low < rho.value && rho.value < high, "{rho:?}");
         assert!(high - low > 0.01, "the rows differ: {rho:?}");
+        // A suggestion must not change with the machine, nor with a release: the very numbers.
+        let ends = |estimate: Option<Estimate>| {
+            let (low, high) = estimate.and_then(|estimate| estimate.interval).unwrap();
+            format!("{low:.6} {high:.6}")
+        };
+        let all = [
+            measures.spearman,
+            measures.kendall,
+            measures.mae,
+            measures.accuracy,
+            measures.false_pass_rate,
+            measures.auroc,
+            measures.kappa,
+        ];
+        insta::assert_snapshot!(all.map(ends).join("\n"));
+    }
+
+    #[test]
+    fn two_groups_are_enough_to_learn_from() {
+        let mut sample = Sample::default();
+        assert!(sample.is_empty());
+        for (group, said, good) in [(0, 100, true), (5, 20, false), (5, 100, true), (0, 20, false)] {
+            sample.push(group, Points::whole(said), said > 60, None, good);
+        }
+        assert!(!sample.is_empty());
+        let measures = sample.measures(50, 1);
+        assert!(measures.spearman.unwrap().interval.is_some());
+        // A verdict without a score stands for the best or the worst one.
+        assert_eq!(measures.mae.unwrap().value, 0.0);
     }
 
     #[test]

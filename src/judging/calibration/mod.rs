@@ -119,5 +119,5 @@ pub fn lowest() -> Points {
 /// The highest score there is: 5 of 5.
 #[must_use]
 pub fn highest() -> Points {
-    Points::whole(100)
+    Points::FULL
 }

@@ -93,3 +93,24 @@ pub fn skips(set: &LabelSet, panel: &[usize], rule: Consensus, bar: Points) -> S
     }
     counts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_that_the_third_seat_changes_are_counted() {
+        let mut counts = Skipped::default();
+        for (decided, with_all) in [
+            (None, true),
+            (Some(true), true),
+            (Some(true), false),
+            (Some(false), true),
+        ] {
+            counts.count(decided, with_all);
+        }
+        assert_eq!((counts.panels, counts.skipped, counts.changed), (4, 3, 2));
+        assert_eq!(counts.rate(), Some(0.75));
+        assert_eq!(Skipped::default().rate(), None);
+    }
+}

@@ -279,6 +279,28 @@ mod tests {
         // (100 + 60) / 2
         assert_eq!(item.truth.points, points(80));
         assert_eq!(set.items[1].group, item.group);
+        assert_eq!(
+            set.items_of(&[0, 1]).count(),
+            1,
+            "k was not asked about the second"
+        );
+    }
+
+    #[test]
+    fn a_recorded_score_counts_only_where_the_text_cannot_be_read() {
+        let sets = collect(&[&ROW.replace(r#""B"],"#, r#""0.5"],"#)]).unwrap();
+        let say = sets[0].items[0].says[0].as_ref().unwrap();
+        assert_eq!((say.read, say.recorded), (2, 0));
+    }
+
+    #[test]
+    fn rows_of_other_dimensions_are_another_set() {
+        let other = ROW
+            .replace(r#""x","y""#, r#""x","z""#)
+            .replace(r#""y":"#, r#""z":"#);
+        let sets = collect(&[ROW, &other, &ROW.replace(r#""source":"s""#, r#""source":"t""#)]).unwrap();
+        let names: Vec<&str> = sets.iter().map(|set| &*set.name).collect();
+        assert_eq!(names, ["s", "s", "t"]);
     }
 
     #[test]
@@ -296,6 +318,11 @@ mod tests {
             (r#""dims":["x","y"]"#, r#""dims":[]"#, "no dimension"),
             (r#""dims":["x","y"]"#, r#""dims":["x","x"]"#, "twice"),
             (r#""scale":[1,5]"#, r#""scale":[5,1]"#, "no scale"),
+            (
+                r#""scale":[1,5]"#,
+                r#""scale":[1,5],"weights":{"x":0}"#,
+                "not above 0",
+            ),
             (
                 r#""scores":[4,1]"#,
                 r#""scores":[4]"#,

@@ -69,9 +69,9 @@ fn sort_counting_swaps(values: &mut [f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
     }
+    let mut merged = Vec::with_capacity(values.len());
     let (left, right) = values.split_at_mut(values.len() / 2);
     let mut swaps = sort_counting_swaps(left) + sort_counting_swaps(right);
-    let mut merged = Vec::with_capacity(left.len() + right.len());
     let (mut i, mut j) = (0, 0);
     while i < left.len() && j < right.len() {
         if right[j] < left[i] {
@@ -227,6 +227,7 @@ mod tests {
             2.0 / 6f64.sqrt()
         ));
         assert_eq!(spearman(&[1.0, 1.0], &[1.0, 2.0]), None);
+        assert_eq!(spearman(&[1.0, 2.0], &[1.0, 1.0]), None);
         assert_eq!(kendall(&[1.0, 1.0], &[1.0, 2.0]), None);
         assert!(close(mean_error(&[1.0, 5.0], &[2.0, 3.0]), 1.5));
         assert!(close(
@@ -240,6 +241,13 @@ mod tests {
     fn verdicts_against_the_truth() {
         let good = [true, true, true, false, false];
         let counts = Confusion::of([true, true, false, true, false], &good);
+        let cells = [
+            counts.good_passed,
+            counts.good_failed,
+            counts.bad_passed,
+            counts.bad_failed,
+        ];
+        assert_eq!(cells, [2, 1, 1, 1]);
         assert!(close(counts.accuracy(), 0.6));
         assert!(close(counts.false_pass_rate(), 0.5));
         assert!(close(counts.balanced_accuracy(), (2.0 / 3.0 + 0.5) / 2.0));
@@ -248,11 +256,20 @@ mod tests {
         let always = Confusion::of([true, true], &[true, true]);
         assert_eq!((always.kappa(), always.false_pass_rate()), (None, None));
         assert_eq!(Confusion::default().accuracy(), None);
+        let one_of_each = Confusion::of([true, true], &[true, false]);
+        assert_eq!(one_of_each.false_pass_rate(), Some(1.0));
+        assert_eq!(one_of_each.balanced_accuracy(), Some(0.5));
+        let never = Confusion::of([false, false], &[false, false]);
+        assert_eq!(
+            (always.balanced_accuracy(), never.balanced_accuracy()),
+            (None, None)
+        );
     }
 
     #[test]
     fn an_interval_is_the_middle_of_enough_values() {
         assert_eq!(interval(vec![1.0; 19]), None);
+        assert_eq!(interval(vec![1.0; 20]), Some((1.0, 1.0)));
         let values = (0..=1000).map(f64::from).collect();
         assert_eq!(interval(values), Some((25.0, 975.0)));
     }

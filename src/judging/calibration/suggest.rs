@@ -95,6 +95,32 @@ mod tests {
         let blind = sample(&[(100, false), (100, true), (30, true), (90, false), (100, true)]);
         // No bar keeps the bad one out; the best of them is at the top.
         assert_eq!(bar(&blind), Points::whole(100));
+        // Nothing to keep out: the lowest there is.
+        assert_eq!(bar(&sample(&[(20, true), (100, true)])), Points::whole(20));
+        // One in ten is few; and where no good work would pass it is no bar.
+        let mut ten = vec![(30, false); 9];
+        ten.extend([(90, false), (60, true), (55, true)]);
+        assert_eq!(bar(&sample(&ten)), Points::whole(35));
+        assert_eq!(bar(&sample(&[(90, true), (50, false)])), Points::whole(55));
+        assert_eq!(
+            bar(&sample(&[(30, true), (90, false), (25, false)])),
+            Points::whole(30)
+        );
+    }
+
+    #[test]
+    fn better_is_the_order_of_scores_where_people_gave_any_else_good_above_bad() {
+        let entry = |said: [u8; 4]| {
+            let mut sample = Sample::default();
+            for (index, (said, truth)) in said.into_iter().zip([100, 60, 40, 20]).enumerate() {
+                let (said, truth) = (Points::whole(said), Points::whole(truth));
+                sample.push(index, said, false, Some(truth), truth >= Points::whole(60));
+            }
+            (1, sample.measures(0, 0), sample)
+        };
+        let candidates = [entry([90, 40, 60, 20]), entry([80, 90, 20, 30])];
+        let suggested = |has_scores| suggest(&candidates, has_scores).unwrap().candidate;
+        assert_eq!((suggested(true), suggested(false)), (0, 1));
     }
 
     #[test]

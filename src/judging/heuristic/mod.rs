@@ -123,7 +123,7 @@ pub fn grade(criteria: &[String], facts: &Facts) -> Vec<CriterionGrade> {
         .map(|criterion| {
             let (holds, evidence) = grade_one(&reading::read(criterion), facts);
             let points = match holds {
-                Holds::Yes => Some(Points::whole(100)),
+                Holds::Yes => Some(Points::FULL),
                 Holds::No => Some(Points::ZERO),
                 Holds::Unknown => None,
             };

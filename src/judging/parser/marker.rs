@@ -17,7 +17,7 @@ const MAX_DIGITS: usize = 6;
 const MAX_HINT: usize = 24;
 
 /// Characters after the number that are looked at to see whether they belong to it.
-const MAX_TRAILER: usize = 200;
+pub(super) const MAX_TRAILER: usize = 200;
 
 /// Characters of an unreadable score line that are shown.
 const MAX_EXCERPT: usize = 60;
@@ -188,7 +188,7 @@ pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Found> {
             let next = lines[index + 1..].iter().find(|next| !next.trim().is_empty());
             markers.push(Found {
                 marker: value_after_label(rest, next.copied(), scale),
-                words: match next.filter(|_| trim_decoration(rest).is_empty()) {
+                words: match next.filter(|_| trim_start_decoration(rest).is_empty()) {
                     Some(next) => words_of(&line) + " " + &words_of(&fold(next)),
                     None => words_of(&line),
                 },
@@ -209,7 +209,7 @@ fn words_of(line: &str) -> String {
 
 /// What follows `SCORE:` on a score line: the value there, or alone on the next line.
 fn value_after_label(rest: &str, next: Option<&str>, scale: &Scale) -> Marker {
-    if !trim_decoration(rest).is_empty() {
+    if !trim_start_decoration(rest).is_empty() {
         return value(rest, scale, Remark::Allowed);
     }
     match next.map(|next| value(&fold(next), scale, Remark::Refused)) {
@@ -351,16 +351,12 @@ fn close(text: &str) -> &str {
 pub(super) fn take_number(text: &str) -> Option<(Decimal, &str)> {
     let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let whole = digits(text);
-    let mut length = whole;
-    if let Some(fraction) = text[whole..].strip_prefix('.') {
-        let count = digits(fraction);
-        if count > 0 {
-            length += 1 + count;
-        }
-    }
-    if whole == 0 || whole > MAX_DIGITS || length > 2 * MAX_DIGITS + 1 {
+    let fraction = text[whole..].strip_prefix('.').map_or(0, digits);
+    if whole == 0 || whole > MAX_DIGITS || fraction > MAX_DIGITS {
         return None;
     }
+    // A point without digits behind it ends a sentence.
+    let length = if fraction > 0 { whole + 1 + fraction } else { whole };
     let (number, rest) = text.split_at(length);
     // 1.2.3 is a version, 72nd an ordinal, 7e1 a float, 1,5 is read differently in different countries.
     let follows = rest.chars().next();
@@ -383,10 +379,6 @@ pub(super) fn number_in(text: &str) -> Option<Decimal> {
 
 fn trim_start_decoration(text: &str) -> &str {
     text.trim_start_matches(|c: char| c == ' ' || "#*_`-+~•·‣◦".contains(c))
-}
-
-fn trim_decoration(text: &str) -> &str {
-    trim_start_decoration(text).trim_end_matches(|c: char| c == ' ' || "*_`".contains(c))
 }
 
 /// The leading letters, and what follows them.

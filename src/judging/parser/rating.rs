@@ -286,7 +286,7 @@ fn alone(lines: &[Line]) -> Option<Decimal> {
     })
 }
 
-/// `Coherence: 2`, the name being at most three words.
+/// `Coherence: 2`, the name being a few words.
 fn named(tokens: &[Token], next: Option<&Line>) -> Option<Decimal> {
     let colon = tokens
         .iter()

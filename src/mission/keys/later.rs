@@ -17,8 +17,6 @@ word_list!(Autonomy: "a level of autonomy",
 word_list!(Stakes: "a level of stakes", "low" => Low, "medium" => Medium, "high" => High);
 word_list!(Isolation: "a kind of isolation",
     "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);
-word_list!(Independence: "a kind of independence",
-    "identity" => Identity, "model" => Model, "family" => Family);
 word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "enforce" => Enforce);
 word_list!(OnMissing: "what happens without a red team", "block" => Block, "skip" => Skip);
 word_list!(VisionKind: "a kind of vision check",

@@ -8,8 +8,7 @@ use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, Clarification, Independence, Isolation, MIDDLEWARE, RED_TEAM, RUBRIC, STAGES,
-    Stakes, VISION,
+    AgentMiddleware, Autonomy, Clarification, Isolation, MIDDLEWARE, RED_TEAM, RUBRIC, STAGES, Stakes, VISION,
 };
 use super::sla::SLA;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
@@ -18,7 +17,8 @@ use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, referenc
 use crate::domain::{Millis, Money, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
-    Adapter, Consensus, GateFailure, Input, OnExhausted, PanelMode, Remedy, Review, TaskType, Url,
+    Adapter, Consensus, GateFailure, Independence, Input, OnExhausted, PanelMode, Remedy, Review, TaskType,
+    Url,
 };
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
@@ -420,8 +420,7 @@ pub(super) const INDEPENDENCE: Key = key(
     "independence",
     one::<Independence>(),
     "What a reviewer must not share with the author [identity].",
-)
-.only(&["identity"], "independence");
+);
 pub(super) const PANEL: Key = key(
     "panel",
     one::<PanelMode>(),

@@ -10,7 +10,7 @@ use crate::domain::{Dimension, Millis, Points};
 use crate::mission::read::{self, Single};
 use crate::mission::scalar::{Fault, Filled, Form, InnerPath, Name, Positive, Scalar, number_in, words};
 
-use super::{Consensus, PanelMode};
+use super::{Consensus, Independence, PanelMode};
 
 /// A deterministic expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +82,8 @@ pub struct LlmReview {
     pub reviewers: Option<Reviewers>,
     /// How the seats' scores become one.
     pub consensus: Option<Consensus>,
+    /// What a reviewer must not share with the author.
+    pub independence: Option<Independence>,
     /// Whether a reviewer must answer for every earlier finding.
     pub verify_prior_feedback: Option<bool>,
     /// So many judged rejections in a row stop the judging of a model's work for its wave.
@@ -193,6 +195,8 @@ struct Written {
     #[serde(deserialize_with = "read::option")]
     consensus: Option<Consensus>,
     #[serde(deserialize_with = "read::option")]
+    independence: Option<Independence>,
+    #[serde(deserialize_with = "read::option")]
     verify_prior_feedback: Option<bool>,
     #[serde(deserialize_with = "read::option")]
     judge_breaker: Option<u32>,
@@ -286,6 +290,7 @@ impl Written {
             threshold: self.threshold,
             reviewers: self.reviewers,
             consensus: self.consensus,
+            independence: self.independence,
             verify_prior_feedback: self.verify_prior_feedback,
             judge_breaker: self.judge_breaker,
             panel: self.panel,

@@ -10,7 +10,9 @@ use crate::mission::read::{self, Named};
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, words};
 
 use super::approval::ApprovalGate;
-use super::{Agent, Budget, Channel, Consensus, OnExhausted, PanelMode, Price, RemedyOrder, Sla, Task};
+use super::{
+    Agent, Budget, Channel, Consensus, Independence, OnExhausted, PanelMode, Price, RemedyOrder, Sla, Task,
+};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -133,6 +135,9 @@ pub struct Settings {
     /// How many tasks one task may hand down.
     #[serde(deserialize_with = "read::option")]
     pub max_delegations: Option<u32>,
+    /// What a reviewer must not share with the author.
+    #[serde(deserialize_with = "read::option")]
+    pub independence: Option<Independence>,
     /// How a panel's scores become one.
     #[serde(deserialize_with = "read::option")]
     pub consensus: Option<Consensus>,
@@ -196,6 +201,7 @@ impl Settings {
             task_timeout: self.task_timeout.or(below.task_timeout),
             max_delegation_depth: self.max_delegation_depth.or(below.max_delegation_depth),
             max_delegations: self.max_delegations.or(below.max_delegations),
+            independence: self.independence.or(below.independence),
             consensus: self.consensus.or(below.consensus),
             panel: self.panel.or(below.panel),
             refer_below: self.refer_below.or(below.refer_below),

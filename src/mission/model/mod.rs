@@ -25,7 +25,7 @@ pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use sla::{CheckInterval, Sla, ViolationAction};
 pub use task::Task;
 pub use verification::{Grader, Verification};
-pub use words::{Consensus, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, TaskType};
+pub use words::{Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, TaskType};
 
 pub(super) use agent::Url;
 pub(super) use expectation::{ExpectationType, Seats};

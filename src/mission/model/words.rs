@@ -122,6 +122,20 @@ pub enum PanelMode {
     Adaptive,
 }
 
+/// What a reviewer must not share with the author of the work (semantics, section 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Independence {
+    /// Being the same agent.
+    #[default]
+    Identity,
+    /// The model.
+    Model,
+    /// The model's family.
+    Family,
+}
+
+words!(Independence: "a kind of independence", "identity" => Identity, "model" => Model, "family" => Family);
 words!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);
 words!(TaskType: "a type of task",
     "implement" => Implement, "test" => Test, "refactor" => Refactor, "research" => Research, "document" => Document,

@@ -224,8 +224,8 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("{type: llm_review}", vec!["Q0409"]),
         ("{type: llm_review, dimensions: []}", vec!["Q0409"]),
         (
-            "{type: llm_review, criteria: c, independence: model}",
-            vec!["Q0210"],
+            "{type: llm_review, criteria: c, independence: none}",
+            vec!["Q0205"],
         ),
         ("{type: llm_review, criteria: c, threshold: 10}", vec!["Q0204"]),
         ("{type: llm_review, criteria: c, reviewers: 0}", vec!["Q0204"]),

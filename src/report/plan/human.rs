@@ -109,6 +109,10 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
     if !others.is_empty() {
         let _ = writeln!(text, "    could also judge: {}", others.join(", "));
     }
+    for excluded in &task.excluded {
+        let (agent, why) = (sanitize(excluded.agent), sanitize(&excluded.why));
+        let _ = writeln!(text, "    may not judge: {agent} ({why})");
+    }
     let _ = writeln!(text, "    worst case: {}", worst_words(task.worst_case));
 }
 

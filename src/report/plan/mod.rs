@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
-use crate::judging::eligibility::{self, Eligible};
-use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, Reviewers, waves};
+use crate::judging::eligibility::{self, Eligible, named};
+use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.plan/v1";
@@ -85,6 +85,9 @@ struct TaskRow<'a> {
     people: Vec<&'a str>,
     /// Everybody who may judge it, in the order in which they are asked.
     eligible: Vec<EligibleRow<'a>>,
+    /// Who would be able to judge it, and what they share with its author.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    excluded: Vec<ExcludedRow<'a>>,
     worst_case: WorstCaseRow,
 }
 
@@ -112,6 +115,12 @@ struct HoldRow<'a> {
 struct EligibleRow<'a> {
     agent: &'a str,
     why: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct ExcludedRow<'a> {
+    agent: &'a str,
+    why: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -287,6 +296,7 @@ impl<'a> TaskRow<'a> {
         let task = plan.task(id);
         let judged_by = engine::judged_by(state, id);
         let eligible = eligible(state, id);
+        let excluded = eligibility::excluded(plan, id, named(plan, id));
         let (kind, seats) = match &judged_by {
             JudgedBy::Panel(panel) => ("panel", panel.seats.as_slice()),
             JudgedBy::Evaluation(agents) => ("evaluation", agents.as_slice()),
@@ -306,6 +316,9 @@ impl<'a> TaskRow<'a> {
             }
             JudgedBy::Nobody if !plan.rules.evaluate => Some("reviews are switched off"),
             JudgedBy::Nobody if task.review == crate::mission::model::Review::None => Some("review: none"),
+            JudgedBy::Nobody if !excluded.is_empty() => {
+                Some("no agent that is able to judge is independent of its author")
+            }
             JudgedBy::Nobody => Some("no agent other than its author is able to judge"),
             _ => None,
         };
@@ -342,6 +355,13 @@ impl<'a> TaskRow<'a> {
                     why: eligible.why.as_str(),
                 })
                 .collect(),
+            excluded: excluded
+                .into_iter()
+                .map(|(agent, why)| ExcludedRow {
+                    agent: &plan.agent(agent).name,
+                    why: why.to_string(),
+                })
+                .collect(),
             worst_case: WorstCaseRow::of(state, id),
         }
     }
@@ -349,19 +369,10 @@ impl<'a> TaskRow<'a> {
 
 /// Who may judge a task that is judged by reviewers at all.
 fn eligible(state: &State, id: TaskId) -> Vec<Eligible> {
-    let named = match state
-        .plan
-        .task(id)
-        .expectations
-        .as_deref()
-        .and_then(|expectations| expectations.panel.as_ref())
-        .map(|panel| &panel.reviewers)
-    {
-        Some(Reviewers::Named(agents)) => Some(agents.as_slice()),
-        Some(Reviewers::Seats(_)) | None => None,
-    };
     match engine::judged_by(state, id) {
-        JudgedBy::Panel(_) | JudgedBy::Evaluation(_) => eligibility::reviewers(&state.plan, id, named),
+        JudgedBy::Panel(_) | JudgedBy::Evaluation(_) => {
+            eligibility::reviewers(&state.plan, id, named(&state.plan, id))
+        }
         JudgedBy::ChecksOnly | JudgedBy::Nobody => Vec::new(),
     }
 }

@@ -1,0 +1,614 @@
+//! What events do to one task: what an attempt and a transition begin with, what a verdict leaves.
+
+use crate::domain::{
+    AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, Finding, Millis, Phase, Points, Purpose,
+    QualityFlag, Severity, Stage, Status, TaskId, Timestamp, TurnId, Verdict, WaitingReason,
+};
+use crate::engine::event::Event;
+use crate::engine::state::{Calls, Grading, Judging, Known, Nudged, OutputRefs, TaskState, Turn, Waiting};
+use crate::engine::{
+    Asked, CheckResult, Consult, Dialog, Evidence, Exit, FailedDependency, FileRef, Remedies, StageReport,
+    ToolCalls, Usage,
+};
+use crate::mission::SubTask;
+
+const TASK: TaskId = TaskId(0);
+
+fn sub_task(title: &str) -> SubTask {
+    let list = serde_json::json!([{ "title": title }]);
+    crate::mission::read_delegations(&list).0.remove(0)
+}
+
+fn turn(turn: u32) -> TurnId {
+    TurnId {
+        task: TASK,
+        attempt: 1,
+        turn,
+    }
+}
+
+fn consult(number: u32, attempt_try: u32) -> ConsultId {
+    ConsultId {
+        task: TASK,
+        number,
+        attempt_try,
+    }
+}
+
+fn file() -> FileRef {
+    FileRef {
+        len: 1,
+        digest: Digest::of(b"x"),
+    }
+}
+
+fn waiting() -> Waiting {
+    Waiting {
+        reason: WaitingReason::Approval,
+        cause: None,
+        stage: Stage::Judge,
+        number: 1,
+        gate: None,
+        expires: None,
+        asking: None,
+        undecided: 0,
+    }
+}
+
+/// Of which everything was used.
+fn worn() -> TaskState {
+    let calls = ToolCalls {
+        calls: 3,
+        ..ToolCalls::default()
+    };
+    TaskState {
+        status: Status::Review,
+        phase: Some(Phase::Review),
+        attempt: 4,
+        turn: 3,
+        rounds: 2,
+        tries: 4,
+        fixes: 2,
+        retries: 1,
+        running: Some(Turn {
+            failed_requests: 0,
+            not_before: None,
+        }),
+        judging: Some(Box::new(Judging::default())),
+        points: Some(Points::whole(40)),
+        indeterminate: true,
+        waiting: Some(waiting()),
+        panel: Some(Box::new(report(Stage::Judge, Verdict::Refer, None))),
+        remedies: Some(Box::new(Remedies {
+            failed: vec![FailedDependency {
+                dependency: TaskId(1),
+                looked: false,
+                unresolvable: false,
+            }],
+            scanning: vec![TaskId(1)],
+            ..Remedies::default()
+        })),
+        dialog: Some(Box::new(Dialog {
+            open: Some("which one?".to_owned()),
+            rounds: 2,
+            ..Dialog::default()
+        })),
+        agreed: vec![None],
+        allowed_again: true,
+        consults: vec![Consult {
+            id: consult(1, 1),
+            purpose: Purpose::Answer,
+            agent: AgentId(1),
+            failed_requests: 0,
+            not_before: None,
+        }],
+        delegations: vec![sub_task("x")],
+        signature: Some(7),
+        evidence: Evidence {
+            changed: Known::Yes,
+            calls: Calls(Some(calls)),
+            ..Evidence::default()
+        },
+        nudged: Nudged {
+            compilation: 1,
+            others: 1,
+        },
+        missing: vec![Finding::new(Severity::High, "it")],
+        unverified: true,
+        ..TaskState::default()
+    }
+}
+
+fn report(stage: Stage, verdict: Verdict, cause: Option<Cause>) -> StageReport {
+    StageReport {
+        points: Some(Points::whole(70)),
+        ..StageReport::new(TASK, 4, stage, verdict, cause)
+    }
+}
+
+fn after(mut task: TaskState, event: Event) -> TaskState {
+    task.apply(&event);
+    task
+}
+
+#[test]
+fn every_attempt_begins_without_what_the_one_before_came_to() {
+    let planned = |attempt, kind| {
+        after(
+            worn(),
+            Event::AttemptPlanned {
+                task: TASK,
+                attempt,
+                kind,
+            },
+        )
+    };
+    for (kind, allowances, kept) in [
+        // Tries, fixes, retries; and whether what was agreed to, handed down, said, seen and found out is kept.
+        (
+            AttemptKind::Execute,
+            (1, 0, 0),
+            [false, false, false, false, false],
+        ),
+        (AttemptKind::Fix, (5, 3, 1), [true, true, true, true, true]),
+        (AttemptKind::Retry, (5, 0, 2), [true, false, true, true, true]),
+    ] {
+        let task = planned(5, kind);
+        assert_eq!((task.attempt, task.kind, task.turn, task.rounds), (5, kind, 0, 0));
+        assert_eq!((task.tries, task.fixes, task.retries), allowances, "{kind:?}");
+        assert_eq!(
+            (task.points, task.indeterminate, task.unverified),
+            (None, false, false)
+        );
+        assert_eq!((task.nudged, task.missing), (Nudged::default(), Vec::new()));
+        assert_eq!(task.evidence.calls, Calls::default());
+        let rounds = task.dialog.as_deref().map(|dialog| dialog.rounds);
+        let found = [
+            !task.agreed.is_empty(),
+            !task.delegations.is_empty(),
+            rounds == Some(2),
+            task.evidence.changed == Known::Yes,
+            task.signature.is_some(),
+        ];
+        assert_eq!(found, kept, "{kind:?}");
+        if kind == AttemptKind::Execute {
+            assert_eq!(rounds, Some(0));
+        }
+    }
+    // What was agreed to before the first attempt was agreed to for it.
+    assert_eq!(planned(1, AttemptKind::Execute).agreed, [None]);
+}
+
+#[test]
+fn a_transition_leaves_behind_what_belonged_to_the_status_before() {
+    use Status::{Assigned, AwaitingApproval, Done, Failed, InProgress, Pending, Review};
+    for to in [
+        Pending,
+        Assigned,
+        InProgress,
+        Review,
+        AwaitingApproval,
+        Done,
+        Failed,
+    ] {
+        let flag = (to == Done).then_some(QualityFlag::Clean);
+        let task = after(
+            worn(),
+            Event::Transition {
+                task: TASK,
+                from: Review,
+                to,
+                phase: Some(Phase::Fix),
+                mode: None,
+                flag,
+                reason: None,
+            },
+        );
+        assert_eq!((task.status, task.phase, task.flag), (to, Some(Phase::Fix), flag));
+        assert_eq!(task.attempt, 4);
+        assert_eq!(task.judging.is_some(), to == Review);
+        assert_eq!(task.waiting.is_some(), to == AwaitingApproval);
+        assert_eq!(task.panel.is_some(), to == AwaitingApproval);
+        assert_eq!(task.running.is_some(), !to.is_terminal());
+        assert_eq!(task.delegations.is_empty(), to.is_terminal());
+        // A request that nobody answered takes earlier agreement along.
+        assert_eq!(
+            (task.agreed.is_empty(), task.allowed_again),
+            (to == Pending, to != Pending)
+        );
+        let remedies = task.remedies.unwrap();
+        assert!(task.consults.is_empty() && remedies.failed.is_empty() && remedies.scanning.is_empty());
+        let is_open = task.dialog.unwrap().open.is_some();
+        assert_eq!(is_open, matches!(to, InProgress | AwaitingApproval), "{to:?}");
+    }
+    for from in [Done, Failed, Assigned] {
+        let task = TaskState {
+            status: from,
+            waiting: None,
+            ..worn()
+        };
+        let again = after(
+            task,
+            Event::Transition {
+                task: TASK,
+                from,
+                to: Pending,
+                phase: None,
+                mode: None,
+                flag: None,
+                reason: None,
+            },
+        );
+        let is_withdrawn = from != Assigned;
+        assert_eq!(
+            (again.agreed.is_empty(), !again.allowed_again),
+            (is_withdrawn, is_withdrawn)
+        );
+    }
+}
+
+#[test]
+fn a_verdict_leaves_a_score_a_doubt_or_a_question() {
+    use Stage::{Checks, Finish, Judge, Verification};
+    use Verdict::{Fail, Pass, Refer, Skip};
+    let (new, old) = (Some(Points::whole(70)), Some(Points::whole(40)));
+    for (stage, verdict, cause, points, indeterminate, unverified, has_panel) in [
+        (Judge, Pass, None, new, false, true, false),
+        (Verification, Pass, None, new, false, true, false),
+        (Checks, Pass, None, old, true, true, false),
+        (Finish, Pass, None, old, true, false, false),
+        (Checks, Fail, Some(Cause::Checks), new, false, true, false),
+        (Judge, Fail, Some(Cause::Unparsed), new, true, true, false),
+        (Judge, Refer, Some(Cause::Person), new, false, true, true),
+        (Judge, Refer, Some(Cause::Confidence), new, false, true, true),
+        (
+            Verification,
+            Refer,
+            Some(Cause::Confidence),
+            old,
+            false,
+            true,
+            false,
+        ),
+        (Judge, Refer, Some(Cause::GateError), old, true, true, false),
+        (Judge, Refer, Some(Cause::NoReviewer), old, true, true, false),
+        (Judge, Skip, Some(Cause::Breaker), old, true, true, false),
+    ] {
+        let start = TaskState {
+            panel: None,
+            ..worn()
+        };
+        let task = after(
+            start,
+            Event::StageVerdict(Box::new(report(stage, verdict, cause))),
+        );
+        let found = (
+            task.points,
+            task.indeterminate,
+            task.unverified,
+            task.panel.is_some(),
+        );
+        assert_eq!(
+            found,
+            (points, indeterminate, unverified, has_panel),
+            "{stage:?} {verdict:?} {cause:?}"
+        );
+    }
+    // What was skipped because it does not apply leaves no doubt; what should have been shown does.
+    for (cause, said, is_open) in [(None, false, false), (Some(Cause::Unmet), true, true)] {
+        let fresh = TaskState {
+            indeterminate: false,
+            unverified: false,
+            ..worn()
+        };
+        let skipped = StageReport {
+            indeterminate: said,
+            ..report(Finish, Skip, cause)
+        };
+        let task = after(fresh, Event::StageVerdict(Box::new(skipped.clone())));
+        assert_eq!((task.unverified, task.indeterminate), (is_open, said));
+        let twice = after(task, Event::StageVerdict(Box::new(skipped)));
+        assert_eq!(twice.indeterminate, said, "what was said twice still holds");
+    }
+    // The score of judges, or one that a person confirmed, stays beside met criteria.
+    let scored = Judging {
+        scored: true,
+        ..Judging::default()
+    };
+    let start = TaskState {
+        judging: Some(Box::new(scored)),
+        ..worn()
+    };
+    let met = || report(Verification, Pass, None);
+    assert_eq!(after(start, Event::StageVerdict(Box::new(met()))).points, old);
+    let by_person = StageReport {
+        by: Some("ada".to_owned()),
+        ..met()
+    };
+    assert_eq!(
+        after(worn(), Event::StageVerdict(Box::new(by_person))).points,
+        old
+    );
+}
+
+#[test]
+fn the_last_rounds_of_feedback_are_carried_along() {
+    let mut task = worn();
+    for attempt in 1..=10 {
+        let verdict = StageReport {
+            attempt,
+            ..report(Stage::Checks, Verdict::Fail, Some(Cause::Checks))
+        };
+        task.apply(&Event::StageVerdict(Box::new(verdict)));
+    }
+    let attempts: Vec<u32> = task.feedback.iter().map(|feedback| feedback.attempt).collect();
+    assert_eq!(attempts, [3, 4, 5, 6, 7, 8, 9, 10]);
+}
+
+#[test]
+fn grading_ends_with_its_verdict_or_its_failure() {
+    let grading = || TaskState {
+        judging: Some(Box::new(Judging {
+            grading: Some(Grading {
+                round: 1,
+                open: true,
+                unreviewed: false,
+            }),
+            ..Judging::default()
+        })),
+        ..worn()
+    };
+    let is_open = |task: TaskState| task.judging.unwrap().grading.unwrap().open;
+    let verdict = |stage| Event::StageVerdict(Box::new(report(stage, Verdict::Pass, None)));
+    let failed = Event::GradingFailed {
+        task: TASK,
+        round: 1,
+        message: "no".to_owned(),
+    };
+    let [verified, failed, judged] = [verdict(Stage::Verification), failed, verdict(Stage::Judge)]
+        .map(|event| is_open(after(grading(), event)));
+    assert_eq!((verified, failed, judged), (false, false, true));
+}
+
+#[test]
+fn a_turn_counts_its_requests_and_leaves_what_it_said() {
+    let refused = |at| Event::TurnRequestFailed {
+        turn: turn(1),
+        class: FailureClass::RateLimited,
+        message: "no".to_owned(),
+        not_before: Timestamp(at),
+    };
+    let started = Event::TurnStarted {
+        turn: turn(2),
+        prompt: None,
+    };
+    let fresh = TaskState {
+        dialog: None,
+        ..worn()
+    };
+    let mut task = after(fresh, started);
+    let running = |task: &TaskState| {
+        let running = task.running.as_ref().unwrap();
+        (running.failed_requests, running.not_before)
+    };
+    assert_eq!(running(&task), (0, None));
+    assert_eq!((task.turn, task.acted, task.allowed_again), (2, true, false));
+    for (count, at) in [(1, 5), (2, 9)] {
+        task.apply(&refused(at));
+        assert_eq!(running(&task), (count, Some(Timestamp(at))));
+    }
+    let lost = after(task.clone(), Event::TurnLost { turn: turn(2) });
+    assert_eq!((lost.running, lost.evidence.calls), (None, Calls(None)));
+    let finished = |asked: Option<Asked>| Event::TurnFinished {
+        turn: turn(2),
+        exit: Exit::default(),
+        output: Some(file()),
+        stderr: None,
+        result: None,
+        duration: Millis(1),
+        usage: Usage::default(),
+        model: None,
+        files: None,
+        tool_calls: None,
+        asked,
+    };
+    let asked = Asked {
+        text: "which one?".to_owned(),
+        detected: true,
+    };
+    let ended = after(task.clone(), finished(None));
+    assert_eq!(
+        (ended.running.is_none(), ended.dialog.is_none()),
+        (true, true),
+        "it said nothing"
+    );
+    let output = OutputRefs {
+        stdout: Some(file()),
+        result: None,
+    };
+    assert_eq!(ended.output, output);
+    let said = |task: &TaskState| task.dialog.as_deref().unwrap().said.clone();
+    let asking = after(task, finished(Some(asked.clone())));
+    assert_eq!(said(&asking), Some(asked));
+    assert_eq!(said(&after(asking, finished(None))), None, "its last word counts");
+}
+
+#[test]
+fn nudges_checks_files_and_sub_tasks_add_up() {
+    let nudged = |compilation, others, missing: &str| Event::Nudged {
+        task: TASK,
+        compilation,
+        others,
+        missing: vec![Finding::new(Severity::High, missing)],
+    };
+    let mut task = after(worn(), nudged(true, false, "a"));
+    task.apply(&nudged(true, true, "b"));
+    assert_eq!((task.nudged.compilation, task.nudged.others), (3, 2));
+    assert_eq!(task.missing[0].description, "b");
+    task.apply(&Event::ScanRequested { task: TASK });
+    assert!(task.judging.as_ref().unwrap().scanning);
+    task.apply(&Event::FilesScanned {
+        task: TASK,
+        files: Vec::new(),
+        hollow: Some("it says nothing".to_owned()),
+    });
+    let judging = task.judging.as_ref().unwrap();
+    assert_eq!((judging.scanning, judging.hollow.is_some()), (false, true));
+    for check in [0, 2, 1] {
+        task.apply(&Event::CheckRequested { task: TASK, check });
+    }
+    task.apply(&Event::CheckFinished {
+        task: TASK,
+        check: 1,
+        result: CheckResult {
+            passed: true,
+            message: String::new(),
+            duration: Millis(1),
+        },
+    });
+    let is_in: Vec<bool> = task.judging.unwrap().checks.iter().map(Option::is_some).collect();
+    assert_eq!(is_in, [false, true, false]);
+    let wanted = Event::DelegationRequested {
+        task: TASK,
+        sub_tasks: vec![sub_task("y"), sub_task("x")],
+    };
+    let titles: Vec<String> = after(worn(), wanted)
+        .delegations
+        .into_iter()
+        .map(|task| task.title)
+        .collect();
+    assert_eq!(
+        titles,
+        ["y", "x"],
+        "asked for twice is wanted once, as it was asked for last"
+    );
+}
+
+#[test]
+fn consults_are_counted_with_their_tries() {
+    let asked = |id, purpose| Event::ConsultRequested {
+        id,
+        purpose,
+        agent: AgentId(1),
+        not_before: None,
+    };
+    let dependency = TaskId(1);
+    let resolve = Purpose::Resolve { dependency };
+    let mut task = after(worn(), asked(consult(2, 1), resolve));
+    let refused = |number, gave_up| Event::ConsultFailed {
+        id: consult(number, 1),
+        gave_up,
+        class: FailureClass::RateLimited,
+        message: "no".to_owned(),
+    };
+    task.apply(&refused(2, false));
+    task.apply(&asked(consult(2, 2), resolve));
+    let open: Vec<_> = task
+        .consults
+        .iter()
+        .map(|open| (open.id, open.failed_requests))
+        .collect();
+    assert_eq!(open, [(consult(1, 1), 0), (consult(2, 2), 1)]);
+    assert_eq!(
+        (task.consulted, task.remedies.as_ref().unwrap().resolutions),
+        (2, 1)
+    );
+    // Another purpose resolves nothing.
+    task.apply(&asked(consult(3, 1), Purpose::Confirm));
+    assert_eq!(
+        (task.consulted, task.remedies.as_ref().unwrap().resolutions),
+        (3, 1)
+    );
+    task.apply(&refused(1, true));
+    let numbers: Vec<u32> = task.consults.iter().map(|open| open.id.number).collect();
+    assert_eq!(numbers, [2, 3]);
+    assert!(!task.remedies.as_ref().unwrap().failed[0].unresolvable);
+    let gave_up = Event::ConsultFailed {
+        id: consult(2, 2),
+        gave_up: true,
+        class: FailureClass::ProviderAuth,
+        message: "no".to_owned(),
+    };
+    assert!(after(task, gave_up).remedies.unwrap().failed[0].unresolvable);
+}
+
+#[test]
+fn a_question_is_a_phase_until_it_is_answered() {
+    let asked = Event::Question {
+        task: TASK,
+        question: "which one?".to_owned(),
+        detected: false,
+    };
+    let answered = Event::Answered {
+        task: TASK,
+        answer: "the second".to_owned(),
+        by: "ada".to_owned(),
+        number: None,
+    };
+    for (status, phase) in [
+        (Status::InProgress, Phase::Execution),
+        (Status::AwaitingApproval, Phase::Clarification),
+    ] {
+        let task = TaskState { status, ..worn() };
+        let task = after(task, asked.clone());
+        assert_eq!(task.phase, Some(Phase::Clarification));
+        assert_eq!(task.dialog.as_ref().unwrap().rounds, 3);
+        let task = after(task, answered.clone());
+        assert_eq!(task.phase, Some(phase));
+        assert_eq!(task.dialog.unwrap().exchanges.len(), 1);
+    }
+}
+
+#[test]
+fn the_last_exchanges_are_carried_along() {
+    let mut dialog = Dialog::default();
+    for number in 1..=18 {
+        dialog.apply(&Event::Answered {
+            task: TASK,
+            answer: number.to_string(),
+            by: "ada".to_owned(),
+            number: Some(number),
+        });
+    }
+    let numbers: Vec<u32> = dialog
+        .exchanges
+        .iter()
+        .filter_map(|exchange| exchange.number)
+        .collect();
+    assert_eq!(numbers, (3..=18).collect::<Vec<u32>>());
+}
+
+#[test]
+fn an_approval_allows_what_it_was_asked_for() {
+    for (reason, resolution, agreed, allowed) in [
+        (WaitingReason::Approval, "approved", 2, true),
+        (WaitingReason::SideEffects, "approved", 1, true),
+        (WaitingReason::SideEffects, "rejected", 1, false),
+        (WaitingReason::Approval, "timeout", 1, false),
+    ] {
+        let start = TaskState {
+            waiting: Some(Waiting { reason, ..waiting() }),
+            allowed_again: reason == WaitingReason::Approval && resolution == "approved",
+            ..worn()
+        };
+        let task = after(
+            start,
+            Event::ApprovalResolved {
+                task: TASK,
+                number: 1,
+                resolution: resolution.to_owned(),
+                by: "ada".to_owned(),
+            },
+        );
+        assert_eq!(
+            (task.agreed.len(), task.allowed_again),
+            (agreed, allowed),
+            "{reason:?} {resolution}"
+        );
+        assert_eq!(
+            (task.answers.len(), task.answers[0].approved),
+            (1, resolution == "approved")
+        );
+        assert_eq!(task.waiting, None);
+    }
+}

@@ -1,0 +1,81 @@
+//! Reviewers that share too much with the author: by what the mission declares (semantics, section 8). What providers
+//! say is in `http_models`.
+
+use serde_json::json;
+
+use crate::support::{Workspace, standing, task};
+
+const REVIEW: &str =
+    "expectations: [{type: llm_review, reviewers: 2, dimensions: [{name: depth, weight: 1}], @more}]";
+
+fn mission(families: [&str; 3], more: &str, settings: &str) -> Workspace {
+    let [worker, a, b] = families;
+    let workspace = Workspace::with(&format!(
+        "
+name: independent
+settings: {{{settings}}}
+agents:
+  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts], {worker}}}
+  a: {{run: [/bin/sh, '@agents/judge.sh', a], role: reviewer, {a}}}
+  b: {{run: [/bin/sh, '@agents/judge.sh', b], role: reviewer, {b}}}
+tasks: [{{title: work, assignTo: worker, {}}}]
+",
+        REVIEW.replace("@more", more)
+    ));
+    let good = json!({"scores": {"depth": {"reasoning": "seen", "score": 4}}, "findings": []}).to_string();
+    workspace.judge("a", &[&good, &good]);
+    workspace.judge("b", &[&good, &good]);
+    workspace
+}
+
+#[test]
+fn a_reviewer_of_the_authors_family_is_not_asked() {
+    let families = ["family: claude", "family: Claude", "family: gpt"];
+    for (more, settings) in [("independence: family", ""), ("", "independence: family")] {
+        let workspace = mission(families, more, settings);
+        let plan = workspace
+            .quorum(&["plan", "mission.yaml", "--json"])
+            .exits(0)
+            .json();
+        let work = &plan["tasks"][0];
+        assert_eq!(
+            work["eligible"],
+            json!([{"agent": "b", "why": "role reviewer or qa"}])
+        );
+        assert_eq!(
+            work["excluded"],
+            json!([{"agent": "a", "why": "is of the author's family, claude"}])
+        );
+        let shown = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
+        assert!(
+            shown.contains("may not judge: a (is of the author's family, claude)"),
+            "{shown}"
+        );
+
+        let document = workspace.run_json(0, &[]);
+        assert_eq!((workspace.calls("a"), workspace.calls("b")), (0, 2));
+        assert_eq!(task(&document, "work")["points"], 80.0);
+    }
+    // An identity of its own is enough where nothing more is asked for.
+    let workspace = mission(families, "", "");
+    workspace.run_json(0, &[]);
+    assert_eq!((workspace.calls("a"), workspace.calls("b")), (1, 1));
+}
+
+#[test]
+fn a_review_that_nobody_independent_can_give_is_missing() {
+    // That nothing is known of a judge is no proof that it is another.
+    let workspace = mission(
+        ["family: claude", "family: claude", ""],
+        "independence: family",
+        "",
+    );
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(standing(&document, "work").0, "awaiting_approval");
+    assert_eq!((workspace.calls("a"), workspace.calls("b")), (0, 0));
+    let plan = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
+    assert!(
+        plan.contains("the family of 'b' is not known: give it a family"),
+        "{plan}"
+    );
+}
