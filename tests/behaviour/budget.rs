@@ -20,7 +20,11 @@ fn chain(tasks: usize, budget: &str, agent: &str, usage: &str) -> Workspace {
         .map(|n| {
             format!(
                 "  - {{title: t{n}, dependsOn: [{}]}}\n",
-                (n > 1).then(|| format!("t{}", n - 1)).unwrap_or_default()
+                if n > 1 {
+                    format!("t{}", n - 1)
+                } else {
+                    String::new()
+                }
             )
         })
         .collect();
