@@ -99,3 +99,15 @@ pub(super) fn requests_words(state: &State) -> String {
         None => count(requests, "request"),
     }
 }
+
+/// `$0.84/$5.00`, or what was spent where nothing limits it; `None` where nothing is known of either.
+#[must_use]
+pub(super) fn footer_words(state: &State) -> Option<String> {
+    let cost = state.ledger.spent().cost;
+    match state.plan.rules.budget.max_cost {
+        Some(most) => Some(format!("{}/{most}", cost.unwrap_or_default())),
+        None => cost
+            .filter(|cost| *cost > Money::ZERO)
+            .map(|cost| cost.to_string()),
+    }
+}
