@@ -12,6 +12,8 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) ->
     if !state.timers.runs(timer, at) {
         return Vec::new();
     }
+    // A clock that was set back does not make a moment come twice.
+    let now = now.max(at);
     match timer {
         Timer::WaitOver if state.phase == RunPhase::Running => schedule::wait_over(state, at),
         Timer::WaitOver => Vec::new(),

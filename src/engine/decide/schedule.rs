@@ -187,10 +187,7 @@ pub(super) fn is_over(state: &State) -> bool {
     match state.phase {
         // What is free of charge is finished with what runs.
         RunPhase::Running if state.ledger.limit().is_some() => {
-            state.turns_running == 0
-                && state.ledger.nothing_open()
-                && state.looked_at == 0
-                && state.approvers_asked == 0
+            state.turns_running == 0 && state.ledger.nothing_open() && state.looked_at == 0
         }
         RunPhase::Running => {
             state.slots == 0

@@ -69,18 +69,12 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             ", approvalGates: [{name: g, when: \"task.priority > 2 or task.sideEffects\", approvers: [{command: z}]}]",
         ]),
-        random.pick(&[
-            "",
-            ", defaultChannels: [ops]",
-            ", sla: {violationChannels: [dev]}",
-            ", sla: {warningChannels: [ops], warningThreshold: 0.5, violationAction: fail}",
-        ]),
+        random.pick(&["", ", defaultChannels: [ops]"]),
     );
     yaml.push_str("channels: {ops: {type: file, path: f}, dev: {type: file, path: g}}\n");
     if random.chance(30) {
         let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));
     }
-    yaml.push_str(random.pick(&["", "", "", "deadline: 2s\n", "deadline: '1970-01-01T00:00:03'\n"]));
     yaml.push_str("tasks:\n");
     for task in 0..n {
         let _ = write!(
@@ -143,13 +137,6 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", sideEffects: true, requiresApproval: {approvers: [{command: x}, ada, {command: y}], timeout: 1s}",
             ", requiresApproval: true",
             ", requiresApproval: {timeout: 2s, message: go?}",
-        ]));
-        yaml.push_str(random.pick(&[
-            "",
-            "",
-            "",
-            ", deadline: 300ms",
-            ", deadline: '1970-01-01T00:00:02'",
         ]));
         yaml.push_str("}\n");
     }
