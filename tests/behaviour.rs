@@ -26,6 +26,8 @@ mod command_agents;
 mod concurrent;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/conformance.rs"]
+mod conformance;
 #[path = "behaviour/control.rs"]
 mod control;
 #[path = "behaviour/deadlines.rs"]
@@ -122,6 +124,8 @@ mod settings;
 mod side_effects;
 #[path = "behaviour/silence.rs"]
 mod silence;
+#[path = "behaviour/soak.rs"]
+mod soak;
 #[path = "behaviour/storage.rs"]
 mod storage;
 #[path = "behaviour/storage_faults.rs"]
