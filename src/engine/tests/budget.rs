@@ -1,10 +1,14 @@
 //! The budget: room before a call, what is charged, and how a session ends when nothing is left.
 
+use std::sync::Arc;
+
 use crate::domain::{FailureClass, Money, OutcomeClass, Status, TaskId};
 use crate::engine::ledger::Room;
 use crate::engine::{Ceiling, Effect, Event, RunPhase, State, outcome};
 use crate::mission::RunOptions;
+use crate::mission::model::Budget;
 
+use super::random::{Random, random_answer, random_mission, random_options};
 use super::simulation::{Answer, Simulation, good, options, statuses};
 
 fn money(text: &str) -> Money {
@@ -158,4 +162,32 @@ fn time_is_counted_over_sessions() {
     assert_eq!(limit(&simulation), Some(Ceiling::Time));
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit);
+}
+
+#[test]
+fn random_runs_keep_their_ceiling_and_go_on_without_it() {
+    for seed in 0..150 {
+        let mut random = Random(seed);
+        let yaml =
+            random_mission(&mut random).replace("{run: [/bin/true]", "{run: [/bin/true], maxCostPerTurn: 1");
+        let ceiling = money(&(1 + random.below(12)).to_string());
+        let bound = RunOptions {
+            max_cost: Some(ceiling),
+            ..random_options(&mut random, &yaml)
+        };
+        let mut simulation = Simulation::new(&yaml, bound);
+        simulation.run(|_, effect| random_answer(&mut random, effect));
+        let charged = simulation.state.ledger.spent().charged;
+        assert!(charged <= ceiling, "{charged} of {ceiling}\n{yaml}");
+        let stopped = limit(&simulation).is_some();
+        let conditions = outcome(&simulation.state).conditions;
+        assert_eq!(stopped, conditions.contains(&OutcomeClass::Limit), "{yaml}");
+        if stopped {
+            assert!(simulation.state.ledger.nothing_open(), "{yaml}");
+            Arc::make_mut(&mut simulation.state.plan).rules.budget = Budget::default();
+            simulation.resume();
+            simulation.run(good);
+            assert_eq!(limit(&simulation), None, "{yaml}");
+        }
+    }
 }
