@@ -24,6 +24,7 @@
 //! | `delegation` | sub-tasks that an agent hands down (12) |
 //! | `sla` | deadlines: warnings, and what follows when they pass (14) |
 //! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
+//! | `intake` | work that was asked for from outside (16) |
 //! | `fixups` | a new task that mends a failed one (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
@@ -45,6 +46,7 @@ mod evidence;
 mod finish;
 mod fixups;
 mod holds;
+mod intake;
 mod notify;
 mod operator;
 mod preflight;
@@ -68,6 +70,7 @@ pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;
 pub(super) use evidence::must_note;
 pub(super) use holds::waits_for;
+pub(super) use intake::{scope, task_of};
 pub(super) use notify::holds_the_end;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub(super) use side_effects::must_be_allowed;

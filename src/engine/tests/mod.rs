@@ -9,6 +9,8 @@ mod evidence;
 mod exhausted;
 mod finish;
 mod fixups;
+mod foundation;
+mod intake;
 mod notices;
 mod operator;
 mod properties;
