@@ -1,11 +1,8 @@
 //! The parts of the table that nothing acts on yet: complete, so that a file written today is checked today.
 
-use std::num::NonZeroU32;
-
-use super::tables::CHANNEL_NAMES;
 use super::{Referent, Shape, Table, key, one, reference};
 use crate::domain::Millis;
-use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};
+use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, words};
 
 /// Declares an enum whose values nothing reads yet: only its words are checked.
 macro_rules! word_list {
@@ -24,7 +21,6 @@ word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "en
 word_list!(OnMissing: "what happens without a red team", "block" => Block, "skip" => Skip);
 word_list!(VisionKind: "a kind of vision check",
     "noop" => Noop, "heuristic" => Heuristic, "llm_vision" => LlmVision);
-word_list!(ViolationAction: "what happens when a deadline passes", "notify" => Notify, "fail" => Fail);
 word_list!(IdentityDecomposer: "a decomposer", "identity" => Identity);
 word_list!(AgentMiddleware: "an agent middleware",
     "checkpoint_resume" => CheckpointResume, "delegation_chain_hash" => DelegationChainHash,
@@ -39,21 +35,10 @@ word_list!(CoordinationMiddleware: "a coordination middleware",
 
 const NAME: Shape = one::<Name>();
 const FILLED: Shape = one::<Filled>();
-const COUNT: Shape = one::<NonZeroU32>();
 const SPAN: Shape = one::<Millis>();
 const SHARE: Shape = one::<Fraction>();
 const PATHS: Shape = Shape::List(&one::<InnerPath>());
 const AGENT: Shape = reference(Referent::Agent);
-
-pub(super) static BUDGET: Table = Table {
-    name: "a budget",
-    keys: &[
-        key("maxCost", one::<Positive>(), "Cost in all."),
-        key("maxTokens", one::<u64>(), "Tokens in all."),
-        key("maxRequests", one::<u64>(), "Requests in all."),
-        key("maxTime", SPAN, "Time in all."),
-    ],
-};
 
 pub(super) static RED_TEAM: Table = Table {
     name: "a red team",
@@ -99,29 +84,6 @@ static STAGE: Table = Table {
 
 pub(super) const STAGES: Shape = Shape::List(&Shape::Map(&STAGE));
 
-pub(super) static SLA: Table = Table {
-    name: "sla settings",
-    keys: &[
-        key(
-            "warningThreshold",
-            SHARE,
-            "The share of the time after which a warning is given.",
-        ),
-        key("checkIntervalMs", COUNT, "Milliseconds between two looks."),
-        key("warningChannels", CHANNEL_NAMES, "Channels that are warned."),
-        key(
-            "violationChannels",
-            CHANNEL_NAMES,
-            "Channels that hear of a missed deadline.",
-        ),
-        key(
-            "violationAction",
-            one::<ViolationAction>(),
-            "What follows when a deadline passes.",
-        ),
-    ],
-};
-
 pub(super) static MIDDLEWARE: Table = Table {
     name: "middleware settings",
     keys: &[
@@ -135,14 +97,6 @@ pub(super) static MIDDLEWARE: Table = Table {
             Shape::List(&one::<CoordinationMiddleware>()),
             "Around the whole run, in order.",
         ),
-    ],
-};
-
-pub(super) static PRICE: Table = Table {
-    name: "a price",
-    keys: &[
-        key("input", one::<Positive>(), "Of a million input tokens."),
-        key("output", one::<Positive>(), "Of a million output tokens."),
     ],
 };
 

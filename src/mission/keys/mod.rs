@@ -3,11 +3,13 @@
 //! Documents are checked against it, and the JSON Schema (`quorum schema`) is printed from it.
 //! A key marked [`Built::Later`] is checked like any other; `validate` notes it and `run` refuses it.
 
+mod budget;
 mod channels;
 mod expectations;
 mod finish;
 mod later;
 mod rubric;
+mod sla;
 mod tables;
 mod verification;
 mod waits;
