@@ -10,7 +10,9 @@ mod duration;
 mod failure;
 mod ids;
 mod lifecycle;
+mod money;
 mod outcome;
+mod request;
 mod score;
 mod verdict;
 
@@ -21,6 +23,8 @@ pub use duration::{Millis, ParseDurationError, Timestamp};
 pub use failure::{FailureClass, FailureMode};
 pub use ids::{AgentId, GateId, HoldId, InvalidRunId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
+pub use money::{Money, ParseMoneyError};
 pub use outcome::OutcomeClass;
+pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, ParseBarError, Points};
 pub use verdict::{Cause, CriterionGrade, Dimension, DimensionScore, Finding, Severity, Stage, Verdict};

@@ -212,6 +212,8 @@ mod tests {
             },
         };
         let task = TaskPlan {
+            deadline: None,
+            silence: crate::mission::Silence::of(None, None),
             requires_tool_calls: None,
             finish: None,
             wave: 0,
@@ -224,6 +226,7 @@ mod tests {
             kind: TaskType::Other,
             exclusive: false,
             side_effects: false,
+            foundation: false,
             approvals: Vec::new(),
             turn_timeout: Millis::from_secs(1),
             limits: AttemptLimits {
@@ -243,6 +246,10 @@ mod tests {
             provenance: None,
         };
         let rules = Rules {
+            deadline: None,
+            sla: crate::mission::SlaPlan::default(),
+            budget: crate::mission::model::Budget::default(),
+            prices: Vec::new(),
             orchestrator: None,
             max_question_rounds: 2,
             max_resolution_attempts: 2,
@@ -258,6 +265,7 @@ mod tests {
             auto_reject_on_timeout: false,
             quality_threshold: None,
             max_delegation_depth: 3,
+            foundation: false,
             max_delegations: 20,
             on_exhausted: None,
             verify_prior_feedback: true,

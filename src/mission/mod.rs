@@ -24,6 +24,7 @@ mod diagnostics;
 mod document;
 mod edges;
 mod environment;
+mod foundation;
 mod growth;
 mod keys;
 mod load;
@@ -46,7 +47,7 @@ pub use codes::{Code, UnknownCode};
 pub use compile::{compile, waves};
 pub use config::{ConfigLayer, Layers, load_config};
 pub use defaults::{default_dimensions, default_settings};
-pub use delegation::{SubTask, read_delegations};
+pub use delegation::{SubTask, read_delegations, read_sub_task};
 pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use edges::Edges;
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
@@ -55,10 +56,10 @@ pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,
-    TaskPlan, Verification,
+    Silence, SlaPlan, TaskPlan, Verification,
 };
 pub use read::Named;
-pub use scalar::Positive;
+pub use scalar::{Deadline, Positive};
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::{UnknownTask, named_tasks};
 pub use succession::succeed;

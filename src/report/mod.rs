@@ -35,6 +35,7 @@ pub mod gate;
 pub mod history;
 pub mod html;
 pub mod ids;
+pub mod intake;
 pub mod json;
 pub mod junit;
 pub mod logs;
@@ -54,6 +55,7 @@ pub mod summary;
 mod text;
 pub use text::{count, sanitize};
 pub mod asked;
+mod budget;
 pub mod view;
 pub mod waiting;
 

@@ -83,6 +83,10 @@ impl Mission {
             agent("lead", Adapter::Anthropic),
         ];
         let rules = Rules {
+            deadline: None,
+            sla: crate::mission::SlaPlan::default(),
+            budget: crate::mission::model::Budget::default(),
+            prices: Vec::new(),
             orchestrator: None,
             max_question_rounds: 2,
             max_resolution_attempts: 2,
@@ -98,6 +102,7 @@ impl Mission {
             auto_reject_on_timeout: false,
             quality_threshold: None,
             max_delegation_depth: 3,
+            foundation: false,
             max_delegations: 20,
             on_exhausted: None,
             verify_prior_feedback: true,
@@ -117,6 +122,8 @@ impl Mission {
         self.dependencies
             .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
         self.plan.tasks.push(TaskPlan {
+            deadline: None,
+            silence: crate::mission::Silence::of(None, None),
             requires_tool_calls: None,
             finish: None,
             wave: 0,
@@ -129,6 +136,7 @@ impl Mission {
             kind: TaskType::Other,
             exclusive: false,
             side_effects: false,
+            foundation: false,
             approvals: Vec::new(),
             turn_timeout: Millis::from_secs(1800),
             limits: AttemptLimits {
@@ -497,6 +505,7 @@ impl<'o> Scene<'o> {
                 usage: Usage {
                     input_tokens: Some(1000),
                     output_tokens: Some(50),
+                    cost: None,
                 },
             },
             result,

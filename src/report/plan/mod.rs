@@ -77,6 +77,9 @@ struct TaskRow<'a> {
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
     note: Option<&'static str>,
+    /// Whether so many tasks depend on it that it has a lower bar and one more attempt.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    foundation: bool,
     bar: Option<f64>,
     bar_origin: Option<BarOrigin>,
     /// Who is asked, one a seat; agents may repeat.
@@ -147,7 +150,7 @@ struct WorstCaseRow {
 #[derive(Debug, Serialize)]
 struct CostRow {
     known: bool,
-    text: &'static str,
+    text: String,
 }
 
 impl WorstCaseRow {
@@ -209,7 +212,10 @@ impl<'a> PlanDocument<'a> {
             worst_case,
             cost: CostRow {
                 known: false,
-                text: UNKNOWN_COST,
+                text: plan.rules.budget.max_cost.map_or_else(
+                    || UNKNOWN_COST.to_owned(),
+                    |most| format!("{most} at most, by `maxCost`"),
+                ),
             },
         }
     }
@@ -344,6 +350,7 @@ impl<'a> TaskRow<'a> {
             criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
             judged_by: kind,
             note,
+            foundation: task.foundation,
             bar: bar.map(|bar| bar.points.to_f64()),
             bar_origin: bar.map(|bar| bar.origin),
             seats: names(seats),

@@ -9,8 +9,8 @@ use crate::domain::{
     Verdict, WaitingReason,
 };
 use crate::engine::{
-    Event, GateResult, HoldStage, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, Way,
-    judged_by,
+    DeadlineEvent, DeadlineStep, Event, GateResult, HoldStage, JudgedBy, MissionChange, SeatId, SeatResult,
+    State, StopCause, Way, judged_by,
 };
 use crate::mission::model::OnExhausted;
 use crate::mission::{Addition, Origin, Part, Plan, succeed};
@@ -85,6 +85,8 @@ pub(super) struct Seen {
     pub(super) superseded: bool,
     /// It handed work down since it last began.
     pub(super) handed_down: bool,
+    /// A pass of this attempt missed the bar that would hold without a relief.
+    pub(super) relief: bool,
     pub(super) questions: u32,
     pub(super) question_open: bool,
     /// Why a person is asked, and for which approval gate.
@@ -114,6 +116,10 @@ pub struct Witness {
     pub(super) stop: Option<StopCause>,
     pub(super) paused: bool,
     pub(super) threshold: bool,
+    /// The budget ended the work of the session.
+    pub(super) limit: bool,
+    /// What was said of which deadline.
+    deadlines: BTreeSet<(Option<TaskId>, u8)>,
     /// Judged rejections in a row, by agent and wave.
     pub(super) rejections: BTreeMap<(String, u32), u32>,
     /// Turns that were ever decided on, and those that ended on record.
@@ -131,6 +137,8 @@ impl Witness {
             stop: None,
             paused: false,
             threshold: false,
+            limit: false,
+            deadlines: BTreeSet::new(),
             rejections: BTreeMap::new(),
             started: BTreeSet::new(),
             ended: BTreeSet::new(),
@@ -170,6 +178,7 @@ impl Witness {
             }
             Event::AttemptPlanned { task, attempt, kind } => self.plan_attempt(state, *task, *attempt, *kind),
             Event::TurnStarted { turn, .. } => {
+                assert!(!self.limit, "nothing is started any more: {event:?}");
                 self.dependencies_hold(state, turn.task);
                 assert!(self.started.insert(*turn), "started twice: {turn:?}");
                 let seen = &mut self.tasks[turn.task.index()];
@@ -355,8 +364,18 @@ impl Witness {
             Event::RunStarted(_) => {}
             Event::RunResumed { .. } => {
                 (self.stop, self.paused, self.threshold) = (None, false, false);
+                self.limit = false;
             }
             Event::Stopping { cause } => self.stop = Some(*cause),
+            Event::Deadline(said) => self.deadline(said),
+            Event::LimitReached { .. } => {
+                assert!(!self.limit && !state.plan.rules.budget.is_none(), "{event:?}");
+                self.limit = true;
+            }
+            Event::CallReleased { .. } => assert!(!self.limit, "{event:?}"),
+            Event::CallHeld { .. } | Event::BudgetClock { .. } => {
+                assert!(!state.plan.rules.budget.is_none(), "{event:?}");
+            }
             Event::Paused { .. } => self.paused = true,
             Event::ThresholdFailed { points, threshold } => {
                 assert!(points < threshold, "{event:?}");
@@ -449,6 +468,7 @@ impl Witness {
             }
             Event::MissionChanged(change) => self.mission_changed(state, change),
             Event::AgentActivity { .. }
+            | Event::AgentStale { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
             | Event::ConsultRequested { .. }
@@ -460,6 +480,21 @@ impl Witness {
             | Event::DelegationRequested { .. }
             | Event::DelegationRefused { .. }
             | Event::Salvaged { .. } => {}
+        }
+    }
+
+    /// Each thing is said once, and nothing behind the end of it.
+    fn deadline(&mut self, said: &DeadlineEvent) {
+        assert!(self.deadlines.insert((said.task, said.step as u8)), "{said:?}");
+        let ended = [DeadlineStep::Violated, DeadlineStep::Met];
+        let before = ended
+            .iter()
+            .filter(|step| **step != said.step && self.deadlines.contains(&(said.task, **step as u8)));
+        assert_eq!(before.count(), 0, "{said:?}");
+        match said.step {
+            DeadlineStep::Met => assert!(said.at <= said.due, "{said:?}"),
+            DeadlineStep::Violated => assert!(said.at > said.due, "{said:?}"),
+            DeadlineStep::Set | DeadlineStep::Warned => {}
         }
     }
 
@@ -746,7 +781,8 @@ impl Witness {
         let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
         match judged_by(state, task) {
             JudgedBy::Panel(panel) => {
-                assert!(judged && flag == Some(QualityFlag::Clean), "{task:?} {seen:?}");
+                let by_word = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
+                assert!(judged && flag == Some(seen.good(by_word)), "{task:?} {seen:?}");
                 assert!(
                     panel.people.is_empty() || by_person,
                     "no person said so: {task:?} {seen:?}"
@@ -755,16 +791,19 @@ impl Witness {
             JudgedBy::Evaluation(_) => {
                 // A person's word about the criteria stands for the whole of it.
                 let by_person = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
-                let clean = flag == Some(QualityFlag::Clean) && (judged || by_person);
+                let clean = flag == Some(seen.good(by_person)) && (judged || by_person);
                 let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
             }
-            JudgedBy::ChecksOnly => assert_eq!(flag, Some(QualityFlag::Clean), "{task:?} {seen:?}"),
+            JudgedBy::ChecksOnly => {
+                let by_person = matches!(seen.verification, Some((Verdict::Pass, true)));
+                assert_eq!(flag, Some(seen.good(by_person)), "{task:?} {seen:?}");
+            }
             JudgedBy::Nobody => {
                 // Reviewers who were asked before the reviews were switched off have spoken all the same.
                 let by_person = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
                 let expected = if by_person || judged {
-                    QualityFlag::Clean
+                    seen.good(by_person)
                 } else {
                     QualityFlag::Unreviewed
                 };
@@ -789,7 +828,9 @@ impl Witness {
         let plan = state.plan.task(task);
         let limits = plan.limits;
         let at_cap = self.cap(state, task).is_some_and(|cap| seen.tries >= cap);
-        let used = seen.fixes >= limits.max_fix_attempts && seen.retries >= limits.max_retries;
+        let more = u32::from(plan.foundation);
+        let used = seen.fixes >= limits.max_fix_attempts && seen.retries >= limits.max_retries + more
+            || seen.retries > limits.max_retries;
         let may_stall = !plan.target_files.is_empty() && seen.attempt > 1;
         assert!(
             at_cap || used || may_stall,
@@ -802,7 +843,8 @@ impl Witness {
         let evaluated = matches!(judged_by(state, task), JudgedBy::Evaluation(_));
         limits
             .max_attempts
-            .or(evaluated.then_some(limits.max_evaluated_attempts))
+            .or(evaluated
+                .then_some(limits.max_evaluated_attempts + u32::from(state.plan.task(task).foundation)))
     }
 
     fn plan_attempt(&mut self, state: &State, task: TaskId, attempt: u32, kind: AttemptKind) {
@@ -844,7 +886,10 @@ impl Witness {
         }
         seen.tries += 1;
         assert!(seen.fixes <= limits.max_fix_attempts, "{task:?} {seen:?}");
-        assert!(seen.retries <= limits.max_retries, "{task:?} {seen:?}");
+        let more = u32::from(state.plan.task(task).foundation);
+        assert!(seen.retries <= limits.max_retries + more, "{task:?} {seen:?}");
+        let most = (1 + limits.max_fix_attempts) * (1 + limits.max_retries) + more;
+        assert!(seen.tries <= most, "{task:?} {seen:?}");
         assert!(cap.is_none_or(|cap| seen.tries <= cap), "{task:?} {seen:?}");
         seen.begin(attempt);
     }
@@ -1017,6 +1062,15 @@ impl Seen {
     fn withdraw_agreement(&mut self) {
         self.agreed.clear();
         self.allowed = false;
+    }
+
+    /// What good work is, where no less was shown than it should.
+    fn good(&self, by_person: bool) -> QualityFlag {
+        if self.relief && !by_person {
+            QualityFlag::Relaxed
+        } else {
+            QualityFlag::Clean
+        }
     }
 
     /// Something that it should have shown was not shown.
