@@ -2,7 +2,7 @@
 
 use crate::domain::Timestamp;
 use crate::engine::event::Event;
-use crate::engine::state::{RunPhase, State};
+use crate::engine::state::State;
 use crate::engine::timers::Timer;
 
 use super::{approvals, holds, schedule};
@@ -13,8 +13,7 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp) -> Vec<Event> {
         return Vec::new();
     }
     match timer {
-        Timer::WaitOver if state.phase == RunPhase::Running => schedule::wait_over(state, at),
-        Timer::WaitOver => Vec::new(),
+        Timer::WaitOver => schedule::wait_over(state, at),
         Timer::Approval { task, number } => approvals::timed_out(state, task, number),
         Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
         Timer::Delay(hold) => holds::over(hold),
