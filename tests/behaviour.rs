@@ -24,6 +24,8 @@ mod command_agents;
 mod concurrent;
 #[path = "behaviour/config.rs"]
 mod config;
+#[path = "behaviour/conformance.rs"]
+mod conformance;
 #[path = "behaviour/control.rs"]
 mod control;
 #[path = "behaviour/delegation.rs"]
@@ -116,6 +118,8 @@ mod self_approval;
 mod settings;
 #[path = "behaviour/side_effects.rs"]
 mod side_effects;
+#[path = "behaviour/soak.rs"]
+mod soak;
 #[path = "behaviour/storage.rs"]
 mod storage;
 #[path = "behaviour/storage_faults.rs"]

@@ -186,6 +186,11 @@ impl Call {
         self.write_request()?;
         let request = self.path(SpoolName::ConsultRequest(self.id));
         let cwd = workspace(&self.plan, self.id.task);
+        // It may be asked before the task's agent has ever worked there.
+        if self.plan.task(self.id.task).workspace.is_some() {
+            std::fs::create_dir_all(&cwd)
+                .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
+        }
         let text = |path: &Path| path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
         variables.push(("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned()));

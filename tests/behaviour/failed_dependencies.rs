@@ -114,6 +114,23 @@ fn the_orchestrator_can_have_it_done_without() {
 }
 
 #[test]
+fn the_orchestrator_is_asked_before_the_tasks_workspace_is_there() {
+    let workspace = failing("exit 1", "orchestrator: lead", "first").tap_mission(
+        "dependsOn: [first]",
+        "dependsOn: [first], workspace: deep/down, requiresApproval: {approvers: [lead]}",
+    );
+    workspace.write(
+        "lead.sh",
+        "cat > /dev/null; case $QUORUM_PURPOSE in approve) echo '{\"decision\": \"approve\"}' ;; *) echo '{\"action\": \"absorb\", \"prompt\": \"go on\"}' ;; esac\n",
+    );
+    // Where it is asked is where it works: the script is named from there.
+    let lead = workspace.path("lead.sh").display().to_string();
+    let workspace = workspace.tap_mission("[/bin/sh, lead.sh]", &format!("[/bin/sh, '{lead}']"));
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "second").0, "done", "{document:#}");
+}
+
+#[test]
 fn the_orchestrator_can_have_it_tried_again_but_not_for_ever() {
     let retry = "cat > /dev/null; echo x >> asked; echo '{\"action\": \"retry\"}'\n";
     let first = "[ $(wc -l < tries) -gt 1 ] && echo x > a && exit 0; exit 1";

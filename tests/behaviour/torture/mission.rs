@@ -1,6 +1,6 @@
 //! Random missions with everything in them that may meet a kill: rework, checks, panels, people, criteria, files, gates,
 //! work that is accepted below the bar; agreement before the start, checkpoints, delays, side effects, questions, work that
-//! is handed down, failed dependencies, finish gates, protected files, time-outs, notifications. What agents, judges and
+//! is handed down, fixups, failed dependencies, finish gates, protected files, time-outs, notifications. What agents, judges and
 //! approvers do is written down beforehand and hangs on task and attempt alone, so that nothing that a kill repeats can
 //! change it.
 
@@ -163,7 +163,7 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         let _ = write!(rules, ", onDependencyFailed: [{order}]");
     }
     if dice.chance(50) {
-        let end = dice.pick(&["accept", "fail", "degrade", "refer"]);
+        let end = dice.pick(&["accept", "fail", "degrade", "refer", "fixup", "fixup"]);
         let _ = write!(rules, ", onExhausted: {end}");
     }
     let _ = writeln!(
@@ -177,6 +177,12 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
     advise(workspace, dice, &title);
     let reads_scores = judging.contains("llm_review");
     add_fates(workspace, dice, &title, &fates, reads_scores, agent);
+    if rules.contains("onExhausted: fixup") {
+        let title = format!("{title} (fixup)");
+        advise(workspace, dice, &title);
+        let fates = ["good", "good", "good", "bad", "crash", "ask"];
+        add_fates(workspace, dice, &title, &fates, reads_scores, agent);
+    }
 }
 
 /// Somebody must agree before the task starts.

@@ -1,0 +1,244 @@
+//! Rules of the systems that this one takes after, row by row, where no other test holds them: each with the result that
+//! the semantics page asks for.
+
+use serde_json::{Value, json};
+
+use crate::operator::on_record;
+use crate::support::{Workspace, attempts, standing, task, wait_for};
+
+fn failure<'a>(document: &'a Value, title: &str) -> &'a Value {
+    &task(document, title)["failure"]
+}
+
+/// `whole` depends on so many tasks that are done and so many that fail in a way.
+fn partial(done: usize, failed: usize, way: &str) -> Value {
+    let workspace = Workspace::new();
+    let mut tasks = String::new();
+    let titles: Vec<String> = (0..done + failed).map(|n| format!("part{n}")).collect();
+    for (n, title) in titles.iter().enumerate() {
+        let keys = match way {
+            _ if n < done => "assignTo: good",
+            "quality" => "assignTo: good, expectations: [{type: test, command: 'false'}]",
+            "timeout" => "assignTo: slow, maxDuration: 200",
+            "rate-limit" => "assignTo: limited",
+            _ => "assignTo: bad",
+        };
+        tasks.push_str(&format!("  - {{title: {title}, {keys}, review: none}}\n"));
+    }
+    workspace.mission(&format!(
+        "
+name: partial
+agents:
+  good: {{run: 'true', input: none}}
+  bad: {{run: 'exit 1', input: none}}
+  slow: {{run: 'exec sleep 100', input: none}}
+  limited: {{run: 'echo HTTP 429 Too Many Requests >&2; exit 1', input: none}}
+settings: {{maxRetries: 0, maxFixAttempts: 0, onDependencyFailed: [partial, skip]}}
+tasks:
+{tasks}
+  - {{title: whole, assignTo: good, review: none, dependsOn: [{}]}}
+  - {{title: after, assignTo: good, review: none, dependsOn: [whole]}}
+",
+        titles.join(", ")
+    ));
+    workspace.run_json(3, &[])
+}
+
+#[test]
+fn how_many_dependencies_are_enough_hangs_on_how_the_others_failed() {
+    for (done, failed, way, goes_on) in [
+        // attocode 75, 76
+        (0, 1, "timeout", true),
+        (0, 1, "error", false),
+        (0, 1, "quality", false),
+        // 77: the threshold of the mode binds
+        (1, 1, "quality", false),
+        (3, 1, "quality", true),
+        // 78, 79
+        (1, 2, "rate-limit", true),
+        (1, 2, "error", false),
+        (1, 1, "error", true),
+    ] {
+        let document = partial(done, failed, way);
+        let what = format!("{done} done, {failed} failed by {way}");
+        assert_eq!(failure(&document, &format!("part{done}"))["mode"], way, "{what}");
+        if goes_on {
+            assert_eq!(standing(&document, "whole"), ("done", "degraded"), "{what}");
+            // 81: direct dependents only; what hangs on it is no part of a part.
+            assert_eq!(standing(&document, "after"), ("done", "unreviewed"), "{what}");
+        } else {
+            assert_eq!(failure(&document, "whole")["mode"], "cascade", "{what}");
+            assert_eq!(failure(&document, "after")["mode"], "cascade", "{what}");
+        }
+    }
+}
+
+#[test]
+fn half_of_the_files_are_enough_and_a_third_is_not() {
+    // attocode 82, 83, 84
+    for (files, order, goes_on) in [
+        ("[a, b]", "artifacts, skip", true),
+        ("[a, b, c]", "artifacts, skip", false),
+        ("[a, b]", "skip", false),
+    ] {
+        let workspace = Workspace::with(&format!(
+            "
+name: files
+agents: {{worker: {{run: 'test {{task}} != first || {{ echo x > a; exit 1; }}'}}}}
+settings: {{maxRetries: 0, onDependencyFailed: [{order}]}}
+tasks:
+  - {{title: first, targetFiles: {files}, review: none}}
+  - {{title: second, dependsOn: [first], review: none}}
+"
+        ));
+        let document = workspace.run_json(3, &[]);
+        let is_done = standing(&document, "second").0 == "done";
+        assert_eq!(is_done, goes_on, "{files} {order}");
+    }
+}
+
+#[test]
+fn retries_are_counted_behind_the_first_attempt() {
+    // attocode 86, 87; polpo 43, 44, 45
+    for (retries, kinds) in [(2, &["execute", "retry", "retry"][..]), (0, &["execute"])] {
+        let workspace = Workspace::with(&format!(
+            "name: retries\nagents: {{worker: {{run: 'cat > prompt.$QUORUM_ATTEMPT; exit 1'}}}}\nsettings: {{maxRetries: \
+             {retries}}}\ntasks: [{{title: work, description: Do it., review: none}}]\n"
+        ));
+        let document = workspace.run_json(3, &[]);
+        assert_eq!(attempts(&document, "work"), kinds);
+        if retries > 0 {
+            let prompt = workspace.read("prompt.2");
+            assert!(
+                prompt.contains("Do it.") && prompt.contains("An earlier attempt failed"),
+                "{prompt}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_judge_that_throws_costs_no_attempt() {
+    // polpo 50, with the opposite result: the work is not done again because nobody could judge it.
+    let workspace = Workspace::with(
+        "
+name: a judge that throws
+agents:
+  worker: {run: echo x >> acts}
+  judge: {run: 'cat > /dev/null; exit 1', role: reviewer}
+tasks: [{title: work, assignTo: worker, expectations: [{type: llm_review, criteria: good, reviewers: [judge]}]}]
+",
+    );
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert_eq!(workspace.lines("acts").len(), 1);
+}
+
+#[test]
+fn a_time_limit_of_a_task_is_held_and_none_is_none() {
+    // polpo 55
+    let workspace = Workspace::with(
+        "
+name: limits
+agents: {slow: {run: 'exec sleep 100', input: none}}
+settings: {maxRetries: 0, taskTimeout: 250}
+tasks:
+  - {title: by itself, maxDuration: 100, review: none}
+  - {title: by the settings, review: none}
+",
+    );
+    let document = workspace.run_json(3, &[]);
+    for title in ["by itself", "by the settings"] {
+        assert_eq!(failure(&document, title)["mode"], "timeout", "{title}");
+    }
+    let events = workspace.events();
+    let limits: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["event"] == "task:timeout")
+        .map(|event| &event["timeout"])
+        .collect();
+    assert!(
+        limits.contains(&&json!(100)) && limits.contains(&&json!(250)),
+        "{limits:?}"
+    );
+}
+
+#[test]
+fn what_is_called_off_ends_what_is_done_stays_and_nothing_is_tried_again() {
+    // polpo 53, 58, 85
+    let workspace = Workspace::with(
+        "
+name: called off
+agents:
+  quick: {run: 'true', input: none}
+  slow: {run: 'echo yes > there; exec sleep 100', input: none}
+settings: {concurrency: 1}
+tasks:
+  - {title: first, assignTo: quick, review: none}
+  - {title: second, assignTo: slow, review: none, dependsOn: [first]}
+  - {title: third, assignTo: quick, review: none, dependsOn: [first], priority: 0.1}
+  - {title: fourth, assignTo: quick, review: none, dependsOn: [third]}
+",
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
+    wait_for("the slow one", || workspace.exists("there"));
+    workspace.quorum(&["cancel", "nobody"]).exits(2);
+    workspace.quorum(&["cancel", "first"]).exits(4);
+    workspace.quorum(&["cancel", "third"]).exits(0);
+    assert_eq!(failure(&workspace.status(), "third")["mode"], "cancelled");
+    workspace.quorum(&["cancel", "r1"]).exits(0);
+    let document = running.finish().exits(3).json();
+    assert_eq!(standing(&document, "first").0, "done");
+    for title in ["second", "third"] {
+        assert_eq!(failure(&document, title)["mode"], "cancelled", "{title}");
+    }
+    assert_eq!(attempts(&document, "second"), ["execute"]);
+    assert_eq!(on_record(&workspace, "turn:started"), 2);
+    assert_eq!(document["resumable"], false);
+    workspace
+        .quorum(&["resume"])
+        .exits(3)
+        .says(&["nothing to resume"]);
+    assert_eq!(on_record(&workspace, "turn:started"), 2);
+}
+
+#[test]
+fn a_mission_without_tasks_is_refused() {
+    // polpo 78
+    for text in [
+        "name: none\nagents: {worker: {run: 'true'}}\ntasks: []\n",
+        "name: none\nagents: {worker: {run: 'true'}}\n",
+    ] {
+        let workspace = Workspace::with(text);
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(2)
+            .says(&["task"]);
+        workspace.assert_nothing_started();
+    }
+}
+
+#[test]
+fn a_gate_speaks_once_and_what_it_said_holds() {
+    // polpo 69, 71, 72
+    let workspace = Workspace::with(
+        "
+name: once
+agents:
+  bad: {run: 'exit 1', input: none}
+  good: {run: 'true', input: none}
+settings: {maxRetries: 0}
+tasks:
+  - {title: before, assignTo: bad, review: none}
+  - {title: behind, assignTo: good, review: none}
+  - {title: beside, assignTo: good, review: none}
+qualityGates: [{name: door, afterTasks: [before], blocksTasks: [behind], requireAllPassed: true}]
+",
+    );
+    workspace.run_json(3, &[]);
+    for _ in 0..3 {
+        workspace.resume_json(3, &[]);
+    }
+    assert_eq!(on_record(&workspace, "quality:gate:failed"), 1);
+    assert_eq!(standing(&workspace.status(), "behind").0, "pending");
+}

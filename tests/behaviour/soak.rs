@@ -1,0 +1,211 @@
+//! A soak: one big mission with everything in it, agents that fail, ask, hang, hand work down and misbehave, killed and
+//! resumed again and again. It must end, with every task terminal or waiting for a reason that has a name, and what it says
+//! at its end must be what a reader that shares no code with it makes of the journal.
+//!
+//! `QUORUM_SOAK_SEED=n` plays another one, `QUORUM_SOAK_TASKS=n` and `QUORUM_SOAK_KILLS=n` a smaller or a longer one (see
+//! `benches/README.md`).
+
+#[path = "soak/comparison.rs"]
+mod comparison;
+#[path = "soak/mission.rs"]
+mod mission;
+#[path = "soak/recount.rs"]
+mod recount;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{Running, Workspace, wait_for};
+use crate::torture::{Dice, at_work_in, child_of, length, number};
+
+use recount::Recount;
+
+/// What every `cargo test` plays.
+const FEW: (u64, u64) = (60, 3);
+/// What the long one plays.
+const MANY: (u64, u64) = (2_000, 20);
+/// Bytes of journal that a task comes to, at least.
+const BYTES: u64 = 600;
+/// Sessions after which it does not come to an end.
+const MOST_SESSIONS: u64 = 200;
+/// How long a session of the long one may take.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// What a person does with what waits for one.
+struct Person {
+    dice: Dice,
+    /// What is left open for good.
+    left: BTreeSet<String>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl Person {
+    fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    /// Answers most of what waits, and lets most failed gates pass. Whether anything was said. Nothing that much hangs on
+    /// is left as it is.
+    fn answer(&mut self, workspace: &Workspace, status: &Value) -> bool {
+        let mut said = false;
+        let gates = status["gates"].as_array().expect("there are gates");
+        for gate in gates[..gates.len() * 4 / 5]
+            .iter()
+            .filter(|gate| gate["state"] == "failed")
+        {
+            let name = gate["name"].as_str().expect("it has a name");
+            workspace
+                .quorum(&["gate", name, "--override", "--reason", "known"])
+                .exits(0);
+            self.count("gates let pass");
+            said = true;
+        }
+        let late = status["tasks"].as_array().map_or(0, Vec::len) / 2;
+        for approval in status["approvals"].as_array().expect("there is a list") {
+            let id = approval["id"].as_str().expect("it has an id");
+            if self.left.contains(id) {
+                continue;
+            }
+            let task: usize = id
+                .split('.')
+                .nth(1)
+                .and_then(|task| task.parse().ok())
+                .unwrap_or(0);
+            let is_question = approval["reason"] == "question";
+            let (what, arguments) = match self.dice.below(20) {
+                0 | 1 if task > late => {
+                    self.left.insert(id.to_owned());
+                    self.count("left open");
+                    continue;
+                }
+                2..=3 if !is_question => ("rejected", vec!["reject", id, "--reason", "not like this"]),
+                _ if is_question => ("answered", vec!["answer", id, "This one."]),
+                _ => ("approved", vec!["approve", id]),
+            };
+            workspace.quorum(&arguments).exits(0);
+            self.count(what);
+            said = true;
+        }
+        said
+    }
+}
+
+fn soak(seed: u64, tasks: u64, kills: u64) {
+    let begin = Instant::now();
+    let (workspace, plan) = mission::workspace(seed, tasks);
+    let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
+    let mut dice = Dice::new(seed ^ 0x50a4);
+    let mut person = Person {
+        dice: Dice::new(seed ^ 0xbeef),
+        left: BTreeSet::new(),
+        counts: BTreeMap::new(),
+    };
+    let (mut killed, mut sessions) = (0, 0);
+    let step = tasks * BYTES / (kills + 2);
+    let status = loop {
+        sessions += 1;
+        assert!(sessions < MOST_SESSIONS, "it does not come to an end");
+        let arguments = if length(&journal) == 0 {
+            &["run", "mission.yaml", "--run-id", "r1", "--progress", "none"][..]
+        } else {
+            &["resume", "--progress", "none"]
+        };
+        let running = workspace.start(arguments);
+        let growth = (killed < kills).then(|| dice.below(2 * step));
+        if strike(running, &journal, &mut dice, growth) {
+            killed += 1;
+            let status = workspace.status();
+            Recount::of(&plan, &journal).agrees_with(&status);
+            continue;
+        }
+        let status = workspace.status();
+        Recount::of(&plan, &journal).agrees_with(&status);
+        if !person.answer(&workspace, &status) {
+            break status;
+        }
+    };
+    let recount = Recount::of(&plan, &journal);
+    recount.agrees_with(&status);
+    recount.has_ended(&person.left);
+    let mut lines = BTreeSet::new();
+    for line in workspace.lines("log") {
+        assert!(
+            recount.started.contains(&line),
+            "{line}: started without a record"
+        );
+        assert!(lines.insert(line.clone()), "{line}: started twice");
+    }
+    let folder = workspace.root().canonicalize().expect("it is there");
+    wait_for("the end of everybody", || {
+        at_work_in(&folder.display().to_string()).is_empty()
+    });
+    println!(
+        "seed {seed}: {tasks} tasks in the mission, {killed} kills, {sessions} sessions, {:.0} s\n{recount}\na person {:?}\n{} \
+         bytes of journal, exit code {}",
+        begin.elapsed().as_secs_f64(),
+        person.counts,
+        length(&journal),
+        status["exitCode"],
+    );
+    assert_eq!(killed, kills, "it ended before it was killed often enough");
+}
+
+/// Kills the runner, its keeper or both once the journal has grown by so much; `None`: never. `false` if it ended before,
+/// which it must do with an outcome.
+fn strike(mut running: Running, journal: &Path, dice: &mut Dice, growth: Option<u64>) -> bool {
+    let reached = growth.map_or(u64::MAX, |growth| length(journal) + 1 + growth);
+    let begin = Instant::now();
+    while length(journal) < reached {
+        if running.has_ended() {
+            let code = running.finish().code();
+            assert!(matches!(code, Some(0 | 3..=6 | 8)), "it ended with {code:?}");
+            return false;
+        }
+        assert!(begin.elapsed() < PATIENCE, "nothing moves any more");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let keeper = child_of(running.pid());
+    let end_keeper = || keeper.is_some_and(|keeper| kill_process(keeper, Signal::KILL).is_ok());
+    match dice.below(5) {
+        0 => {
+            end_keeper();
+            running.kill();
+        }
+        1 => {
+            running.kill();
+            end_keeper();
+        }
+        2 if end_keeper() => {
+            // It notices, and leaves what is durable behind.
+            let code = running.finish().code();
+            assert!(code.is_some(), "it died of the death of its keeper");
+        }
+        _ => running.kill(),
+    }
+    true
+}
+
+#[test]
+fn a_small_soak_ends_as_its_journal_says() {
+    let of = |variable: &str, few: u64| number(variable).unwrap_or(few);
+    soak(
+        of("QUORUM_SOAK_SEED", 1),
+        of("QUORUM_SOAK_TASKS", FEW.0),
+        of("QUORUM_SOAK_KILLS", FEW.1),
+    );
+}
+
+#[test]
+#[ignore = "minutes; see benches/README.md"]
+fn two_thousand_tasks_killed_twenty_times_end_as_their_journal_says() {
+    let of = |variable: &str, many: u64| number(variable).unwrap_or(many);
+    soak(
+        of("QUORUM_SOAK_SEED", 1),
+        of("QUORUM_SOAK_TASKS", MANY.0),
+        of("QUORUM_SOAK_KILLS", MANY.1),
+    );
+}

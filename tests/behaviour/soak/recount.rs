@@ -1,0 +1,642 @@
+//! A reader of the journal that shares nothing with the program: it takes the lines as they stand in the file, keeps its own
+//! simpler account, says no where a rule is broken, and works out for itself what the run came to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::mission::{Asked, Plan};
+
+/// The table of the life cycle (semantics, section 5), written down again.
+const EDGES: [(&str, &[&str]); 7] = [
+    ("pending", &["assigned", "awaiting_approval", "failed"]),
+    (
+        "awaiting_approval",
+        &["assigned", "in_progress", "pending", "review", "failed"],
+    ),
+    ("assigned", &["in_progress", "pending", "failed"]),
+    (
+        "in_progress",
+        &["review", "awaiting_approval", "pending", "failed"],
+    ),
+    (
+        "review",
+        &["done", "in_progress", "pending", "awaiting_approval", "failed"],
+    ),
+    ("done", &["pending"]),
+    ("failed", &["pending"]),
+];
+
+/// Flags, the one that weighs most last.
+const FLAGS: [&str; 6] = [
+    "clean",
+    "relaxed",
+    "unreviewed",
+    "unverified",
+    "degraded",
+    "below-threshold",
+];
+
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub asked: Asked,
+    pub status: String,
+    pub flag: Option<String>,
+    pub mode: Option<String>,
+    pub needs: BTreeSet<usize>,
+    /// Dependencies that it goes on without, and whether its work is only a part for that.
+    pub without: BTreeMap<usize, bool>,
+    pub attempt: u64,
+    pub tries: u64,
+    pub turn: u64,
+    pub in_flight: bool,
+    /// Something makes another turn due.
+    pub due: bool,
+    /// Turns for which nobody has to be asked, where it has side effects.
+    pub words: u64,
+    /// Why a person is asked: number, reason, cause.
+    pub waiting: Option<(u64, String, Option<String>)>,
+    pub points: Option<f64>,
+    pub indeterminate: bool,
+    /// What was seen of this attempt.
+    pub passed_by_judges: bool,
+    pub passed_by_person: bool,
+    pub passed_checks: bool,
+    pub unverified: bool,
+    pub forced: bool,
+    /// The last verdict that was against it, by stage.
+    pub against: Option<String>,
+    /// How the last turn failed, and whether it changed what is protected.
+    pub failure: Option<String>,
+    pub tampered: bool,
+    pub rejected: bool,
+    /// What it mends, and what mends it.
+    pub mends: Option<usize>,
+    pub fixup: Option<usize>,
+    pub superseded: bool,
+    /// It was taken back: the run does not have it.
+    pub withdrawn: bool,
+}
+
+impl Seen {
+    fn new(asked: Asked, needs: BTreeSet<usize>) -> Self {
+        Self {
+            asked,
+            needs,
+            status: "pending".to_owned(),
+            flag: None,
+            mode: None,
+            without: BTreeMap::new(),
+            attempt: 0,
+            tries: 0,
+            turn: 0,
+            in_flight: false,
+            due: true,
+            words: 1,
+            waiting: None,
+            points: None,
+            indeterminate: false,
+            passed_by_judges: false,
+            passed_by_person: false,
+            passed_checks: false,
+            unverified: false,
+            forced: false,
+            against: None,
+            failure: None,
+            tampered: false,
+            rejected: false,
+            mends: None,
+            fixup: None,
+            superseded: false,
+            withdrawn: false,
+        }
+    }
+
+    pub fn is_terminal(&self) -> bool {
+        self.status == "done" || self.status == "failed"
+    }
+
+    /// What it was to bring is there.
+    fn is_there(&self) -> bool {
+        self.status == "done" || self.superseded
+    }
+
+    /// It has failed, and nothing has made up for that.
+    fn has_failed(&self) -> bool {
+        self.status == "failed" && !self.superseded
+    }
+
+    /// It waits for judges that could not be had, not for a person.
+    fn is_for_judges(&self) -> bool {
+        self.waiting.as_ref().is_some_and(|(_, reason, cause)| {
+            reason == "refer" && matches!(cause.as_deref(), Some("gate-error" | "no-reviewer"))
+        })
+    }
+
+    fn begin(&mut self, attempt: u64, kind: &str) {
+        self.attempt = attempt;
+        self.turn = 0;
+        self.due = true;
+        self.tries = if kind == "execute" { 1 } else { self.tries + 1 };
+        self.points = None;
+        self.indeterminate = false;
+        (self.passed_by_judges, self.passed_by_person, self.passed_checks) = (false, false, false);
+        (self.unverified, self.forced) = (false, false);
+    }
+
+    /// The flag that done work must have.
+    fn flag_due(&self) -> &'static str {
+        let by_judging = if self.forced && self.asked.exhausted == Some("degrade") {
+            "degraded"
+        } else if self.forced {
+            "below-threshold"
+        } else if self.passed_by_judges || self.passed_by_person || (self.asked.checks && self.passed_checks)
+        {
+            "clean"
+        } else {
+            "unreviewed"
+        };
+        let partly = self.without.values().any(|partly| *partly);
+        let all = [
+            by_judging,
+            if self.unverified { "unverified" } else { "clean" },
+            if partly { "degraded" } else { "clean" },
+        ];
+        let weight = |flag: &&str| FLAGS.iter().position(|known| known == flag);
+        all.into_iter().max_by_key(weight).expect("there are three")
+    }
+
+    /// The mode of failure that what was seen accounts for.
+    fn may_fail_by(&self, mode: &str, tasks: &[Self]) -> bool {
+        match mode {
+            "timeout" => self.failure.as_deref() == Some("timeout"),
+            "error" => self.failure.as_deref().is_some_and(|class| class != "timeout"),
+            "protected" => self.tampered,
+            "rejected" => self.rejected,
+            "hollow" => self.against.as_deref() == Some("preflight"),
+            "quality" => matches!(self.against.as_deref(), Some("checks" | "judge")),
+            "cascade" => {
+                let failed = |on: &usize| {
+                    let on_it = &tasks[*on];
+                    on_it.status == "failed" && !on_it.superseded && !self.without.contains_key(on)
+                };
+                self.attempt == 0 && self.needs.iter().any(failed)
+            }
+            _ => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    Ahead,
+    Reached,
+    Passed,
+    Rejected,
+}
+
+/// What the journal comes to.
+pub struct Recount<'p> {
+    pub(super) plan: &'p Plan,
+    pub(super) tasks: Vec<Seen>,
+    /// What gates said, and whether a person let them pass.
+    pub(super) gates: Vec<(Option<bool>, bool)>,
+    pub(super) holds: Vec<Held>,
+    /// Each turn that was ever decided on, as the workers log it.
+    pub started: BTreeSet<String>,
+    pub(super) next_seq: u64,
+    /// What the last session said it ended with, if nothing came after.
+    pub(super) end: Option<Value>,
+    pub(super) tally: BTreeMap<String, u64>,
+}
+
+impl<'p> Recount<'p> {
+    pub fn of(plan: &'p Plan, journal: &Path) -> Self {
+        let task = |asked: &Asked| Seen::new(asked.clone(), asked.needs.iter().copied().collect());
+        let mut recount = Self {
+            plan,
+            tasks: plan.tasks.iter().map(task).collect(),
+            gates: vec![(None, false); plan.gates.len()],
+            holds: vec![Held::Ahead; plan.holds.len()],
+            started: BTreeSet::new(),
+            next_seq: 1,
+            end: None,
+            tally: BTreeMap::new(),
+        };
+        let bytes = std::fs::read(journal).expect("there is a journal");
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // A torn line never happened.
+            if line.ends_with(b"\n") {
+                recount.take(&serde_json::from_slice(line).expect("a whole line is a record"));
+            }
+        }
+        recount
+    }
+
+    fn take(&mut self, record: &Value) {
+        let events = record["events"].as_array().expect("a record has events");
+        let seq = record["seq"].as_u64();
+        assert_eq!(seq, Some(self.next_seq), "a gap before {record}");
+        self.next_seq += events.len() as u64;
+        for event in events {
+            let (code, body) = event
+                .as_object()
+                .and_then(|event| event.iter().next())
+                .expect("it has a code");
+            self.end = None;
+            *self.tally.entry(format!("event {code}")).or_default() += 1;
+            self.event(code, body);
+        }
+    }
+
+    fn event(&mut self, code: &str, body: &Value) {
+        match code {
+            "tr" => self.transition(body),
+            "at" => self.seen(body).begin(number(&body["a"]), text(&body["k"])),
+            "ts" => self.turn_started(&body["i"]),
+            "tf" => {
+                let seen = self.turn_ended(&body["i"]);
+                seen.failure = body["x"]["f"].as_str().map(str::to_owned);
+                seen.tampered |= body["w"]["p"].as_array().is_some_and(|files| !files.is_empty());
+            }
+            "tl" => self.turn_ended(&body["i"]).due = true,
+            "nu" | "qr" => self.seen(body).due = true,
+            "sv" => self.verdict(body),
+            "eu" => self.seen(body).points = None,
+            "fa" => self.seen(body).forced = true,
+            "aq" => {
+                let cause = body["c"].as_str().map(str::to_owned);
+                let seen = self.seen(body);
+                assert_eq!(seen.status, "awaiting_approval", "{body}");
+                seen.waiting = Some((number(&body["n"]), text(&body["w"]).to_owned(), cause));
+            }
+            "ar" => self.answered(body),
+            "dw" => {
+                let (on, way) = (index(&body["d"]), text(&body["w"]));
+                self.count(&format!("without by {way}"));
+                if way != "r" {
+                    self.seen(body).without.insert(on, way != "b");
+                }
+            }
+            "ad" => self.added(body),
+            "aw" => {
+                for task in body["t"].as_array().expect("there are some").iter().map(index) {
+                    let seen = &mut self.tasks[task];
+                    assert_eq!(seen.status, "pending", "{body}");
+                    seen.withdrawn = true;
+                    if let Some(source) = seen.mends {
+                        self.tasks[source].fixup = None;
+                    }
+                }
+            }
+            "su" => {
+                let seen = self.seen(body);
+                assert_eq!(
+                    (seen.status.as_str(), seen.fixup),
+                    ("failed", Some(index(&body["b"]))),
+                    "{body}"
+                );
+                seen.superseded = true;
+            }
+            "g" => self.gate(body),
+            "go" => {
+                let (said, let_pass) = &mut self.gates[index(&body["g"])];
+                assert_eq!(*said, Some(false), "{body}");
+                *let_pass = true;
+                self.count("gates let pass");
+            }
+            "hr" => self.holds[index(&body["h"])] = Held::Reached,
+            "hp" => self.holds[index(&body["h"])] = Held::Passed,
+            "hx" => {
+                let hold = index(&body["h"]);
+                self.holds[hold] = Held::Rejected;
+                for blocked in &self.plan.holds[hold].blocks {
+                    self.tasks[*blocked].rejected = true;
+                }
+            }
+            "fin" => {
+                let conditions = self.conditions();
+                assert_eq!(
+                    body["c"],
+                    Value::from(conditions.clone()),
+                    "at the end of a session"
+                );
+                assert_eq!(body["o"], conditions[0], "at the end of a session");
+                self.end = Some(body.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, what: &str) {
+        *self.tally.entry(what.to_owned()).or_default() += 1;
+    }
+
+    fn seen(&mut self, body: &Value) -> &mut Seen {
+        &mut self.tasks[index(&body["t"])]
+    }
+
+    fn transition(&mut self, body: &Value) {
+        let (task, from, to) = (index(&body["t"]), text(&body["f"]), text(&body["o"]));
+        assert_eq!(self.tasks[task].status, from, "{body}");
+        let (_, edges) = EDGES
+            .iter()
+            .find(|(known, _)| *known == from)
+            .expect("a known state");
+        assert!(edges.contains(&to), "no such edge: {body}");
+        let (flag, mode) = (body["q"].as_str(), body["m"].as_str());
+        let seen = &self.tasks[task];
+        match to {
+            "assigned" if seen.attempt == 0 => self.may_begin(task),
+            "done" => assert_eq!(flag, Some(seen.flag_due()), "{body} {seen:?}"),
+            "failed" => {
+                let mode = mode.expect("what failed says how");
+                assert!(seen.may_fail_by(mode, &self.tasks), "{body} {seen:?}");
+            }
+            _ => assert!(
+                !seen.in_flight || to == "in_progress",
+                "its agent is at work: {body}"
+            ),
+        }
+        if from == "failed" {
+            self.tried_again(task);
+        }
+        let seen = &mut self.tasks[task];
+        if to == "assigned" && seen.attempt == 0 {
+            seen.begin(1, "execute");
+        }
+        if to != "awaiting_approval" {
+            seen.waiting = None;
+        }
+        (seen.status, seen.flag, seen.mode) =
+            (to.to_owned(), flag.map(str::to_owned), mode.map(str::to_owned));
+    }
+
+    /// What needs it and has not begun waits for it again.
+    fn tried_again(&mut self, task: usize) {
+        let waiting = self.tasks.iter_mut().filter(|other| other.status == "pending");
+        for other in waiting {
+            other.without.remove(&task);
+        }
+        for (gate, said) in self.plan.gates.iter().zip(&mut self.gates) {
+            if gate.after.contains(&task) {
+                *said = (None, false);
+            }
+        }
+        for (hold, held) in self.plan.holds.iter().zip(&mut self.holds) {
+            if hold.after.contains(&task) {
+                *held = Held::Ahead;
+            }
+        }
+        let seen = &mut self.tasks[task];
+        seen.without.clear();
+        seen.rejected = false;
+        seen.superseded = false;
+        self.count("tried again");
+    }
+
+    /// Nothing may hold a task that begins.
+    fn may_begin(&self, task: usize) {
+        let seen = &self.tasks[task];
+        for on in &seen.needs {
+            let is_there = self.tasks[*on].is_there() || seen.without.contains_key(on);
+            assert!(
+                is_there,
+                "{} begins without {}",
+                seen.asked.title, self.tasks[*on].asked.title
+            );
+        }
+        for (gate, result) in self.plan.gates.iter().zip(&self.gates) {
+            assert!(
+                !gate.blocks.contains(&task) || result.0 == Some(true) || result.1,
+                "{} passed a gate that is shut",
+                seen.asked.title
+            );
+        }
+        for (hold, held) in self.plan.holds.iter().zip(&self.holds) {
+            assert!(
+                !hold.blocks.contains(&task) || *held == Held::Passed,
+                "{} did not wait",
+                seen.asked.title
+            );
+        }
+    }
+
+    fn turn_started(&mut self, id: &Value) {
+        let (attempt, turn) = (number(&id[1]), number(&id[2]));
+        let seen = &mut self.tasks[index(&id[0])];
+        assert_eq!((seen.attempt, seen.turn + 1), (attempt, turn), "{id} {seen:?}");
+        assert!(!seen.in_flight && seen.due, "no reason for turn {id}: {seen:?}");
+        assert!(
+            !seen.asked.side_effects || seen.words > 0,
+            "nobody let it act again: {id} {seen:?}"
+        );
+        assert!(
+            seen.tries <= seen.asked.max_attempts.max(1),
+            "too many attempts: {id} {seen:?}"
+        );
+        (seen.turn, seen.in_flight, seen.due) = (turn, true, false);
+        seen.words = seen.words.saturating_sub(1);
+        let line = format!("{} {attempt} {turn}", seen.asked.title);
+        assert!(self.started.insert(line), "started twice: {id}");
+    }
+
+    fn turn_ended(&mut self, id: &Value) -> &mut Seen {
+        let seen = &mut self.tasks[index(&id[0])];
+        let current = (seen.attempt, seen.turn, seen.in_flight);
+        assert_eq!(
+            current,
+            (number(&id[1]), number(&id[2]), true),
+            "{id} is not at work"
+        );
+        seen.in_flight = false;
+        seen
+    }
+
+    fn verdict(&mut self, body: &Value) {
+        let (stage, verdict) = (text(&body["s"]), text(&body["v"]));
+        let cause = body["c"].as_str();
+        let points = body["p"]
+            .as_str()
+            .map(|points| points.parse().expect("points are a number"));
+        let seen = self.seen(body);
+        match (stage, verdict) {
+            ("judge", "pass") => {
+                seen.passed_by_judges = true;
+                (seen.points, seen.indeterminate) = (points, false);
+            }
+            ("checks", "pass") => seen.passed_checks = true,
+            ("finish", "pass") => seen.unverified = false,
+            (_, "skip") if cause == Some("unmet") => seen.unverified = true,
+            (_, "fail") => {
+                seen.points = points;
+                seen.indeterminate = cause == Some("unparsed");
+                seen.against = Some(stage.to_owned());
+            }
+            ("judge", "refer") => {
+                seen.indeterminate = matches!(cause, Some("gate-error" | "no-reviewer"));
+                if matches!(cause, Some("person" | "confidence")) {
+                    seen.points = points;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, body: &Value) {
+        let seen = self.seen(body);
+        let (asked, reason, _) = seen.waiting.take().expect("it was asked");
+        assert_eq!(asked, number(&body["n"]), "{body}");
+        let how = text(&body["r"]).to_owned();
+        match (how.as_str(), reason.as_str()) {
+            ("approved", "side-effects") => seen.words = 1,
+            ("approved", "refer") => seen.passed_by_person = true,
+            ("rejected", _) => seen.rejected = true,
+            _ => {}
+        }
+        self.count(&format!("{reason} {how}"));
+    }
+
+    fn added(&mut self, body: &Value) {
+        let source = index(&body["s"]);
+        let is_fixup = body["o"] == "fixup";
+        for task in body["t"].as_array().expect("there are some") {
+            let id = index(&task["i"]);
+            let indices = |key: &str| -> BTreeSet<usize> {
+                let list = task[key].as_array().into_iter().flatten();
+                list.map(index).collect()
+            };
+            // A fixup is asked for the same as what it mends.
+            let asked = Asked {
+                title: text(&task["l"]).to_owned(),
+                ..if is_fixup {
+                    self.tasks[source].asked.clone()
+                } else {
+                    Asked::handed_down()
+                }
+            };
+            let known = self
+                .tasks
+                .iter()
+                .any(|other| other.asked.title == asked.title && !other.withdrawn);
+            assert!(!known, "{} was made twice", asked.title);
+            let mut seen = Seen::new(asked, indices("n"));
+            if is_fixup {
+                assert!(indices("n").iter().all(|on| self.tasks[*on].is_there()), "{body}");
+                let mended = &mut self.tasks[source];
+                assert!(mended.fixup.is_none() && mended.mends.is_none(), "{body}");
+                assert_eq!(mended.asked.exhausted, Some("fixup"), "{body}");
+                mended.fixup = Some(id);
+                seen.mends = Some(source);
+                // What it mends may have acted already.
+                seen.words = 0;
+            } else {
+                assert!(indices("n").contains(&source), "{body}");
+            }
+            match self.tasks.get_mut(id) {
+                Some(old) => {
+                    assert!(old.withdrawn, "{body}");
+                    seen.attempt = old.attempt;
+                    *old = seen;
+                }
+                None => {
+                    assert_eq!(id, self.tasks.len(), "{body}");
+                    self.tasks.push(seen);
+                }
+            }
+            for waiting in indices("w") {
+                assert_eq!(self.tasks[waiting].attempt, 0, "it has begun already: {body}");
+                self.tasks[waiting].needs.insert(id);
+            }
+            self.count(if is_fixup { "fixups" } else { "handed down" });
+        }
+    }
+
+    /// Whose standing counts for a task: its own, or that of the fixup that made up for it.
+    fn standing(&self, task: usize) -> &Seen {
+        let seen = &self.tasks[task];
+        match seen.fixup {
+            Some(fixup) if seen.superseded => &self.tasks[fixup],
+            _ => seen,
+        }
+    }
+
+    fn gate(&mut self, body: &Value) {
+        let id = index(&body["g"]);
+        let gate = &self.plan.gates[id];
+        let after: Vec<&Seen> = gate.after.iter().map(|task| self.standing(*task)).collect();
+        assert!(after.iter().all(|seen| seen.is_terminal()), "too early: {body}");
+        let below = |seen: &&&Seen| {
+            matches!(
+                seen.flag.as_deref(),
+                Some("below-threshold" | "degraded" | "unverified")
+            )
+        };
+        let scores: Vec<f64> = after.iter().filter_map(|seen| seen.points).collect();
+        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+        let passed = (!gate.all_passed || after.iter().all(|seen| seen.status == "done"))
+            && (gate.accepts_below || after.iter().filter(below).count() == 0)
+            && gate.min.is_none_or(|min| !scores.is_empty() && mean >= min);
+        assert_eq!(body["r"]["p"], passed, "{body} {after:?}");
+        self.gates[id] = (Some(passed), false);
+    }
+
+    /// The tasks that the run has.
+    pub(super) fn present(&self) -> impl Iterator<Item = &Seen> {
+        self.tasks.iter().filter(|seen| !seen.withdrawn)
+    }
+
+    /// All that holds, the one that weighs most first.
+    pub(super) fn conditions(&self) -> Vec<&'static str> {
+        let any = |wanted: &dyn Fn(&Seen) -> bool| self.present().any(wanted);
+        let flagged = |seen: &Seen| {
+            matches!(
+                seen.flag.as_deref(),
+                Some("below-threshold" | "degraded" | "unverified")
+            )
+        };
+        let awaits = |seen: &Seen| seen.status == "awaiting_approval" && !seen.is_for_judges();
+        let checkpoint = |(hold, held): (&super::mission::Hold, &Held)| {
+            let open = |task: &usize| !self.tasks[*task].is_terminal();
+            hold.is_checkpoint && *held == Held::Reached && hold.blocks.iter().any(open)
+        };
+        let holds = [
+            ("task_failed", any(&|seen| seen.has_failed())),
+            ("gate_failed", self.gates.contains(&(Some(false), false))),
+            ("indeterminate", any(&|seen| seen.indeterminate)),
+            ("below_threshold", any(&flagged)),
+            (
+                "awaiting",
+                any(&awaits) || self.plan.holds.iter().zip(&self.holds).any(checkpoint),
+            ),
+        ];
+        let conditions: Vec<&str> = holds
+            .into_iter()
+            .filter(|(_, holds)| *holds)
+            .map(|(name, _)| name)
+            .collect();
+        let is_finished = self.present().all(Seen::is_terminal);
+        assert!(
+            !conditions.is_empty() || is_finished,
+            "it ended unfinished and cannot say why"
+        );
+        if conditions.is_empty() {
+            vec!["ok"]
+        } else {
+            conditions
+        }
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn index(value: &Value) -> usize {
+    usize::try_from(number(value)).expect("it is an index")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
