@@ -386,3 +386,42 @@ fn two_changes_are_the_same_if_they_say_the_same() {
     assert!(change(2, &[1]) == change(2, &[1]));
     assert!(change(2, &[1]) != change(3, &[1]) && change(2, &[1]) != change(2, &[2]));
 }
+
+#[test]
+fn a_checkpoint_that_waits_for_something_else_is_ahead_again() {
+    use crate::engine::HoldStage::{Ahead, Passed, Reached};
+    let held = |after: &str, blocks: &str| {
+        format!("{BASE}checkpoints: [{{name: h, afterTasks: [{after}], blocksTasks: [{blocks}]}}]\n")
+    };
+    let reached = || {
+        let mut simulation = Simulation::new(&held("c", "b"), options());
+        simulation.run(good);
+        assert_eq!(simulation.state.holds[0].stage, Reached);
+        simulation
+    };
+    let passed = || {
+        let mut simulation = reached();
+        let hold = crate::domain::HoldId(0);
+        let pass = crate::engine::Command::PassCheckpoint { hold, number: 1 };
+        assert!(simulation.say(&super::operator::says(pass)));
+        simulation
+    };
+    for (yaml, from_reached, from_passed) in [
+        (
+            held("c", "b").replace("name: base", "name: other"),
+            Reached,
+            Passed,
+        ),
+        (held("c", "b, d"), Reached, Passed),
+        (held("c, d", "b"), Ahead, Ahead),
+        (BASE.to_owned(), Ahead, Ahead),
+    ] {
+        for (mut simulation, expected) in [(reached(), from_reached), (passed(), from_passed)] {
+            assert!(simulation.say(&change(&yaml, &options())));
+            assert_eq!(simulation.state.holds[0].stage, expected, "{yaml}");
+            let waits = simulation.state.holds_reached.len();
+            assert_eq!(waits, usize::from(expected == Reached));
+            super::properties::is_up_to_date(&simulation.state);
+        }
+    }
+}

@@ -892,3 +892,53 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
         ["3 seats were filled by 1 agent(s): fewer eligible reviewers than seats"]
     );
 }
+
+#[test]
+fn files_are_scanned_and_scores_meet_a_bar_where_a_rule_says_so() {
+    let of = |task: &str| {
+        let yaml = mission("", &format!("  - {{title: a, assignTo: w{task}}}\n"));
+        let mut simulation = simulation(&yaml);
+        let bar = crate::engine::bar(&simulation.state, TaskId(0)).map(|bar| bar.points);
+        simulation.run(good);
+        let scanned = simulation.count(|event| matches!(event, Event::ScanRequested { .. }));
+        (scanned, bar)
+    };
+    let points = |points| Some(Points::whole(points));
+    let criteria = |list: &str| {
+        format!(", review: none, acceptance: [{list}], verification: {{grader: heuristic, threshold: 40}}")
+    };
+    for (task, scanned, bar) in [
+        ("", 0, points(60)),
+        (", review: none", 0, None),
+        (", targetFiles: [f]", 1, points(60)),
+        (", expectations: [{type: test, command: x}]", 0, None),
+        (
+            ", expectations: [{type: test, command: x}, {type: file_exists, paths: [f]}]",
+            1,
+            None,
+        ),
+        (
+            ", expectations: [{type: llm_review, criteria: c, threshold: 80}]",
+            0,
+            points(80),
+        ),
+        (&criteria("it is fine"), 0, points(40)),
+        (&criteria("the file a.txt exists"), 1, points(40)),
+    ] {
+        assert_eq!(of(task), (scanned, bar), "{task}");
+    }
+}
+
+#[test]
+fn work_without_judges_is_indeterminate_and_waits_for_nobody() {
+    let yaml = mission("", "  - {title: a, assignTo: w, review: required}\n");
+    let mut simulation = simulation(&yaml);
+    simulation.run(|state, effect| match effect {
+        Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        other => good(state, other),
+    });
+    assert_eq!(
+        outcome(&simulation.state).conditions,
+        [OutcomeClass::Indeterminate]
+    );
+}

@@ -210,6 +210,18 @@ fn only_a_person_makes_an_agent_with_side_effects_act_again() {
         "agreement_and_the_word_for_acting_again",
         told(&yaml, good, steps)
     );
+    let mut simulation = super::Simulation::new(&mission(", sideEffects: true"), patient());
+    while simulation.running().is_empty() {
+        simulation.perform(0, &mut good);
+    }
+    let mut later = super::Simulation::recovered(simulation.state.plan.clone(), &simulation.journal);
+    later.resume();
+    super::perform_all(&mut later, &mut good);
+    assert_eq!(
+        later.state.tasks[0].status,
+        Status::AwaitingApproval,
+        "its turn was lost"
+    );
     let checked = mission(", sideEffects: true, expectations: [{type: test, command: x}]");
     let script = world(vec![
         ("RunCheck", Answer::Check(false)),

@@ -156,3 +156,13 @@ fn what_is_done_again_before_anything_waits_for_it_is_waited_for() {
     super::perform_all(&mut simulation, &mut good);
     assert_eq!(simulation.state.holds[0].number, 1);
 }
+
+#[test]
+fn a_checkpoint_holds_as_long_as_any_of_what_it_blocks_is_open() {
+    let yaml = format!("{TASKS}{}", CHECKPOINT.replace("[b]", "[b, c]"));
+    let mut simulation = super::Simulation::new(&yaml, super::patient());
+    let cancel = Command::CancelTask { task: TaskId(2) };
+    simulation.feed(&super::super::operator::says(cancel));
+    super::perform_all(&mut simulation, &mut good);
+    assert_eq!(simulation.state.checkpoints_that_wait().count(), 1);
+}

@@ -358,4 +358,17 @@ fn a_broken_row_of_rejections_is_forgotten_and_other_work_is_not_touched() {
     let script = world([40, 90, 40, 40].map(|score| seat(Answer::Score(score))).to_vec());
     let text = told_with(&yaml, options, script, vec![]);
     assert!(!text.contains("Unverified"), "{text}");
+    // People who were asked alone have said nothing of it.
+    let named = named.replace("[i, p]", "[p]");
+    let yaml = mission(", judgeBreaker: 2, maxAttempts: 1", "")
+        + &format!(
+            "  - {{title: b, assignTo: w{named}}}\n  - {{title: c, assignTo: w}}\n  - {{title: d, assignTo: w}}\n"
+        );
+    let script = world([40, 40, 90].map(|score| seat(Answer::Score(score))).to_vec());
+    let options = RunOptions {
+        jobs: Some(1),
+        ..super::super::simulation::options()
+    };
+    let text = told_with(&yaml, options, script, vec![]);
+    assert!(text.contains("Unverified"), "{text}");
 }
