@@ -54,6 +54,8 @@ mod failure_classes;
 mod false_greens;
 #[path = "behaviour/fixups.rs"]
 mod fixups;
+#[path = "behaviour/foundation.rs"]
+mod foundation;
 #[path = "behaviour/gates.rs"]
 mod gates;
 #[path = "behaviour/golden_journals.rs"]
@@ -78,6 +80,8 @@ mod in_the_way;
 mod independence;
 #[path = "behaviour/init.rs"]
 mod init;
+#[path = "behaviour/intake.rs"]
+mod intake;
 #[path = "behaviour/interrupted.rs"]
 mod interrupted;
 #[path = "behaviour/json.rs"]

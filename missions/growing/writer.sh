@@ -1,7 +1,13 @@
-# A writer who thinks of examples only when somebody else's work is to be mended.
+# A writer who thinks of examples only when work that was given up is to be mended.
 prompt=$(cat)
-case "$prompt" in
-*"## What this task is for"*) printf 'Start it.\nFor example: quorum run mission.yaml\n' >usage.md ;;
-*) printf 'Start it.\n' >usage.md ;;
+case "$QUORUM_TASK" in
+Outline) file=outline.md ;;
+*installation*) file=install.md ;;
+Reference) file=reference.md ;;
+*) file=usage.md ;;
 esac
-echo "usage.md is written"
+echo "$QUORUM_TASK" >"$file"
+case "$prompt" in
+*"## What this task is for"*) echo "For example: quorum run mission.yaml" >>"$file" ;;
+esac
+echo "$file is written"

@@ -147,6 +147,9 @@ pub enum Subcommand {
     /// List what operators should know of: work that was accepted below the bar
     #[command(after_help = "Example: quorum requests")]
     Requests(OfRun),
+    /// Ask for work from outside, and approve, reject or cancel what was asked for
+    #[command(after_help = "Example: quorum request submit 'Fix the login' && quorum request approve req-1")]
+    Request(super::request::RequestArguments),
     /// Look at what failed for good (notifications, judges), try it again or close it
     #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
     Dlq(super::dlq::Dlq),

@@ -6,7 +6,7 @@ use super::*;
 
 /// Flags without a variable. They say what *this* command is about, or what a person decides here and now: a variable
 /// that outlives the command would say it of the next one too.
-const WITHOUT_VARIABLE: [(&str, &[&str]); 11] = [
+const WITHOUT_VARIABLE: [(&str, &[&str]); 14] = [
     ("quorum dlq abandon", &["reason"]),
     ("quorum dlq resolve", &["reason"]),
     (
@@ -25,6 +25,12 @@ const WITHOUT_VARIABLE: [(&str, &[&str]); 11] = [
     ("quorum doctor state", &["keep-good-prefix"]),
     ("quorum gate", &["override", "reason"]),
     ("quorum reject", &["reason"]),
+    (
+        "quorum request submit",
+        &["description", "to", "type", "depends-on", "target-file"],
+    ),
+    ("quorum request reject", &["reason"]),
+    ("quorum request cancel", &["reason"]),
 ];
 
 /// All commands with their full names.

@@ -25,6 +25,7 @@ mod plan;
 mod project;
 mod report;
 mod reports;
+mod request;
 mod resume;
 mod review;
 mod run;
@@ -93,6 +94,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Result(arguments)) => voice::result(&arguments, &screen),
         Some(Subcommand::Approvals(arguments)) => approvals::approvals(&arguments, &screen),
         Some(Subcommand::Requests(arguments)) => approvals::requests(&arguments, &screen),
+        Some(Subcommand::Request(arguments)) => request::request(&arguments, &screen),
         Some(Subcommand::Dlq(arguments)) => dlq::dlq(&arguments, &screen),
         Some(Subcommand::Cancel(arguments)) => cancel::cancel(&arguments, &screen),
         Some(Subcommand::Pause(arguments)) => cancel::pause(&arguments, &screen),

@@ -102,7 +102,7 @@ pub fn give(
                 }
                 return match waiting {
                     Some(_) => journaled(run, &queued.id),
-                    None => decide_here(run, queued.command, speaker),
+                    None => decide_here(run, queued),
                 };
             }
             Err(error @ LockError::Io { .. }) => return Err(Failure::environment(error).help(WRITABLE)),
@@ -163,7 +163,8 @@ fn journaled(run: &RunFolder, wanted: &str) -> Result<Given, Failure> {
     })
 }
 
-fn decide_here(run: &RunFolder, command: Command, speaker: &Speaker) -> Result<Given, Failure> {
+fn decide_here(run: &RunFolder, queued: Queued) -> Result<Given, Failure> {
+    let Queued { id, by, command, .. } = queued;
     // What nobody works on is paused already.
     if command == Command::Pause {
         return Ok(Given::Met(CommandResult::AlreadySo));
@@ -171,9 +172,10 @@ fn decide_here(run: &RunFolder, command: Command, speaker: &Speaker) -> Result<G
     let met = meets(&open_run(run, |_, _| {})?.state, &command);
     if met == CommandResult::Applied {
         let input = Input::Operator(Box::new(OperatorInput {
-            id: None,
+            // Whoever asks for work is named by no other event.
+            id: matches!(command, Command::AddTask { .. }).then_some(id),
             command: command.clone(),
-            by: speaker.name(),
+            by,
         }));
         let state = tell(run, &[input]).map_err(told)?;
         // Its time was up before it came.

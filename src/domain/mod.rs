@@ -11,6 +11,7 @@ mod failure;
 mod ids;
 mod lifecycle;
 mod outcome;
+mod request;
 mod score;
 mod verdict;
 
@@ -22,5 +23,6 @@ pub use failure::{FailureClass, FailureMode};
 pub use ids::{AgentId, GateId, HoldId, InvalidRunId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};
 pub use outcome::OutcomeClass;
+pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, ParseBarError, Points};
 pub use verdict::{Cause, CriterionGrade, Dimension, DimensionScore, Finding, Severity, Stage, Verdict};

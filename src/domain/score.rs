@@ -135,6 +135,8 @@ pub enum BarOrigin {
     Mission,
     /// An environment variable.
     Environment,
+    /// The relief of a foundation task, under whatever bar would hold without it.
+    Foundation,
     /// A command-line flag.
     Flag,
 }
@@ -150,6 +152,7 @@ impl BarOrigin {
             Self::Mission => "mission",
             Self::Environment => "environment",
             Self::Flag => "flag",
+            Self::Foundation => "foundation",
         }
     }
 }

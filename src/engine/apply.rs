@@ -890,6 +890,7 @@ impl TaskState {
         self.nudged = Nudged::default();
         self.missing = Vec::new();
         self.unverified = false;
+        self.relaxed = false;
         match kind {
             // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
             AttemptKind::Execute => {
@@ -921,10 +922,12 @@ impl TaskState {
             Verdict::Pass if report.stage == Stage::Judge => {
                 self.points = report.points;
                 self.judging_mut().scored = report.points.is_some();
+                self.relaxed = report.relaxed;
                 self.indeterminate = false;
             }
             // What judges scored stays the score. Without any, the criteria that were met are.
             Verdict::Pass if report.stage == Stage::Verification => {
+                self.relaxed |= report.relaxed;
                 let scored = self.judging.as_deref().is_some_and(|judging| judging.scored);
                 if !scored && report.by.is_none() {
                     self.points = report.points;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{GateId, HoldId, Status, TaskId, WaitingReason};
-use crate::mission::{HoldKind, Part};
+use crate::mission::{HoldKind, Part, SubTask};
 
 use super::state::{HoldStage, RunPhase, State};
 
@@ -61,6 +61,13 @@ pub enum Command {
     CancelRun,
     /// Nothing more is started; what has started may finish.
     Pause,
+    /// A request from outside is approved: the run gets its task.
+    AddTask {
+        /// The request's id.
+        request: String,
+        /// What is to be done.
+        task: Box<SubTask>,
+    },
     /// A failed gate is let pass.
     OverrideGate {
         /// The gate.
@@ -114,6 +121,11 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
                 DecidedOtherwise
             }
         }
+        Command::AddTask { request, task } => match super::decide::task_of(&state.plan, request) {
+            Some(_) => AlreadySo,
+            None if super::decide::scope(&state.plan, task).is_ok() => Applied,
+            None => Unknown,
+        },
         Command::Pause if state.phase == RunPhase::Running && !state.paused => Applied,
         Command::Pause => AlreadySo,
         Command::OverrideGate { gate, .. } => match state.gates.get(gate.index()) {

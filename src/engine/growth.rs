@@ -27,6 +27,11 @@ pub(super) fn add(state: &mut State, addition: &Addition) {
         let open = needed.filter(|on| !state.is_met(**on)).count();
         state.tasks[added.id.index()].blockers =
             u32::try_from(open).expect("edges are counted in u32 by whoever adds tasks");
+        // Asked for behind what has failed already: that is decided about like any failed dependency.
+        let failed = plan.dependencies.of(added.id.index()).iter();
+        let failed = failed.filter(|on| state.has_failed_for_good(**on));
+        let due: Vec<_> = failed.map(|on| (added.id, *on)).collect();
+        state.cascades_due.extend(due);
         if let (Origin::Fixup, Some(source)) = (addition.origin, addition.source) {
             inherit(state, source, added.id);
         }

@@ -91,6 +91,18 @@ pub fn holds_the_end(state: &State) -> bool {
     decide::holds_the_end(state)
 }
 
+/// Why a run cannot have this task, in words; `None` where it can (section 16).
+#[must_use]
+pub fn cannot_add(state: &State, task: &crate::mission::SubTask) -> Option<String> {
+    decide::scope(&state.plan, task).err()
+}
+
+/// The task that a run has for a request from outside (section 16).
+#[must_use]
+pub fn task_of_request(state: &State, request: &str) -> Option<crate::domain::TaskId> {
+    decide::task_of(&state.plan, request)
+}
+
 /// The mission's score over its done tasks; `None` if none has a score (section 14).
 #[must_use]
 pub fn mission_score(state: &State) -> Option<crate::domain::Points> {

@@ -333,6 +333,9 @@ pub struct StageReport {
     /// Whether a review that was asked for is missing with it.
     #[serde(rename = "i", default, skip_serializing_if = "std::ops::Not::not")]
     pub indeterminate: bool,
+    /// For a pass: whether it needed the relief of a foundation task.
+    #[serde(rename = "l", default, skip_serializing_if = "std::ops::Not::not")]
+    pub relaxed: bool,
 }
 
 /// What came out of a gate.

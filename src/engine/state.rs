@@ -260,6 +260,8 @@ pub struct TaskState {
     pub delegations: Vec<SubTask>,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
+    /// Whether the work passed only by the relief of a foundation task.
+    pub relaxed: bool,
     /// For failed tasks: whether a clean fixup has superseded it.
     pub superseded: bool,
     /// What the runtime saw of its work.

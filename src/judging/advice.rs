@@ -114,7 +114,7 @@ fn decision(read: Decision) -> Result<Advice, String> {
     }
 }
 
-fn object<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
+pub(super) fn object<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     if text.is_empty() {
         return Err("the reply is empty".to_owned());
     }
@@ -126,7 +126,7 @@ fn object<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
 }
 
 /// What stands in the one code fence that the reply consists of, else all of it.
-fn unfenced(reply: &str) -> &str {
+pub(super) fn unfenced(reply: &str) -> &str {
     let text = reply.trim();
     let Some(inside) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else {
         return text;

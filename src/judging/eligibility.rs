@@ -224,6 +224,7 @@ mod tests {
             kind: TaskType::Other,
             exclusive: false,
             side_effects: false,
+            foundation: false,
             approvals: Vec::new(),
             turn_timeout: Millis::from_secs(1),
             limits: AttemptLimits {
@@ -258,6 +259,7 @@ mod tests {
             auto_reject_on_timeout: false,
             quality_threshold: None,
             max_delegation_depth: 3,
+            foundation: false,
             max_delegations: 20,
             on_exhausted: None,
             verify_prior_feedback: true,

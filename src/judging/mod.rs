@@ -14,4 +14,5 @@ pub mod hollow;
 pub mod independence;
 pub mod parser;
 pub mod question;
+pub mod triage;
 pub mod verification;

@@ -83,6 +83,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     for (index, wave) in waves(&plan).into_iter().enumerate() {
         plan.tasks[index].wave = wave;
     }
+    super::foundation::mark(&mut plan);
     super::selection::select(&mut plan, &options.only);
     plan
 }
@@ -313,6 +314,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
             .unwrap_or(defaults::MAX_ASSESSMENT_RETRIES),
         auto_reject_on_timeout: settings.auto_reject_on_timeout.unwrap_or(false),
         quality_threshold: mission.quality_threshold,
+        foundation: settings.foundation.unwrap_or(true),
         max_delegation_depth: settings
             .max_delegation_depth
             .unwrap_or(defaults::MAX_DELEGATION_DEPTH),
@@ -376,6 +378,7 @@ impl Compiler<'_> {
             expectations: self.expectations(task.expectations),
             verification: verification(task.verification, task.acceptance),
             finish: finish_gate(task.verify, self.options),
+            foundation: false,
             wave: 0,
             provenance: None,
         }

@@ -58,6 +58,7 @@ pub fn default_settings() -> Settings {
         max_assessment_retries: Some(MAX_ASSESSMENT_RETRIES),
         task_timeout: Some(TASK_TIMEOUT),
         max_delegation_depth: Some(MAX_DELEGATION_DEPTH),
+        foundation: Some(true),
         max_delegations: Some(MAX_DELEGATIONS),
         independence: Some(Independence::default()),
         consensus: Some(Consensus::default()),

@@ -57,7 +57,7 @@ pub fn read_delegations(value: &Value) -> (Vec<SubTask>, Vec<String>) {
     };
     let (mut read, mut refused) = (Vec::new(), Vec::new());
     for (number, item) in (1..).zip(items) {
-        match sub_task(item) {
+        match read_sub_task(item) {
             Ok(sub_task) => read.push(sub_task),
             Err(why) => refused.push(format!("sub-task {number} cannot be read: {why}")),
         }
@@ -65,7 +65,11 @@ pub fn read_delegations(value: &Value) -> (Vec<SubTask>, Vec<String>) {
     (read, refused)
 }
 
-fn sub_task(item: &Value) -> Result<SubTask, String> {
+/// Reads one sub-task.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn read_sub_task(item: &Value) -> Result<SubTask, String> {
     let Value::Object(map) = item else {
         return Err("it is no object with a `title`".to_owned());
     };

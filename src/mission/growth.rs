@@ -229,6 +229,8 @@ impl Plan {
                 title: added.title.clone(),
                 description: added.description.clone(),
                 part: Part::Selected,
+                // Only a clean one helps, so it is held to the full bar.
+                foundation: false,
                 // There is one at most.
                 on_exhausted: Some(OnExhausted::Fail),
                 ..self.task(source).clone()

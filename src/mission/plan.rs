@@ -261,6 +261,8 @@ pub struct TaskPlan {
     pub protect: Vec<Box<str>>,
     /// What it must pass; `None` when the file declares no expectations.
     pub expectations: Option<Box<Expectations>>,
+    /// Whether so much is built on it that it gets relief.
+    pub foundation: bool,
     /// The criteria that it is accepted by, and how they are graded.
     pub verification: Option<Box<Verification>>,
     /// What must hold before its agent may call itself finished.
@@ -471,6 +473,8 @@ pub struct Rules {
     pub quality_threshold: Option<Points>,
     /// Whether an approval that nobody gave in time counts as refused.
     pub auto_reject_on_timeout: bool,
+    /// Whether tasks that much is built on get relief.
+    pub foundation: bool,
     /// How deep work may be handed down.
     pub max_delegation_depth: u32,
     /// How many tasks one task may hand down.

@@ -35,6 +35,7 @@ pub mod gate;
 pub mod history;
 pub mod html;
 pub mod ids;
+pub mod intake;
 pub mod json;
 pub mod junit;
 pub mod logs;

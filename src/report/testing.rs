@@ -98,6 +98,7 @@ impl Mission {
             auto_reject_on_timeout: false,
             quality_threshold: None,
             max_delegation_depth: 3,
+            foundation: false,
             max_delegations: 20,
             on_exhausted: None,
             verify_prior_feedback: true,
@@ -129,6 +130,7 @@ impl Mission {
             kind: TaskType::Other,
             exclusive: false,
             side_effects: false,
+            foundation: false,
             approvals: Vec::new(),
             turn_timeout: Millis::from_secs(1800),
             limits: AttemptLimits {

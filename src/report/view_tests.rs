@@ -84,6 +84,7 @@ fn marks_of_outliers_come_from_the_verdict() {
     scene.works(0).scored(0, 0, 4, 4);
     let report = StageReport {
         indeterminate: false,
+        relaxed: false,
         task: FIRST,
         attempt: 1,
         stage: Stage::Judge,

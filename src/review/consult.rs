@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::fence::{Excerpt, fence_excerpt};
+use super::fence::{Excerpt, fence, fence_excerpt};
 
 /// Characters of another agent's words that are shown.
 pub const MAX_SAID: usize = 8_000;
@@ -118,6 +118,23 @@ pub fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
     prompt.push_str(&form(
         "{\"decision\": \"approve\"}, or {\"decision\": \"reject\", \"reason\": \"why not\"}, or {\"decision\": \
          \"undecided\", \"reason\": \"what you would have to know\"}",
+    ));
+    prompt
+}
+
+/// Whether somebody's request from outside becomes a task, and what it then says.
+#[must_use]
+pub fn triage(request: &Subject<'_>) -> String {
+    let mut prompt = String::from(
+        "Somebody outside of this project asks for work. Decide whether it becomes a task as it stands, or with a clearer \
+         title and description, or is refused because nobody could work on it.\n\n# The request\n",
+    );
+    prompt.push_str(&fence("the title of the request", request.title, MAX_SAID));
+    let description = request.description.unwrap_or("(it says no more)");
+    prompt.push_str(&fence("what the request says", description, MAX_DESCRIPTION));
+    prompt.push_str(&form(
+        "{\"accepted\": true}, with \"title\" and \"description\" beside it where they should be others, or \
+         {\"accepted\": false, \"reason\": \"why\"}",
     ));
     prompt
 }

@@ -165,7 +165,7 @@ impl Reach {
     }
 }
 
-fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
+pub(super) fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter {

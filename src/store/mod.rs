@@ -13,6 +13,7 @@ mod lock;
 mod log_file;
 mod operator_key;
 mod record;
+mod requests;
 mod salvage;
 mod snapshot;
 
@@ -32,5 +33,6 @@ pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
 pub use record::Record;
+pub use requests::{MOST_REQUESTS, Request, RequestStep, Requests, RequestsError};
 pub use salvage::{Salvaged, keep_prefix};
 pub use snapshot::{JournalEnd, Row, Snapshot};

@@ -178,10 +178,16 @@ fn a_changed_task_takes_its_fixup_along_and_a_redone_fixup_what_was_built_on_it(
 fn the_mission_that_grows_runs_as_it_stands() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("missions");
     let workspace = Workspace::new();
-    let script = std::fs::read_to_string(folder.join("growing/writer.sh")).expect("it is there");
-    workspace.write("growing/writer.sh", script);
+    for file in ["growing/writer.sh", "growing/critic.sh"] {
+        workspace.write(
+            file,
+            std::fs::read_to_string(folder.join(file)).expect("it is there"),
+        );
+    }
     workspace.mission(&std::fs::read_to_string(folder.join("growing.yaml")).expect("it is there"));
     let document = workspace.run_json(0, &[]);
     assert_eq!(document["counts"]["superseded"], 1);
+    assert_eq!(document["counts"]["relaxed"], 1);
+    assert_eq!(document["counts"]["belowThreshold"], 0);
     assert!(workspace.read("handbook.md").contains("For example"));
 }

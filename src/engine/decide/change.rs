@@ -106,6 +106,10 @@ fn is_changed(state: &State, new: &Plan, id: TaskId) -> bool {
     {
         return true;
     }
+    // What passed only by a relief that is not there any more did not pass.
+    if state.task(id).flag == Some(QualityFlag::Relaxed) && !new.task(id).foundation {
+        return true;
+    }
     // How often and how long it may try makes good work neither better nor worse, but may save what was not good.
     !is_good(state.task(state.standing(id)))
         && state.task(id).status.is_terminal()
@@ -171,7 +175,7 @@ fn allowance(plan: &Plan, id: TaskId) -> impl PartialEq + use<> {
         task.limits,
         task.turn_timeout,
         task.on_exhausted.or(plan.rules.on_exhausted),
-        plan.rules.max_assessment_retries,
+        (plan.rules.max_assessment_retries, task.foundation),
         (
             task.on_dependency_failed
                 .unwrap_or(plan.rules.on_dependency_failed),

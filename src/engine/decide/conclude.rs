@@ -11,14 +11,14 @@ use crate::domain::{
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{Judging, TaskState};
-use crate::mission::AttemptLimits;
+use crate::mission::TaskPlan;
 use crate::mission::model::OnExhausted;
 
 use super::delegation;
 use super::draft::Draft;
 use super::fixups;
 use super::side_effects;
-use super::stages::{JudgedBy, judged_by};
+use super::stages::{JudgedBy, full_bar, judged_by};
 
 /// On what grounds work is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,10 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
     // Of several that apply, the last one of the list.
     let unverified = draft.task.unverified.then_some(QualityFlag::Unverified);
     let degraded = draft.task.is_degraded().then_some(QualityFlag::Degraded);
-    let flag = [unverified, degraded]
+    // Whoever accepts it by their own word needs no relief for it.
+    let relaxed = draft.task.relaxed && grounds != Accepted::ByPerson;
+    let relaxed = relaxed.then_some(QualityFlag::Relaxed);
+    let flag = [relaxed, unverified, degraded]
         .into_iter()
         .flatten()
         .fold(flag, QualityFlag::max);
@@ -67,6 +70,9 @@ pub(super) fn stage(
 ) {
     let mut report = StageReport::new(draft.id, draft.task.attempt, stage, verdict, cause);
     fill(&mut report);
+    let full = full_bar(draft.plan(), draft.id, stage);
+    let misses = |points| full.is_some_and(|bar| !bar.is_reached_by(points));
+    report.relaxed = verdict == Verdict::Pass && report.by.is_none() && report.points.is_some_and(misses);
     draft.emit(Event::StageVerdict(Box::new(report)));
 }
 
@@ -104,25 +110,28 @@ fn previous_signature(draft: &Draft<'_>) -> Option<u64> {
 
 fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
     let evaluated = matches!(judged_by(draft.state, draft.id), JudgedBy::Evaluation(_));
-    allowed_attempt(draft.task_plan().limits, &draft.task, agent_failed, evaluated)
+    allowed_attempt(draft.task_plan(), &draft.task, agent_failed, evaluated)
 }
 
 /// Which kind of attempt may follow (section 4): fixes first, then a retry with a fresh allowance of fixes, under
-/// the cap on attempts of every kind.
+/// the cap on attempts of every kind. A foundation has one more, whatever is left of the others; only a cap of its own
+/// holds it too (section 12).
 pub(in crate::engine) fn allowed_attempt(
-    limits: AttemptLimits,
+    plan: &TaskPlan,
     task: &TaskState,
     agent_failed: bool,
     evaluated: bool,
 ) -> Option<AttemptKind> {
+    let limits = plan.limits;
+    let more = u32::from(plan.foundation);
     let cap = limits
         .max_attempts
-        .or(evaluated.then_some(limits.max_evaluated_attempts));
-    if cap.is_some_and(|cap| task.tries >= cap) {
+        .or(evaluated.then_some(limits.max_evaluated_attempts.saturating_add(more)));
+    if cap.is_some_and(|cap| task.tries >= cap) || task.retries > limits.max_retries {
         None
     } else if !agent_failed && task.fixes < limits.max_fix_attempts {
         Some(AttemptKind::Fix)
-    } else if task.retries < limits.max_retries {
+    } else if task.retries < limits.max_retries.saturating_add(more) {
         Some(AttemptKind::Retry)
     } else {
         None

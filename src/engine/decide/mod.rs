@@ -22,6 +22,7 @@
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `delegation` | sub-tasks that an agent hands down (12) |
+//! | `intake` | work that was asked for from outside (16) |
 //! | `fixups` | a new task that mends a failed one (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
@@ -42,6 +43,7 @@ mod evidence;
 mod finish;
 mod fixups;
 mod holds;
+mod intake;
 mod notify;
 mod operator;
 mod preflight;
@@ -64,6 +66,7 @@ pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;
 pub(super) use evidence::must_note;
 pub(super) use holds::waits_for;
+pub(super) use intake::{scope, task_of};
 pub(super) use notify::holds_the_end;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
 pub(super) use side_effects::must_be_allowed;

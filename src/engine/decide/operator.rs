@@ -14,7 +14,7 @@ use super::conclude;
 use super::draft::Draft;
 use super::questions;
 use super::schedule::evaluate_gate;
-use super::{approvals, holds, side_effects, verification};
+use super::{approvals, holds, intake, side_effects, verification};
 
 pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
@@ -61,6 +61,7 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
                 .filter(|id| !state.task(*id).status.is_terminal());
             open.flat_map(|id| cancel(state, id, by)).collect()
         }
+        Command::AddTask { request, task } => intake::add(state, request, task),
         Command::Pause => vec![Event::Paused { by: by.to_owned() }],
         Command::OverrideGate { gate, reason } => override_gate(state, *gate, reason, by),
     }

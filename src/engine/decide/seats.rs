@@ -4,7 +4,8 @@
 //! A judge that fails never costs the worker an attempt.
 
 use crate::domain::{
-    AgentId, Cause, DimensionScore, FailureClass, Finding, Severity, Stage, TaskId, Timestamp, Verdict,
+    AgentId, Cause, DimensionScore, FailureClass, Finding, Points, Severity, Stage, TaskId, Timestamp,
+    Verdict,
 };
 use crate::engine::event::Event;
 use crate::engine::input::SeatFailure;
@@ -203,24 +204,17 @@ fn settle(draft: &mut Draft<'_>) {
     };
     let all = all_seats(draft.state, draft.id);
     let more = all.len().saturating_sub(seats.len());
-    if more > 0 && could_change(panel, &seats, more) {
+    let bar = draft.plan().relieved(draft.id, panel.bar);
+    if more > 0 && could_change(panel, bar.points, &seats, more) {
         return ask(draft, round, seats.len(), all[seats.len()]);
     }
     settle_panel(draft, &seats, &all[all.len() - more..]);
 }
 
 /// Whether seats that were not asked yet could still change the verdict. Two replies at least are wanted.
-fn could_change(panel: &Panel, seats: &[Seat], more: usize) -> bool {
+fn could_change(panel: &Panel, bar: Points, seats: &[Seat], more: usize) -> bool {
     let inputs = inputs(&scored(seats));
-    inputs.len() < FIRST_SEATS
-        || is_decided(
-            &inputs,
-            more,
-            &panel.dimensions,
-            panel.consensus,
-            panel.bar.points,
-        )
-        .is_none()
+    inputs.len() < FIRST_SEATS || is_decided(&inputs, more, &panel.dimensions, panel.consensus, bar).is_none()
 }
 
 /// A seat that gave scores: its position, what it scored and what it found.
@@ -261,7 +255,8 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
     let Some(points) = merged.points else {
         return no_verdict(draft, seats);
     };
-    let passed = panel.bar.is_reached_by(points);
+    let bar = draft.plan().relieved(draft.id, panel.bar);
+    let passed = bar.is_reached_by(points);
     let position = |name: &str| {
         panel
             .dimensions
@@ -290,7 +285,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
     }
     let is_unsure = panel
         .refer_below
-        .is_some_and(|least| is_unsure(&inputs, &merged, &panel.dimensions, panel.bar.points, least));
+        .is_some_and(|least| is_unsure(&inputs, &merged, &panel.dimensions, bar.points, least));
     let people = super::stages::people(draft.state, draft.id);
     let (verdict, cause) = match passed {
         // What a person is to accept anyway needs no second reason to be asked.
@@ -306,7 +301,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
     let gave = format!(
         "{} gave {points}, bar {}",
         names(draft.plan(), &gave, "and"),
-        panel.bar.points
+        bar.points
     );
     let question = match cause {
         Some(Cause::Confidence) => format!("{gave}: too close or too far apart to decide without a person"),
@@ -359,7 +354,8 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
     match states[..] {
         [SeatState::Replied(SeatResult::Evaluation { points, reasoning })] => {
             let (points, text) = (*points, reasoning.clone());
-            let passed = draft.plan().rules.eval_bar.is_reached_by(points);
+            let bar = draft.plan().relieved(draft.id, draft.plan().rules.eval_bar);
+            let passed = bar.is_reached_by(points);
             let (verdict, cause) = if passed {
                 (Verdict::Pass, None)
             } else {

@@ -111,10 +111,11 @@ fn is_evaluated(plan: &Plan, id: TaskId) -> bool {
 
 /// What the task's score must reach; `None` where no score decides about it.
 pub(in crate::engine) fn bar(state: &State, id: TaskId) -> Option<Bar> {
-    bar_of_plan(&state.plan, id)
+    let bar = bar_of_plan(&state.plan, id)?;
+    Some(state.plan.relieved(id, bar))
 }
 
-/// The same by a plan, whichever holds.
+/// The same by a plan, whichever holds, without the relief of a foundation.
 pub(super) fn bar_of_plan(plan: &Plan, id: TaskId) -> Option<Bar> {
     match judged_by_plan(plan, id) {
         JudgedBy::Panel(_) => {
@@ -127,6 +128,16 @@ pub(super) fn bar_of_plan(plan: &Plan, id: TaskId) -> Option<Bar> {
             verification.map(|verification| verification.bar)
         }
     }
+}
+
+/// The bar of a stage, without the relief of a foundation.
+pub(super) fn full_bar(plan: &Plan, id: TaskId, stage: Stage) -> Option<Bar> {
+    let task = plan.task(id);
+    if stage == Stage::Verification {
+        return task.verification.as_deref().map(|verification| verification.bar);
+    }
+    let panel = task.expectations.as_deref().and_then(|e| e.panel.as_ref());
+    Some(panel.map_or(plan.rules.eval_bar, |panel| panel.bar))
 }
 
 /// The attempt finished: judging begins.
@@ -345,6 +356,7 @@ impl StageReport {
             failure: None,
             by: None,
             indeterminate: false,
+            relaxed: false,
         }
     }
 }

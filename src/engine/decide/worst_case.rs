@@ -3,6 +3,8 @@
 
 use crate::domain::{AttemptKind, TaskId};
 use crate::engine::state::{State, TaskState};
+use crate::mission::TaskPlan;
+use crate::mission::model::OnExhausted;
 
 use super::conclude::allowed_attempt;
 use super::seats::{MAX_REPROMPTS, panel_rounds};
@@ -12,7 +14,7 @@ use super::turns::MAX_REQUEST_RETRIES;
 /// More attempts than this are not counted: such a limit limits nothing.
 const COUNTED: u32 = 10_000;
 
-/// The most that one task may take in a run without a person's help.
+/// The most that one task may take in a run without a person's help, with the fixup that it may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorstCase {
     /// Attempts of every kind; `None` where the limits allow more than anybody would count.
@@ -31,7 +33,16 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
         JudgedBy::Evaluation(agents) => (agents.len() as u64, 1),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => (0, 0),
     };
-    let attempts = attempts(state, id, &judged_by);
+    let mut attempts = attempts(state.plan.task(id), &judged_by);
+    if gets_fixup(state, id) {
+        let fixup = TaskPlan {
+            foundation: false,
+            ..state.plan.task(id).clone()
+        };
+        attempts = attempts
+            .zip(self::attempts(&fixup, &judged_by))
+            .map(|(own, fixup)| own.saturating_add(fixup));
+    }
     let per_attempt = |calls: u64| attempts.map(|attempts| u64::from(attempts).saturating_mul(calls));
     let tries = u64::from(1 + MAX_REPROMPTS + MAX_REQUEST_RETRIES);
     WorstCase {
@@ -41,9 +52,14 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     }
 }
 
+/// Whether the task is given to a fixup when its attempts are used up.
+fn gets_fixup(state: &State, id: TaskId) -> bool {
+    let policy = state.plan.task(id).on_exhausted.or(state.plan.rules.on_exhausted);
+    policy == Some(OnExhausted::Fixup)
+}
+
 /// Plays a task whose every attempt is sent back.
-fn attempts(state: &State, id: TaskId, judged_by: &JudgedBy) -> Option<u32> {
-    let plan = state.plan.task(id);
+fn attempts(plan: &TaskPlan, judged_by: &JudgedBy) -> Option<u32> {
     let evaluated = matches!(judged_by, JudgedBy::Evaluation(_));
     let has_checks = plan
         .expectations
@@ -59,7 +75,7 @@ fn attempts(state: &State, id: TaskId, judged_by: &JudgedBy) -> Option<u32> {
     let only_by_agent = !has_checks && !has_judges && plan.target_files.is_empty();
     let mut task = TaskState::default();
     task.plan_attempt(1, AttemptKind::Execute);
-    while let Some(kind) = allowed_attempt(plan.limits, &task, only_by_agent, evaluated) {
+    while let Some(kind) = allowed_attempt(plan, &task, only_by_agent, evaluated) {
         if task.tries >= COUNTED {
             return None;
         }

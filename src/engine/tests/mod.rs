@@ -7,6 +7,8 @@ mod evidence;
 mod exhausted;
 mod finish;
 mod fixups;
+mod foundation;
+mod intake;
 mod notices;
 mod operator;
 mod properties;

@@ -69,7 +69,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             ", approvalGates: [{name: g, when: \"task.priority > 2 or task.sideEffects\", approvers: [{command: z}]}]",
         ]),
-        random.pick(&["", ", defaultChannels: [ops]"]),
+        random.pick(&["", ", defaultChannels: [ops]", ", foundation: false"]),
     );
     yaml.push_str("channels: {ops: {type: file, path: f}, dev: {type: file, path: g}}\n");
     if random.chance(30) {

@@ -350,9 +350,8 @@ static SETTINGS: Table = Table {
         key(
             "foundation",
             FLAG,
-            "Whether tasks that others build on are done first.",
-        )
-        .later_unless("foundation tasks", "false"),
+            "Whether a task that three others or more depend on has a lower bar and one more attempt [true].",
+        ),
         key(
             "maxDelegationDepth",
             NUMBER,

@@ -121,6 +121,9 @@ pub struct Settings {
     /// How long one turn may take.
     #[serde(deserialize_with = "read::option")]
     pub task_timeout: Option<Millis>,
+    /// Whether tasks that much is built on get relief.
+    #[serde(deserialize_with = "read::option")]
+    pub foundation: Option<bool>,
     /// How deep work may be handed down.
     #[serde(deserialize_with = "read::option")]
     pub max_delegation_depth: Option<u32>,
@@ -179,6 +182,7 @@ impl Settings {
             max_retries: self.max_retries.or(below.max_retries),
             max_assessment_retries: self.max_assessment_retries.or(below.max_assessment_retries),
             task_timeout: self.task_timeout.or(below.task_timeout),
+            foundation: self.foundation.or(below.foundation),
             max_delegation_depth: self.max_delegation_depth.or(below.max_delegation_depth),
             max_delegations: self.max_delegations.or(below.max_delegations),
             independence: self.independence.or(below.independence),

@@ -637,6 +637,7 @@ impl Exploder {
             .maybe("reviewer", report.by.as_deref())
             .maybe("confidence", report.confidence.map(share))
             .maybe("criteria", self.criteria(report))
+            .maybe("relaxed", report.relaxed.then_some(true))
             .with("findings", findings_of(&report.findings));
         let mut named = vec![("stage:verdict", verdict)];
         if let Some(passed) = assessed(report, rest) {

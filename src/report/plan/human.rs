@@ -97,6 +97,11 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         let _ = writeln!(text, "    starts when {names} agrees{}", gate.unwrap_or_default());
     }
     let _ = writeln!(text, "    judged by {}", judged_words(task));
+    if task.foundation {
+        text.push_str(
+            "    foundation: at least 3 tasks depend on it, so its bar is lower and it has one more attempt\n",
+        );
+    }
     if let Some(note) = task.note {
         let _ = writeln!(text, "    note: {note}");
     }

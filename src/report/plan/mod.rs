@@ -77,6 +77,9 @@ struct TaskRow<'a> {
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
     note: Option<&'static str>,
+    /// Whether so many tasks depend on it that it has a lower bar and one more attempt.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    foundation: bool,
     bar: Option<f64>,
     bar_origin: Option<BarOrigin>,
     /// Who is asked, one a seat; agents may repeat.
@@ -344,6 +347,7 @@ impl<'a> TaskRow<'a> {
             criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
             judged_by: kind,
             note,
+            foundation: task.foundation,
             bar: bar.map(|bar| bar.points.to_f64()),
             bar_origin: bar.map(|bar| bar.origin),
             seats: names(seats),

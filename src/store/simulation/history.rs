@@ -8,6 +8,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
 
+use serde_json::json;
+
 use crate::domain::{Digest, GateId, HoldId, RunId, TaskId, Timestamp, TurnId, WaitingReason};
 use crate::engine::random::{Random, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
@@ -15,6 +17,7 @@ use crate::engine::{
     Command, Effect, Event, FORMAT, Input, KeeperRef, OperatorInput, RunPhase, RunStarted, State, StopCause,
     Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
+use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
 use crate::store::journal::{Journal, Reader};
 use crate::store::snapshot::JournalEnd;
@@ -24,6 +27,13 @@ use super::tally::Tally;
 use super::witness::Witness;
 
 const NAME: &str = "journal.jsonl";
+
+/// Work that somebody asks for from outside.
+fn asked_for(random: &mut Random) -> SubTask {
+    let title = format!("asked {}", random.below(3));
+    let wanted = json!({"title": title, "assignTo": "w1", "dependsOn": if random.chance(50) { vec!["t0"] } else { vec![] }});
+    read_sub_task(&wanted).unwrap()
+}
 
 /// The runner is dead: the machine or the process stopped.
 struct Dead;
@@ -455,7 +465,11 @@ impl History {
                 reason: "risk".to_owned(),
             },
             16 if random.chance(20) => Command::CancelRun,
-            17 => Command::Pause,
+            17 if random.chance(50) => Command::Pause,
+            17 => Command::AddTask {
+                request: format!("req-{}", random.below(3)),
+                task: Box::new(asked_for(random)),
+            },
             18 if random.chance(50) => Command::PassCheckpoint {
                 hold: HoldId(0),
                 number: 1 + u32::try_from(random.below(2)).unwrap(),

@@ -40,8 +40,12 @@ impl Witness {
                     seen.is_what_they_said(state, report);
                 }
                 seen.judge = Some((report.verdict, by_person));
+                seen.relief = seen.needs_relief(state, report);
             }
-            Stage::Verification => seen.verification = Some((report.verdict, by_person)),
+            Stage::Verification => {
+                seen.verification = Some((report.verdict, by_person));
+                seen.relief |= seen.needs_relief(state, report);
+            }
             Stage::Checks => {
                 let all = seen.checks.values().all(|result| *result == Some(true));
                 assert_eq!(report.verdict == Verdict::Pass, all, "{report:?} {seen:?}");
@@ -173,6 +177,31 @@ impl Witness {
 }
 
 impl Seen {
+    /// Whether a pass missed the bar that would hold without a relief. The bar with it is that bar less 20 points, but not
+    /// below 40, and nothing else lowers one.
+    fn needs_relief(&self, state: &State, report: &StageReport) -> bool {
+        let (plan, rules) = (state.plan.task(report.task), &state.plan.rules);
+        let panel = plan.expectations.as_deref().and_then(|e| e.panel.as_ref());
+        let full = match report.stage {
+            Stage::Verification => plan.verification.as_deref().expect("it is graded").bar,
+            _ => panel.map_or(rules.eval_bar, |panel| panel.bar),
+        };
+        let full = full.points.to_f64();
+        if report.verdict != Verdict::Pass || report.by.is_some() {
+            return false;
+        }
+        let Some(points) = report.points.map(Points::to_f64) else {
+            return false;
+        };
+        let least = if plan.foundation {
+            (full - 20.0).max(full.min(40.0))
+        } else {
+            full
+        };
+        assert!(points >= least, "{report:?} {full}");
+        points < full
+    }
+
     /// A judge's verdict is the median of what the seats said, held against the bar. Every seat of this world gives
     /// all dimensions the same score, so weights do not matter.
     fn is_what_they_said(&self, state: &State, report: &StageReport) {

@@ -1,0 +1,512 @@
+//! `quorum request`: work that somebody asks for from outside, and what becomes of it (semantics, section 16).
+
+use std::collections::HashSet;
+use std::io::Read as _;
+
+use anyhow::anyhow;
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::domain::{AgentId, RequestStatus, RunId, Timestamp};
+use crate::engine::{Command, CommandResult, State, cannot_add, task_of_request};
+use crate::judging::triage::{Triage, parse_triage};
+use crate::keeper;
+use crate::mission::{SubTask, read_sub_task};
+use crate::report::intake as shown;
+use crate::review::consult::{self as prompt, Subject};
+use crate::runtime::ask_about_request;
+use crate::store::{Request, Requests, RequestsError, RunFolder, StateFolder};
+
+use super::failure::Failure;
+use super::operate::{Given, Speaker, give, refuse_agents};
+use super::project::{find_run, open_run, state_folder};
+use super::resume::refuse_active_titles;
+use super::screen::Screen;
+use super::session::fork_keeper;
+
+/// A longer description is a file of the workspace, in bytes.
+const LONGEST: usize = 32 << 10;
+
+#[derive(Debug, Args)]
+pub struct RequestArguments {
+    #[command(subcommand)]
+    command: RequestCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum RequestCommand {
+    /// Ask for work; prints the request's id
+    #[command(
+        after_help = "Example: quorum request submit 'Fix the login' --description 'It fails on Mondays.'"
+    )]
+    Submit(Submit),
+    /// List the requests, the oldest first
+    #[command(after_help = "Example: quorum request list --json | jq '.requests[].status'")]
+    List,
+    /// Show everything about one
+    #[command(after_help = "Example: quorum request show req-1")]
+    Show(One),
+    /// Make it a task of a run, which is judged like every other: exit 0, 2 unknown, 4 cancelled before, 8 queued
+    #[command(after_help = "Example: quorum request approve req-1 && quorum resume")]
+    Approve(Approve),
+    /// Refuse it; the reason is kept
+    #[command(after_help = "Example: quorum request reject req-1 --reason 'out of scope'")]
+    Reject(Reject),
+    /// Call it off
+    #[command(after_help = "Example: quorum request cancel req-1")]
+    Cancel(Cancel),
+}
+
+#[derive(Debug, Args)]
+struct Submit {
+    /// The title of the task that it is to become
+    #[arg(value_name = "TITLE")]
+    title: String,
+    /// What is to be done; `-` reads standard input
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// The agent that is to do it; may be left out where a run has only one
+    #[arg(long, value_name = "AGENT")]
+    to: Option<String>,
+    /// What kind of work it is
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// Titles of tasks of the run that must be done before; may be repeated
+    #[arg(long, value_name = "TITLE")]
+    depends_on: Vec<String>,
+    /// Files that it must produce; may be repeated
+    #[arg(long, value_name = "PATH")]
+    target_file: Vec<String>,
+    #[command(flatten)]
+    speaker: Speaker,
+}
+
+#[derive(Debug, Args)]
+struct One {
+    /// Its id
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+#[derive(Debug, Args)]
+struct Approve {
+    /// Its id
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The run that gets the task, live or not [default: the latest]
+    #[arg(long, value_name = "RUN", env = "QUORUM_RUN")]
+    run: Option<RunId>,
+    /// How it is looked at first: not at all beyond your own word, or by an agent, who may refine or refuse it
+    #[arg(long, value_enum, default_value_t = Strategy::Direct, env = "QUORUM_REQUEST_STRATEGY")]
+    strategy: Strategy,
+    /// The agent of the run that is asked [default: its orchestrator]
+    #[arg(long, value_name = "AGENT", env = "QUORUM_REQUEST_AGENT")]
+    agent: Option<String>,
+    #[command(flatten)]
+    speaker: Speaker,
+}
+
+/// How a request is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Strategy {
+    Direct,
+    Agent,
+}
+
+#[derive(Debug, Args)]
+struct Reject {
+    /// Its id
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    #[command(flatten)]
+    speaker: Speaker,
+}
+
+#[derive(Debug, Args)]
+struct Cancel {
+    /// Its id
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    #[command(flatten)]
+    speaker: Speaker,
+}
+
+pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Failure> {
+    let folder = state_folder(screen.output())?;
+    let requests = Requests::of(&folder);
+    match &arguments.command {
+        RequestCommand::Submit(submit) => self::submit(&folder, &requests, submit, screen),
+        RequestCommand::List => {
+            let all = requests.all().map_err(unusable)?;
+            let all: Result<Vec<Request>, Failure> = all
+                .into_iter()
+                .map(|known| caught_up(&folder, &requests, known))
+                .collect();
+            let all = all?;
+            if screen.is_json() {
+                let rows: Vec<Value> = all.iter().map(shown::row).collect();
+                screen.document(&json!({"schema": "quorum.request/v1", "requests": rows}));
+            } else {
+                screen.result(&shown::list(&all, &screen.out()));
+            }
+            Ok(0)
+        }
+        RequestCommand::Show(one) => {
+            let found = find(&folder, &requests, &one.id)?;
+            say(&found, screen);
+            Ok(0)
+        }
+        RequestCommand::Approve(approve) => self::approve(&folder, &requests, approve, screen),
+        RequestCommand::Reject(reject) => {
+            if reject.reason.trim().is_empty() {
+                return Err(Failure::usage(anyhow!("a request is rejected with a reason")));
+            }
+            let by = reject.speaker.name();
+            close(&folder, &requests, &reject.id, Some(&reject.reason), &by, screen)
+        }
+        RequestCommand::Cancel(cancel) => {
+            let by = cancel.speaker.name();
+            close(
+                &folder,
+                &requests,
+                &cancel.id,
+                cancel.reason.as_deref(),
+                &by,
+                screen,
+            )
+        }
+    }
+}
+
+fn submit(
+    folder: &StateFolder,
+    requests: &Requests,
+    submit: &Submit,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    let description = match submit.description.as_deref() {
+        Some("-") => Some(standard_input()?),
+        given => given.map(str::to_owned),
+    };
+    let wanted = json!({
+        "title": submit.title.trim(),
+        "description": description,
+        "assignTo": submit.to,
+        "type": submit.kind,
+        "dependsOn": submit.depends_on,
+        "targetFiles": submit.target_file,
+    });
+    if wanted.to_string().len() > LONGEST {
+        return Err(
+            Failure::usage(anyhow!("the request has more than {LONGEST} bytes"))
+                .help("write it to a file of the workspace and say where it is"),
+        );
+    }
+    let task = read_sub_task(&wanted).map_err(|why| Failure::usage(anyhow!("{why}")))?;
+    folder.create().map_err(Failure::environment)?;
+    let request = requests.submit(task, Timestamp::now(), &submit.speaker.name());
+    say(&request.map_err(unusable)?, screen);
+    Ok(0)
+}
+
+fn standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    let most = LONGEST as u64 + 1;
+    let read = std::io::stdin().lock().take(most).read_to_string(&mut text);
+    read.map_err(|error| Failure::usage(anyhow!("cannot read standard input: {error}")))?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// Walks it through its states, then gives its task to the run. Every step is durable before the next; whoever dies in
+/// between approves it again, and the run has the task once.
+fn approve(
+    folder: &StateFolder,
+    requests: &Requests,
+    approve: &Approve,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    refuse_agents()?;
+    // While there is one thread.
+    let keeper = match approve.strategy {
+        Strategy::Agent => Some(fork_keeper()?),
+        Strategy::Direct => None,
+    };
+    let found = find(folder, requests, &approve.id)?;
+    match found.status {
+        RequestStatus::TaskCreated => return Ok(ended(&found, screen, 0)),
+        RequestStatus::Cancelled => return Ok(ended(&found, screen, 4)),
+        _ => {}
+    }
+    // What was approved is for the run that it was approved for.
+    let wanted = found.run.as_ref().or(approve.run.as_ref());
+    let run = find_run(folder, wanted)?;
+    fits(folder, &run, &found)?;
+    let (by, id) = (approve.speaker.name(), run.id().clone());
+    let mut known = found;
+    if let Some(keeper) = keeper.filter(|_| asks_agent(&known)) {
+        known = triaged(requests, &run, known, approve, keeper)?;
+        if known.status == RequestStatus::Cancelled {
+            return Ok(ended(&known, screen, 4));
+        }
+    }
+    while known
+        .status
+        .next()
+        .is_some_and(|next| next != RequestStatus::TaskCreated)
+    {
+        let (from, to) = (known.status, known.status.next());
+        let reason = (to == Some(RequestStatus::Triaging)).then_some("strategy: direct");
+        known = requests
+            .change(known.number, |request| {
+                let to = to.filter(|_| request.status == from);
+                if to.is_some_and(|to| request.step(to, Timestamp::now(), &by, reason)) {
+                    request.run = Some(id.clone());
+                }
+            })
+            .map_err(unusable)?;
+    }
+    if known.status != RequestStatus::Approved {
+        // Somebody else was faster.
+        let code = if known.status == RequestStatus::TaskCreated {
+            0
+        } else {
+            4
+        };
+        return Ok(ended(&known, screen, code));
+    }
+    let command = Command::AddTask {
+        request: known.id(),
+        task: Box::new(known.task.clone()),
+    };
+    match give(folder, &run, command, &approve.speaker)? {
+        Given::Met(CommandResult::Applied | CommandResult::AlreadySo) => {
+            let known = created(requests, &known, &by)?;
+            Ok(ended(&known, screen, 0))
+        }
+        Given::Queued => Ok(ended(&known, screen, 8)),
+        Given::Met(_) => {
+            fits(folder, &run, &known)?;
+            Err(
+                Failure::environment(anyhow!("run {} did not take the task", run.id())).help(format!(
+                    "approve it again: `quorum request approve {}`",
+                    known.id()
+                )),
+            )
+        }
+    }
+}
+
+/// Whether no agent has looked at it yet.
+fn asks_agent(request: &Request) -> bool {
+    matches!(request.status, RequestStatus::Submitted | RequestStatus::Triaging)
+}
+
+/// An agent looks at it. A reply that is none, a refusal, and a refinement that no run could have cancel it; an agent that
+/// cannot be asked leaves it where it is.
+fn triaged(
+    requests: &Requests,
+    run: &RunFolder,
+    request: Request,
+    approve: &Approve,
+    keeper: keeper::Handle,
+) -> Result<Request, Failure> {
+    let state = open_run(run, |_, _| {})?.state;
+    let agent = match &approve.agent {
+        Some(name) => state.plan.find_agent(name),
+        None => state.plan.rules.orchestrator,
+    };
+    let agent = agent.ok_or_else(|| {
+        let what = approve.agent.as_deref().map_or_else(
+            || "the run has no orchestrator".to_owned(),
+            |name| format!("the run has no agent '{name}'"),
+        );
+        Failure::usage(anyhow!("{what}"))
+            .help("name an agent of the run with --agent, or use --strategy direct")
+    })?;
+    let name = state.plan.agent(agent).name.to_string();
+    let (by, now) = (approve.speaker.name(), Timestamp::now());
+    let why = format!("strategy: agent ({name})");
+    let begin = |request: &mut Request| {
+        // Asked again, it is being looked at already.
+        let _ = request.step(RequestStatus::Triaging, now, &by, Some(&why));
+    };
+    let request = requests.change(request.number, begin).map_err(unusable)?;
+    let subject = Subject {
+        title: &request.task.title,
+        description: request.task.description.as_deref(),
+    };
+    let reply = asked(&state, agent, &subject, keeper)?;
+    let refined = parse_triage(&reply)
+        .map_err(|why| format!("the reply of '{name}' says nothing: {why}"))
+        .and_then(|said| refined(&state, &request.task, said));
+    let conclude = |request: &mut Request| match &refined {
+        Ok(task) if asks_agent(request) => request.task = task.clone(),
+        Ok(_) => {}
+        Err(why) => {
+            let _ = request.step(RequestStatus::Cancelled, Timestamp::now(), &name, Some(why));
+        }
+    };
+    requests.change(request.number, conclude).map_err(unusable)
+}
+
+/// What the agent says.
+fn asked(
+    state: &State,
+    agent: AgentId,
+    subject: &Subject<'_>,
+    keeper: keeper::Handle,
+) -> Result<String, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
+    let reply = runtime.block_on(async {
+        let keeper = keeper.into_async().map_err(|error| error.to_string())?;
+        ask_about_request(state, agent, subject.title, &prompt::triage(subject), keeper).await
+    });
+    runtime.shutdown_background();
+    reply.map_err(|why| {
+        let name = &state.plan.agent(agent).name;
+        Failure::environment(anyhow!("agent '{name}' cannot be asked: {why}"))
+            .help("approve it again, or with --strategy direct")
+    })
+}
+
+/// The task as the agent would have it; else why the request is cancelled.
+fn refined(state: &State, task: &SubTask, said: Triage) -> Result<SubTask, String> {
+    let (title, description) = match said {
+        Triage::Refused(reason) => return Err(reason),
+        Triage::Accepted { title, description } => (title, description),
+    };
+    let mut wanted = json!(task);
+    if let Some(title) = title {
+        wanted["title"] = Value::String(title);
+    }
+    if let Some(description) = description {
+        wanted["description"] = Value::String(description);
+    }
+    let task =
+        read_sub_task(&wanted).map_err(|why| format!("what the agent made of it is no task: {why}"))?;
+    match cannot_add(state, &task) {
+        None => Ok(task),
+        Some(why) => Err(format!(
+            "what the agent made of it cannot be a task of the run: {why}"
+        )),
+    }
+}
+
+/// Whether the run can have the task, before anything is decided about the request.
+fn fits(folder: &StateFolder, run: &RunFolder, request: &Request) -> Result<(), Failure> {
+    let state = open_run(run, |_, _| {})?.state;
+    if task_of_request(&state, &request.id()).is_some() {
+        return Ok(());
+    }
+    if let Some(why) = cannot_add(&state, &request.task) {
+        return Err(Failure::usage(anyhow!(
+            "{} cannot become a task of run {}: {why}",
+            request.id(),
+            run.id()
+        ))
+        .help("submit it again with what the run has, or name another run with --run"));
+    }
+    refuse_active_titles(folder, run, &HashSet::from([request.task.title.as_str()]))
+}
+
+/// Rejected, or called off.
+fn close(
+    folder: &StateFolder,
+    requests: &Requests,
+    id: &str,
+    reason: Option<&str>,
+    by: &str,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    refuse_agents()?;
+    let found = find(folder, requests, id)?;
+    let was_cancelled = found.status == RequestStatus::Cancelled;
+    let closed = requests
+        .change(found.number, |request| {
+            // A final state stays what it is, which is then told.
+            let _ = request.step(RequestStatus::Cancelled, Timestamp::now(), by, reason);
+        })
+        .map_err(unusable)?;
+    let same = !was_cancelled || reason.is_none() || closed.reason() == reason;
+    let code = if closed.status == RequestStatus::Cancelled && same {
+        0
+    } else {
+        4
+    };
+    Ok(ended(&closed, screen, code))
+}
+
+fn find(folder: &StateFolder, requests: &Requests, id: &str) -> Result<Request, Failure> {
+    let found = requests.find(id).map_err(unusable)?;
+    caught_up(folder, requests, found)
+}
+
+/// A run may have taken the task after whoever approved the request was told that it waits, or had died.
+fn caught_up(folder: &StateFolder, requests: &Requests, request: Request) -> Result<Request, Failure> {
+    let Some(id) = request
+        .run
+        .as_ref()
+        .filter(|_| request.status == RequestStatus::Approved)
+    else {
+        return Ok(request);
+    };
+    let run = folder.run(id);
+    if !run.journal().is_file() {
+        return Ok(request);
+    }
+    let state = open_run(&run, |_, _| {})?.state;
+    match task_of_request(&state, &request.id()) {
+        None => Ok(request),
+        Some(_) => {
+            let by = request
+                .history
+                .last()
+                .map_or_else(String::new, |step| step.by.clone());
+            created(requests, &request, &by)
+        }
+    }
+}
+
+fn created(requests: &Requests, request: &Request, by: &str) -> Result<Request, Failure> {
+    let take = |request: &mut Request| {
+        let _ = request.step(RequestStatus::TaskCreated, Timestamp::now(), by, None);
+    };
+    requests.change(request.number, take).map_err(unusable)
+}
+
+fn ended(request: &Request, screen: &Screen, code: u8) -> u8 {
+    if code != 0 && !screen.is_json() {
+        let what = match code {
+            8 => "queued for the run, which is busy",
+            _ => "decided otherwise before",
+        };
+        screen.error(&format!("{}: {what}\n", request.id()));
+    }
+    say(request, screen);
+    code
+}
+
+fn say(request: &Request, screen: &Screen) {
+    if screen.is_json() {
+        screen.document(&json!({"schema": "quorum.request/v1", "request": shown::row(request)}));
+    } else {
+        screen.result(&shown::one(request, &screen.out()));
+    }
+}
+
+fn unusable(error: RequestsError) -> Failure {
+    match error {
+        RequestsError::Unknown(_) => {
+            Failure::usage(error).help("`quorum request list` shows the requests of this folder")
+        }
+        error => Failure::environment(error),
+    }
+}

@@ -1,0 +1,99 @@
+//! Intake: how far a request for work has come (semantics, section 16).
+
+use serde::{Deserialize, Serialize};
+
+/// The state of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestStatus {
+    /// Somebody asked for it.
+    Submitted,
+    /// It is decided how it is looked at.
+    Triaging,
+    /// It is made into a task.
+    Scoping,
+    /// The task is to be created.
+    Approved,
+    /// A run has the task. Final.
+    TaskCreated,
+    /// It was called off, or refused with a reason. Final.
+    Cancelled,
+}
+
+impl RequestStatus {
+    /// All of them, in their order.
+    pub const ALL: [Self; 6] = [
+        Self::Submitted,
+        Self::Triaging,
+        Self::Scoping,
+        Self::Approved,
+        Self::TaskCreated,
+        Self::Cancelled,
+    ];
+
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::Triaging => "triaging",
+            Self::Scoping => "scoping",
+            Self::Approved => "approved",
+            Self::TaskCreated => "task_created",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether nothing follows any more.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::TaskCreated | Self::Cancelled)
+    }
+
+    /// The one state that follows where nothing is called off; `None` at the end.
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        match self {
+            Self::Submitted => Some(Self::Triaging),
+            Self::Triaging => Some(Self::Scoping),
+            Self::Scoping => Some(Self::Approved),
+            Self::Approved => Some(Self::TaskCreated),
+            Self::TaskCreated | Self::Cancelled => None,
+        }
+    }
+
+    /// Whether this step may be taken: to the next state, or out of any that is not final. Nothing is skipped.
+    #[must_use]
+    pub fn may_become(self, to: Self) -> bool {
+        self.next() == Some(to) || (to == Self::Cancelled && !self.is_terminal())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RequestStatus::{self, Approved, Cancelled, Scoping, Submitted, TaskCreated, Triaging};
+
+    #[test]
+    fn nothing_is_skipped_and_nothing_goes_back() {
+        let edges = [
+            (Submitted, Triaging),
+            (Triaging, Scoping),
+            (Scoping, Approved),
+            (Approved, TaskCreated),
+            (Submitted, Cancelled),
+            (Triaging, Cancelled),
+            (Scoping, Cancelled),
+            (Approved, Cancelled),
+        ];
+        for from in RequestStatus::ALL {
+            for to in RequestStatus::ALL {
+                assert_eq!(
+                    from.may_become(to),
+                    edges.contains(&(from, to)),
+                    "{from:?} -> {to:?}"
+                );
+            }
+            assert_eq!(serde_json::to_value(from).unwrap(), from.as_str());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Work that was asked for from outside and approved (semantics, section 16): it becomes a task of the run, by the same
+//! rules as one of the mission.
+
+use crate::domain::{AgentId, TaskId};
+use crate::engine::event::Event;
+use crate::engine::state::State;
+use crate::mission::model::Adapter;
+use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
+
+/// The task that the run has for a request.
+pub(in crate::engine) fn task_of(plan: &Plan, request: &str) -> Option<TaskId> {
+    let mut tasks = plan.selected_ids();
+    tasks.find(|id| {
+        let from = plan.task(*id).provenance.as_deref();
+        from.is_some_and(|from| from.request.as_deref() == Some(request))
+    })
+}
+
+/// The task that a request would become; else why it cannot, in words.
+pub(in crate::engine) fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask, String> {
+    if plan.find(&task.title).is_some() {
+        return Err(format!("the run has a task '{}' already", task.title));
+    }
+    let mut needs = Vec::new();
+    for title in &task.depends_on {
+        let found = plan
+            .find(title)
+            .filter(|id| plan.task(*id).part == Part::Selected);
+        needs.push(found.ok_or_else(|| format!("the run has no task '{title}' that it could depend on"))?);
+    }
+    needs.sort_unstable();
+    needs.dedup();
+    Ok(AddedTask {
+        id: TaskId::from_index(plan.tasks.len()),
+        title: task.title.as_str().into(),
+        description: task.description.as_deref().map(Into::into),
+        agent: assignee(plan, task.assign_to.as_deref())?,
+        kind: task.kind,
+        needs,
+        priority: task.priority,
+        target_files: task
+            .target_files
+            .iter()
+            .map(|path| path.as_str().into())
+            .collect(),
+        awaited_by: Vec::new(),
+    })
+}
+
+/// Who is to do it: as asked for, else the only one who can.
+fn assignee(plan: &Plan, name: Option<&str>) -> Result<AgentId, String> {
+    let all = (0..plan.agents.len()).map(AgentId::from_index);
+    let may_work = |id: &AgentId| {
+        let agent = plan.agent(*id);
+        !agent.removed && agent.spec.adapter != Adapter::Human
+    };
+    let workers: Vec<AgentId> = all.filter(may_work).collect();
+    let names: Vec<&str> = workers.iter().take(8).map(|id| &*plan.agent(*id).name).collect();
+    let names = names.join(", ");
+    match (name, workers.as_slice()) {
+        (None, [only]) => Ok(*only),
+        (None, _) => Err(format!("it names no agent; the run has {names}")),
+        (Some(name), _) => match plan.find_agent(name) {
+            Some(id) if workers.contains(&id) => Ok(id),
+            Some(_) => Err(format!(
+                "'{name}' is a person and is given no tasks; the run has {names}"
+            )),
+            None => Err(format!("the run has no agent {name:.100?}; it has {names}")),
+        },
+    }
+}
+
+/// The run has the task from here on.
+pub(super) fn add(state: &State, request: &str, task: &SubTask) -> Vec<Event> {
+    let Ok(added) = scope(&state.plan, task) else {
+        return Vec::new();
+    };
+    vec![Event::TasksAdded(Box::new(Addition {
+        origin: Origin::Request,
+        source: None,
+        request: Some(request.into()),
+        tasks: vec![added],
+    }))]
+}

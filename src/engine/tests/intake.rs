@@ -1,0 +1,106 @@
+//! Work that is asked for from outside while a run works, and while nobody works on it.
+
+use serde_json::json;
+
+use crate::domain::{OutcomeClass, Status, TaskId};
+use crate::engine::{
+    Command, CommandResult, Event, Input, OperatorInput, cannot_add, meets, outcome, task_of_request,
+};
+use crate::mission::{Origin, SubTask, read_sub_task};
+
+use super::simulation::{Simulation, good, options, plan_of, statuses};
+
+const MISSION: &str = "name: m
+agents:
+  w: {run: [/bin/true]}
+  x: {run: [/bin/true]}
+  h: {adapter: human}
+tasks: [{title: a, assignTo: w, review: none}]
+";
+
+fn task(value: &serde_json::Value) -> SubTask {
+    read_sub_task(value).unwrap()
+}
+
+fn adds(request: &str, value: &serde_json::Value) -> Command {
+    Command::AddTask {
+        request: request.to_owned(),
+        task: Box::new(task(value)),
+    }
+}
+
+fn given(command: &Command) -> Input {
+    Input::Operator(Box::new(OperatorInput {
+        id: Some(format!("{command:?}")),
+        command: command.clone(),
+        by: "ada".to_owned(),
+    }))
+}
+
+#[test]
+fn a_run_that_has_ended_has_more_to_do() {
+    let mut simulation = Simulation::new(MISSION, options());
+    simulation.run(good);
+    let command = adds(
+        "req-1",
+        &json!({"title": "b", "assignTo": "x", "dependsOn": ["a"], "priority": 2}),
+    );
+    assert_eq!(meets(&simulation.state, &command), CommandResult::Applied);
+    assert!(simulation.say(&given(&command)));
+    let state = &simulation.state;
+    let id = task_of_request(state, "req-1").unwrap();
+    let from = state.plan.task(id).provenance.as_deref().unwrap();
+    assert_eq!(
+        (id, from.origin, from.request.as_deref()),
+        (TaskId(1), Origin::Request, Some("req-1"))
+    );
+    assert!(state.is_unfinished());
+    // It is added once, however often and under whatever name it is said.
+    assert_eq!(meets(state, &command), CommandResult::AlreadySo);
+    assert!(!simulation.say(&given(&command)));
+    let other = adds("req-1", &json!({"title": "c", "assignTo": "x"}));
+    assert_eq!(meets(&simulation.state, &other), CommandResult::AlreadySo);
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    // The journal alone knows it.
+    let text = serde_json::to_string(&simulation.journal).unwrap();
+    let journal: Vec<Vec<Event>> = serde_json::from_str(&text).unwrap();
+    let read = Simulation::recovered(plan_of(MISSION, &options()), &journal);
+    assert_eq!(statuses(&read.state), [Status::Done; 2]);
+}
+
+#[test]
+fn a_run_at_work_starts_it_in_its_turn() {
+    let mut simulation = Simulation::new(MISSION, options());
+    simulation.feed(&given(&adds("req-1", &json!({"title": "b", "assignTo": "x"}))));
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
+    assert_eq!(
+        simulation.count(|event| matches!(event, Event::CommandTaken { .. })),
+        1
+    );
+}
+
+#[test]
+fn what_the_run_cannot_have_is_said_in_words() {
+    let simulation = Simulation::new(MISSION, options());
+    for (value, why) in [
+        (json!({"title": "a", "assignTo": "w"}), "already"),
+        (json!({"title": "b"}), "names no agent"),
+        (json!({"title": "b", "assignTo": "h"}), "a person"),
+        (json!({"title": "b", "assignTo": "z"}), "no agent"),
+        (
+            json!({"title": "b", "assignTo": "w", "dependsOn": ["c"]}),
+            "no task 'c'",
+        ),
+    ] {
+        let found = cannot_add(&simulation.state, &task(&value)).unwrap();
+        assert!(found.contains(why), "{found}");
+        assert_eq!(
+            meets(&simulation.state, &adds("req-1", &value)),
+            CommandResult::Unknown
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! Foundation tasks (semantics, section 12): much is built on them, so a little less is better than nothing at all.
+//!
+//! A task of the mission that three others or more depend on, and whose own file sets no threshold, has its bars lowered
+//! by 20 points, never below 40 (or the bar itself, where that is lower), and one more attempt than the settings say. A cap
+//! that the task or the command line sets stays the cap. What others hand down, a fixup, and what is asked for from
+//! outside has no such relief: what a plan shows before anything runs is all that there is.
+
+use rust_decimal::Decimal;
+
+use super::plan::{Plan, TaskPlan};
+use crate::domain::{Bar, BarOrigin, Points, TaskId};
+
+/// So many tasks depend on a foundation.
+const DEPENDENTS: usize = 3;
+/// Points by which its bars are lower.
+const RELIEF: u8 = 20;
+/// Points below which no bar is lowered.
+const FLOOR: u8 = 40;
+
+/// Marks the foundations of a mission that was just compiled.
+pub(super) fn mark(plan: &mut Plan) {
+    if !plan.rules.foundation {
+        return;
+    }
+    for index in 0..plan.tasks.len() {
+        let is_one = plan.dependents.of(index).len() >= DEPENDENTS && !has_threshold(&plan.tasks[index]);
+        if is_one {
+            plan.tasks[index].foundation = true;
+        }
+    }
+}
+
+/// Whether the task itself says what it must reach.
+fn has_threshold(task: &TaskPlan) -> bool {
+    let panel = task.expectations.as_deref().and_then(|e| e.panel.as_ref());
+    let bars = panel.map(|panel| panel.bar);
+    let mut bars = bars
+        .into_iter()
+        .chain(task.verification.as_deref().map(|v| v.bar));
+    bars.any(|bar| bar.origin != BarOrigin::Default)
+}
+
+impl Plan {
+    /// What work on a task must reach where this bar holds: the bar, or less for a foundation.
+    #[must_use]
+    pub fn relieved(&self, id: TaskId, bar: Bar) -> Bar {
+        if !self.task(id).foundation {
+            return bar;
+        }
+        let lowered = (bar.points.value() - Decimal::from(RELIEF)).max(Decimal::from(FLOOR));
+        Points::new(lowered)
+            .filter(|points| *points < bar.points)
+            .map_or(bar, |points| Bar {
+                points,
+                origin: BarOrigin::Foundation,
+            })
+    }
+}

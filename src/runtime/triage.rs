@@ -1,0 +1,101 @@
+//! Asking an agent of a run about a request for work, outside of any session (semantics, section 16). What it is asked
+//! and what it says is kept nowhere but in the request's own history: no task is worked on.
+
+use crate::agents::command::Placeholders;
+use crate::agents::model::{self, ModelRequest};
+use crate::domain::{AgentId, Timestamp};
+use crate::engine::State;
+use crate::keeper::{self, Spawn};
+
+use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure};
+use super::errands::{Errands, run_errand, with_errands};
+use super::spool::read_head;
+use super::world::{Reach, reach};
+
+/// Asks an agent of the run's mission and waits for its reply.
+///
+/// # Errors
+/// Why there is none; what was asked about stays as it is.
+pub async fn ask_about_request(
+    state: &State,
+    agent: AgentId,
+    title: &str,
+    prompt: &str,
+    keeper: keeper::Client,
+) -> Result<String, String> {
+    let reached = reach(state.plan.agent(agent), &state.options.mission_folder)?;
+    let asked = with_errands(keeper, async |errands| match &reached {
+        Reach::Command(program, surroundings) => {
+            let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+            let path = |name: &str| folder.path().join(name);
+            let request = path("request");
+            std::fs::write(&request, prompt).map_err(|error| error.to_string())?;
+            let shown = request.to_string_lossy().into_owned();
+            let cwd = state.plan.rules.workspace.clone();
+            let variables = vec![
+                ("QUORUM_PROMPT_FILE".to_owned(), shown.clone()),
+                ("QUORUM_PURPOSE".to_owned(), "triage".to_owned()),
+            ];
+            let placeholders = Placeholders {
+                task: title,
+                attempt: "1",
+                prompt_file: &shown,
+                workspace: &cwd.to_string_lossy(),
+            };
+            let spawn = Spawn {
+                label: "triage".to_owned(),
+                argv: program.argv(&placeholders),
+                env: surroundings.with(variables),
+                stdin: Some(request.clone()),
+                stdout: Some(path("reply")),
+                stderr: Some(path("stderr")),
+                timeout_ms: Some(review_timeout(state.plan.agent(agent)).0),
+                cwd,
+                ..Spawn::default()
+            };
+            run(&errands, spawn, &path("reply"), &path("stderr")).await
+        }
+        Reach::Model(endpoint) => {
+            let client = endpoint.client().map_err(|error| error.to_string())?;
+            let spec = &state.plan.agent(agent).spec;
+            let request = ModelRequest {
+                system: None,
+                prompt: prompt.to_owned(),
+                schema: None,
+                temperature: spec.temperature,
+                max_tokens: spec.max_tokens,
+                timeout: review_timeout(state.plan.agent(agent)).as_duration(),
+            };
+            let reply = model::complete(&client, endpoint, &request, Timestamp::now()).await;
+            // What is cut short says nothing, whatever its beginning looks like.
+            let whole = |reply: model::ModelReply| {
+                if reply.is_cut_short() {
+                    String::new()
+                } else {
+                    reply.text
+                }
+            };
+            reply.map(whole).map_err(|error| error.message)
+        }
+        // It has no word of its own, and its reply is no yes.
+        Reach::Echo => Ok(prompt.to_owned()),
+    });
+    asked.await.map_err(|error| error.to_string())?
+}
+
+async fn run(
+    errands: &Errands,
+    spawn: Spawn,
+    reply: &std::path::Path,
+    stderr: &std::path::Path,
+) -> Result<String, String> {
+    let exit = run_errand(errands, spawn).await?;
+    if let Some((_, message)) = reviewer_failure("the agent", &exit, stderr) {
+        return Err(message);
+    }
+    match read_head(reply, LARGEST_REPLY) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(format!("the reply cannot be read: {error}")),
+    }
+}

@@ -1,0 +1,259 @@
+//! `requests/`: what is asked for from outside before any run has it (semantics, section 16).
+//!
+//! One file each, replaced in one step under a lock of the folder's own: a crash leaves the old state of a request or the
+//! new one, and two people cannot both decide about it. Every step is kept with its time and whoever took it.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{RequestStatus, RunId, Timestamp};
+use crate::mission::SubTask;
+
+use super::checked_line;
+use super::file_util::{create_dir_durable, read_regular, replace_file};
+use super::layout::StateFolder;
+use super::lock::{Lock, LockError};
+
+/// Requests that a state folder holds.
+pub const MOST_REQUESTS: u32 = 10_000;
+/// How long a writer waits for another one.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
+/// Before the number of a request.
+const NAME: &str = "req-";
+
+/// A request for work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request {
+    /// Its number in the state folder, from 1.
+    pub number: u32,
+    /// What is asked for.
+    pub task: SubTask,
+    /// How far it has come.
+    pub status: RequestStatus,
+    /// The run that has its task, or is to have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Every state it was in, the oldest first.
+    pub history: Vec<RequestStep>,
+}
+
+/// A step that a request took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestStep {
+    /// The state that it came to.
+    pub status: RequestStatus,
+    /// When.
+    pub at: Timestamp,
+    /// Who took it, as recorded.
+    pub by: String,
+    /// Why, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Request {
+    /// How people name it: `req-7`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!("{NAME}{}", self.number)
+    }
+
+    /// Why it was cancelled, where that was said.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.history.last()?.reason.as_deref()
+    }
+
+    /// Takes a step, if it may be taken. Returns whether it was.
+    #[must_use]
+    pub fn step(&mut self, to: RequestStatus, at: Timestamp, by: &str, reason: Option<&str>) -> bool {
+        let may = self.status.may_become(to);
+        if may {
+            self.status = to;
+            self.history.push(RequestStep {
+                status: to,
+                at,
+                by: by.to_owned(),
+                reason: reason.map(str::to_owned),
+            });
+        }
+        may
+    }
+}
+
+/// The requests of a state folder.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    folder: PathBuf,
+}
+
+/// Why requests cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestsError {
+    /// A file is not what was written.
+    #[error("{path} is damaged: {why}; move it away to go on without it")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is none of this name.
+    #[error("there is no request '{0}'")]
+    Unknown(String),
+    /// There are too many.
+    #[error("there are {MOST_REQUESTS} requests in {0}; remove old ones")]
+    Full(PathBuf),
+    /// The file system said no.
+    #[error("cannot use {path}: {source}")]
+    Io {
+        /// What was touched.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Somebody else writes and does not end.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+}
+
+impl Requests {
+    /// The requests of a state folder, whether there are any or not.
+    #[must_use]
+    pub fn of(folder: &StateFolder) -> Self {
+        Self {
+            folder: folder.path().join("requests"),
+        }
+    }
+
+    /// All of them, the oldest first.
+    ///
+    /// # Errors
+    /// [`RequestsError`]; a missing folder has none.
+    pub fn all(&self) -> Result<Vec<Request>, RequestsError> {
+        let numbers = self.numbers()?;
+        numbers.into_iter().map(|number| self.read(number)).collect()
+    }
+
+    /// The one that people name so: `req-7`, or `7`.
+    ///
+    /// # Errors
+    /// [`RequestsError`]
+    pub fn find(&self, id: &str) -> Result<Request, RequestsError> {
+        let number = id.strip_prefix(NAME).unwrap_or(id).parse().ok();
+        let number = number.filter(|number| self.path(*number).is_file());
+        self.read(number.ok_or_else(|| RequestsError::Unknown(id.to_owned()))?)
+    }
+
+    /// A new request; durable when it returns.
+    ///
+    /// # Errors
+    /// [`RequestsError`]; then there is none.
+    pub fn submit(&self, task: SubTask, at: Timestamp, by: &str) -> Result<Request, RequestsError> {
+        create_dir_durable(&self.folder).map_err(|source| self.io(source))?;
+        let _lock = self.lock()?;
+        let number = self.numbers()?.last().map_or(1, |last| last + 1);
+        if number > MOST_REQUESTS {
+            return Err(RequestsError::Full(self.folder.clone()));
+        }
+        let request = Request {
+            number,
+            task,
+            status: RequestStatus::Submitted,
+            run: None,
+            history: vec![RequestStep {
+                status: RequestStatus::Submitted,
+                at,
+                by: by.to_owned(),
+                reason: None,
+            }],
+        };
+        self.write(&request)?;
+        Ok(request)
+    }
+
+    /// Changes a request under the lock, as it is then; durable when it returns. Returns what it is now.
+    ///
+    /// # Errors
+    /// [`RequestsError`]; then nothing has changed.
+    pub fn change(&self, number: u32, change: impl FnOnce(&mut Request)) -> Result<Request, RequestsError> {
+        let _lock = self.lock()?;
+        let before = self.read(number)?;
+        let mut request = before.clone();
+        change(&mut request);
+        if request != before {
+            self.write(&request)?;
+        }
+        Ok(request)
+    }
+
+    fn numbers(&self) -> Result<Vec<u32>, RequestsError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(self.io(source)),
+        };
+        let mut numbers = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(|source| self.io(source))?.file_name();
+            let name = name.to_str().and_then(|name| name.strip_suffix(".json"));
+            let number = name.and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
+            numbers.extend(number);
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn path(&self, number: u32) -> PathBuf {
+        self.folder.join(format!("{NAME}{number}.json"))
+    }
+
+    fn read(&self, number: u32) -> Result<Request, RequestsError> {
+        let path = self.path(number);
+        let damaged = |why: String| RequestsError::Damaged {
+            path: path.clone(),
+            why,
+        };
+        let bytes = read_regular(&path).map_err(|source| RequestsError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        let line = bytes.strip_suffix(b"\n");
+        let line = line.ok_or_else(|| damaged("it is cut short".to_owned()))?;
+        checked_line::verify(line).map_err(|why| damaged(why.to_owned()))?;
+        serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))
+    }
+
+    fn write(&self, request: &Request) -> Result<(), RequestsError> {
+        let mut bytes = Vec::new();
+        checked_line::encode(&mut bytes, request).map_err(|error| self.io(error.into()))?;
+        bytes.push(b'\n');
+        let path = self.path(request.number);
+        replace_file(&path, &bytes).map_err(|source| RequestsError::Io { path, source })
+    }
+
+    fn lock(&self) -> Result<Lock, RequestsError> {
+        let begin = Instant::now();
+        let path = self.folder.join("lock");
+        loop {
+            match Lock::take(&path, "the requests", None) {
+                Err(LockError::Held { .. }) if begin.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+                taken => return Ok(taken?),
+            }
+        }
+    }
+
+    fn io(&self, source: io::Error) -> RequestsError {
+        RequestsError::Io {
+            path: self.folder.clone(),
+            source,
+        }
+    }
+}
