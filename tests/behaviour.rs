@@ -12,6 +12,8 @@ mod approvals;
 mod attacks;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
+#[path = "behaviour/budget.rs"]
+mod budget;
 #[path = "behaviour/calibrate.rs"]
 mod calibrate;
 #[path = "behaviour/called_off.rs"]
@@ -28,6 +30,8 @@ mod config;
 mod conformance;
 #[path = "behaviour/control.rs"]
 mod control;
+#[path = "behaviour/deadlines.rs"]
+mod deadlines;
 #[path = "behaviour/delegation.rs"]
 mod delegation;
 #[path = "behaviour/delegation_kills.rs"]
@@ -122,6 +126,8 @@ mod self_approval;
 mod settings;
 #[path = "behaviour/side_effects.rs"]
 mod side_effects;
+#[path = "behaviour/silence.rs"]
+mod silence;
 #[path = "behaviour/soak.rs"]
 mod soak;
 #[path = "behaviour/storage.rs"]

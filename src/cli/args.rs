@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser, ValueEnum};
 
-use crate::domain::{Millis, OutcomeClass, Points, RunId};
+use crate::domain::{Millis, Money, OutcomeClass, ParseMoneyError, Points, RunId};
 
 use super::answer::{Answer, Approve, Reject};
 use super::approvals::OfRun;
@@ -61,6 +61,18 @@ fn switch(text: &str) -> Result<bool, String> {
         "" | "0" | "false" | "no" | "off" | "n" | "f" => Ok(false),
         _ => Err("it is neither true nor false".to_owned()),
     }
+}
+
+/// A ceiling of nothing would be no run.
+fn max_cost(text: &str) -> Result<Money, String> {
+    let amount: Money = text
+        .trim_start_matches('$')
+        .parse()
+        .map_err(|error: ParseMoneyError| error.to_string())?;
+    if amount == Money::ZERO {
+        return Err("it must be above 0".to_owned());
+    }
+    Ok(amount)
 }
 
 impl Arguments {
@@ -321,6 +333,12 @@ pub struct SessionFlags {
     /// Tasks that may run at the same time [default: the number of CPUs]
     #[arg(short, long, value_name = "N", env = "QUORUM_JOBS", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
+    /// What the run may cost, all its sessions together; models need a price in `settings.prices`
+    #[arg(long, value_name = "AMOUNT", env = "QUORUM_MAX_COST", value_parser = max_cost)]
+    pub max_cost: Option<Money>,
+    /// Tokens that the run may read and write, all its sessions together
+    #[arg(long, value_name = "N", env = "QUORUM_MAX_TOKENS")]
+    pub max_tokens: Option<u64>,
     /// Stop after this time (90s, 30m, 2h); the run can be resumed
     #[arg(long, value_name = "DURATION", env = "QUORUM_TIMEOUT")]
     pub timeout: Option<Millis>,

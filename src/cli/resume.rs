@@ -18,7 +18,9 @@ use super::project::{find_run, open_run, refuse, state_folder};
 use super::reports::{Reports, exit_code};
 use super::run::lock;
 use super::screen::{LiveView, Screen};
-use super::session::{drive, fork_keeper, keeper_ref, lay_over, make_workspace, resolve_programs};
+use super::session::{
+    drive, fork_keeper, keeper_ref, lay_over, make_workspace, refuse_unpriced, resolve_programs,
+};
 
 #[derive(Debug, Args)]
 pub struct Resume {
@@ -69,6 +71,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let mut options = recovered.state.options.clone();
     lay_over(&mut options, &arguments.flags, matches)?;
     recovered.replan(&options).map_err(refuse)?;
+    refuse_unpriced(&recovered.state)?;
     let programs = resolve_programs(&recovered.state, &options)?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
@@ -82,6 +85,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         options: Box::new(options),
         keeper: keeper_ref(&keeping.keeper),
         kept: keeping.adopted.turns(),
+        last: recovered.worked_last,
     };
     let watchers = screen.watch(&run, &arguments.flags, programs.places(&state), view);
     let ending = drive(&run, state, journal, keeping, programs, watchers.observers, input)

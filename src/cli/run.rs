@@ -24,7 +24,8 @@ use super::project::{current_dir, open_run, refuse, state_folder};
 use super::reports::Reports;
 use super::screen::{LiveView, Screen};
 use super::session::{
-    drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, resolve_programs,
+    drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, refuse_unpriced,
+    resolve_programs,
 };
 
 /// What to do about a state folder that cannot be written.
@@ -50,6 +51,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         &mut options,
         &arguments.flags.only,
     )?));
+    refuse_unpriced(&state)?;
     let programs = resolve_programs(&state, &options)?;
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
 

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 use crate::domain::{Bar, BarOrigin, Points};
-use crate::engine::{Input, KeeperRef, State};
+use crate::engine::{Input, KeeperRef, State, agents_needed};
 use crate::keeper;
 use crate::mission::RunOptions;
 use crate::runtime::{Ending, EnvironmentProblem, Keeping, Observer, Programs, Session, SessionSetup};
@@ -49,6 +49,8 @@ pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMat
     }
     options.max_attempts = flags.max_attempts.or(options.max_attempts);
     options.jobs = flags.jobs.or(options.jobs);
+    options.max_cost = flags.max_cost.or(options.max_cost);
+    options.max_tokens = flags.max_tokens.or(options.max_tokens);
     options.timeout = flags.timeout.or(options.timeout);
     options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
     options.strict |= flags.strict;
@@ -89,6 +91,34 @@ pub fn resolve_programs(state: &State, options: &RunOptions) -> Result<Programs,
         Failure::environment(anyhow!(list.join("\n       ")))
             .help("nothing was started; install what is missing or correct the agents, then run again")
     })
+}
+
+/// A ceiling on the cost needs the price of every model that may be called, whoever sets it.
+pub fn refuse_unpriced(state: &State) -> Result<(), Failure> {
+    let plan = &state.plan;
+    if plan.rules.budget.max_cost.is_none() {
+        return Ok(());
+    }
+    let unpriced = agents_needed(state);
+    let unpriced = unpriced
+        .into_iter()
+        .filter_map(|id| Some((id, plan.unpriced_model(id)?)));
+    let list: Vec<String> = unpriced
+        .map(|(id, model)| {
+            format!(
+                "the model '{model}' of the agent '{}' has no price",
+                plan.agent(id).name
+            )
+        })
+        .collect();
+    if list.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!(
+        "what the run may cost is limited, and {}",
+        list.join("; ")
+    ))
+    .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"))
 }
 
 /// Makes the mission's workspace, if it is not there.

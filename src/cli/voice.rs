@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::Timestamp;
+use crate::domain::{Money, Timestamp};
 use crate::mission::read_delegations;
 use crate::store::write_new;
 
@@ -40,6 +40,9 @@ pub struct AgentResult {
     /// Tokens written
     #[arg(long, value_name = "N", env = "QUORUM_OUTPUT_TOKENS")]
     pub output_tokens: Option<u64>,
+    /// What that cost
+    #[arg(long, value_name = "AMOUNT", env = "QUORUM_COST")]
+    pub cost: Option<Money>,
 }
 
 /// Records a question. The answer comes in the next turn.
@@ -109,16 +112,17 @@ pub fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
     if let Some(text) = &arguments.text {
         object.insert("output".to_owned(), read(text, LARGEST_RESULT)?.into());
     }
-    for (key, tokens) in [
-        ("inputTokens", arguments.input_tokens),
-        ("outputTokens", arguments.output_tokens),
+    for (key, said) in [
+        ("inputTokens", arguments.input_tokens.map(Value::from)),
+        ("outputTokens", arguments.output_tokens.map(Value::from)),
+        ("cost", arguments.cost.map(|cost| Value::from(cost.to_f64()))),
     ] {
-        let Some(tokens) = tokens else { continue };
+        let Some(said) = said else { continue };
         let usage = object.entry("usage").or_insert_with(|| json!({}));
         if !usage.is_object() {
             *usage = json!({});
         }
-        usage[key] = tokens.into();
+        usage[key] = said;
     }
     let text = Value::Object(object).to_string();
     if text.len() > LARGEST_RESULT {

@@ -9,10 +9,12 @@ use crate::domain::{
 
 use crate::mission::Part;
 
+use super::deadline;
 use super::derive::change_plan;
 use super::event::Event;
 use super::fixups::{no_longer_superseded, supersede};
 use super::growth;
+use super::ledger;
 use super::payload::{SeatResult, StageReport, ToolCalls, TurnFiles, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again};
 use super::state::{
@@ -26,6 +28,12 @@ const FEEDBACK_KEPT: usize = 8;
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
+    change(state, event);
+    deadline::follow(state, event);
+}
+
+fn change(state: &mut State, event: &Event) {
+    ledger::follow(state, event);
     if state.notices.apply(event) {
         // The session ends: it waits for nobody any more.
         state.timers.cancel(Timer::WaitOver);
@@ -132,7 +140,13 @@ pub fn apply(state: &mut State, event: &Event) {
             state.phase = RunPhase::Running;
             state.timers.cancel(Timer::WaitOver);
         }
-        Event::Notice(_) | Event::Warning { .. } => {}
+        Event::Notice(_)
+        | Event::Deadline(_)
+        | Event::LimitReached { .. }
+        | Event::CallHeld { .. }
+        | Event::CallReleased { .. }
+        | Event::BudgetClock { .. }
+        | Event::Warning { .. } => {}
         Event::Transition { task, .. } => transition(state, *task, event),
         Event::AttemptPlanned {
             task,
@@ -197,6 +211,7 @@ pub fn apply(state: &mut State, event: &Event) {
         }
         Event::AgentSpawned { turn, .. }
         | Event::AgentActivity { turn, .. }
+        | Event::AgentStale { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }
@@ -241,7 +256,15 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
             .is_some_and(|waiting| waiting.asking.is_some())
     };
     let waits = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.number);
-    let sums = |task: &TaskState| (task.indeterminate, task.attempt > 1, task.running.is_some());
+    let sums = |task: &TaskState| {
+        let looked_at = task.is_looked_at();
+        (
+            task.indeterminate,
+            task.attempt > 1,
+            task.running.is_some(),
+            looked_at,
+        )
+    };
     let (before, asked, waited) = (sums(task), asks(task), waits(task));
     let calls_before = task.calls();
     task.apply(event);
@@ -256,6 +279,7 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
     adjust(&mut state.counts.indeterminate, before.0, after.0);
     adjust(&mut state.counts.reworked, before.1, after.1);
     adjust(&mut state.turns_running, before.2, after.2);
+    adjust(&mut state.looked_at, before.3, after.3);
 }
 
 /// The timers of an approval.
@@ -324,6 +348,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     let task = &mut state.tasks[id.index()];
     let (from, held, flag) = (task.status, task.holds_slot(), task.flag);
     change_task(state, id, event);
+    ledger::drop_what_nobody_waits_for(state, id);
     let task = &state.tasks[id.index()];
     let (to, holds) = (task.status, task.holds_slot());
 
@@ -755,6 +780,7 @@ impl TaskState {
             // What these say is in the transition beside them, or matters to readers only.
             Event::AgentSpawned { .. }
             | Event::AgentActivity { .. }
+            | Event::AgentStale { .. }
             | Event::TurnAdopted { .. }
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
@@ -779,6 +805,11 @@ impl TaskState {
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::Salvaged { .. }
+            | Event::Deadline(_)
+            | Event::LimitReached { .. }
+            | Event::CallHeld { .. }
+            | Event::CallReleased { .. }
+            | Event::BudgetClock { .. }
             | Event::Notice(_)
             | Event::Warning { .. } => {}
         }

@@ -142,7 +142,8 @@ impl State {
             self.exclusive,
             self.approvers_asked,
             self.calls_open,
-        ) = (0, 0, 0, 0, 0);
+            self.looked_at,
+        ) = (0, 0, 0, 0, 0, 0);
         for (task, state) in plan.tasks.iter().zip(&self.tasks) {
             match task.part {
                 Part::Selected => counts.selected += 1,
@@ -155,6 +156,7 @@ impl State {
             let asking = state.waiting.as_ref().and_then(|waiting| waiting.asking);
             self.approvers_asked += u32::from(asking.is_some());
             self.calls_open += state.calls();
+            self.looked_at += u32::from(state.is_looked_at());
             if task.exclusive {
                 self.exclusive += holds;
             }

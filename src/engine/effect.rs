@@ -2,13 +2,14 @@
 //!
 //! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
 
-use crate::domain::{AgentId, ConsultId, FailureMode, Purpose, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{AgentId, ConsultId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
 use super::decide::{must_be_allowed, must_note, needs_prompt};
 use super::event::Event;
+use super::ledger::{Call, CallId};
 use super::notice::NoticeEvent;
 use super::payload::SeatId;
-use super::state::{RunPhase, SeatState, State, TaskState};
+use super::state::{Consult, RunPhase, SeatState, State, TaskState};
 
 /// Something to do in the world, named by value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +118,13 @@ pub enum Effect {
         /// Its id within the run.
         letter: String,
     },
+    /// End a turn whose agent has said nothing for too long.
+    KillTurn {
+        /// The turn.
+        turn: TurnId,
+        /// How long it said nothing.
+        idle: Millis,
+    },
     /// End what runs for a task that was called off.
     StopTask(TaskId),
     /// End everything that runs.
@@ -136,7 +144,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             task,
             from: Status::InProgress | Status::Review | Status::AwaitingApproval,
             to: Status::Failed,
-            mode: Some(FailureMode::Cancelled),
+            mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
             ..
         } => vec![Effect::StopTask(*task)],
         Event::Answered { task, .. } => prepare_prompt(state, *task).into_iter().collect(),
@@ -213,6 +221,15 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             agent: *agent,
             not_before: *not_before,
         }],
+        Event::AgentStale {
+            turn,
+            idle,
+            killed: true,
+        } => vec![Effect::KillTurn {
+            turn: *turn,
+            idle: *idle,
+        }],
+        Event::CallReleased { call } => released(state, *call),
         Event::Stopping { .. } => vec![Effect::StopAll],
         Event::Notice(event) => of_notice(state, event),
         _ => Vec::new(),
@@ -243,12 +260,7 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
             task: id,
             dependency: *dependency,
         }));
-        pending.extend(task.consults.iter().map(|open| Effect::Consult {
-            id: open.id,
-            purpose: open.purpose,
-            agent: open.agent,
-            not_before: open.not_before,
-        }));
+        pending.extend(task.consults.iter().map(consult));
     }
     pending.extend(
         state
@@ -314,6 +326,45 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     } else {
         Some(Effect::PreparePrompt(turn))
     }
+}
+
+/// The call that was held, if its task still waits for it.
+fn released(state: &State, call: CallId) -> Vec<Effect> {
+    let task = state.task(call.task);
+    match call.call {
+        Call::Turn(..) => prepare_prompt(state, call.task).into_iter().collect(),
+        Call::Seat(seat) => {
+            let of_seat =
+                |effect: &Effect| matches!(effect, Effect::CallSeat { seat: of, .. } if *of == seat);
+            let mut pending = pending_judging(call.task, task);
+            pending.retain(of_seat);
+            pending
+        }
+        Call::Consult(..) => {
+            let open = task.consults.iter().find(|open| CallId::consult(open.id) == call);
+            open.map(consult).into_iter().collect()
+        }
+    }
+}
+
+fn consult(open: &Consult) -> Effect {
+    Effect::Consult {
+        id: open.id,
+        purpose: open.purpose,
+        agent: open.agent,
+        not_before: open.not_before,
+    }
+}
+
+/// Whether the budget lets an effect make its call: one that is held may not.
+#[must_use]
+pub fn may_be_made(state: &State, effect: &Effect) -> bool {
+    let call = match effect {
+        Effect::CallSeat { task, seat, .. } => CallId::seat(*task, *seat),
+        Effect::Consult { id, .. } => CallId::consult(*id),
+        _ => return true,
+    };
+    state.ledger.is_open(call)
 }
 
 fn next_turn_after_loss(state: &State, id: TaskId) -> Option<Effect> {

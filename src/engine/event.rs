@@ -13,6 +13,8 @@ use crate::domain::{
 use crate::mission::{Addition, RunOptions, SubTask};
 
 use super::command::CommandResult;
+use super::deadline::DeadlineEvent;
+use super::ledger::{CallId, Ceiling};
 use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
@@ -136,6 +138,19 @@ pub enum Event {
         /// Its words, cut to a line.
         #[serde(rename = "s")]
         summary: String,
+    },
+    /// `agent:stale`: the agent of a turn has said nothing for some time.
+    #[serde(rename = "as")]
+    AgentStale {
+        /// The turn.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+        /// For how long.
+        #[serde(rename = "d")]
+        idle: Millis,
+        /// Whether it is killed for it; else it is a warning.
+        #[serde(rename = "k", default, skip_serializing_if = "std::ops::Not::not")]
+        killed: bool,
     },
     /// The process or connection could not be made, or a provider refused the request; it is tried again.
     #[serde(rename = "tx")]
@@ -777,6 +792,46 @@ pub enum Event {
     /// `mission:changed`: from here on the run goes by another mission.
     #[serde(rename = "mc")]
     MissionChanged(Box<MissionChange>),
+    /// `deadline:set`, `sla:warning`, `sla:violated`, `sla:met`
+    #[serde(rename = "dl")]
+    Deadline(Box<DeadlineEvent>),
+    /// `budget:exhausted`: nothing more is started in this session. What runs may finish its turn.
+    #[serde(rename = "bx")]
+    LimitReached {
+        /// What is used up.
+        #[serde(rename = "c")]
+        ceiling: Ceiling,
+    },
+    /// `budget:held`: a call has no room now.
+    #[serde(rename = "bh")]
+    CallHeld {
+        /// Which.
+        #[serde(rename = "i")]
+        call: CallId,
+        /// Whom it goes to.
+        #[serde(rename = "g")]
+        agent: AgentId,
+    },
+    /// `budget:released`: a call that was held has room.
+    #[serde(rename = "br")]
+    CallReleased {
+        /// Which.
+        #[serde(rename = "i")]
+        call: CallId,
+    },
+    /// `budget:clock`: the time that the run may work is counted.
+    #[serde(rename = "bc")]
+    BudgetClock {
+        /// When this session began.
+        #[serde(rename = "a")]
+        since: Timestamp,
+        /// What the sessions before it took.
+        #[serde(rename = "u")]
+        used: Millis,
+        /// When nothing is left.
+        #[serde(rename = "x")]
+        until: Timestamp,
+    },
     /// What happens to notifications and dead letters.
     #[serde(rename = "no")]
     Notice(Box<NoticeEvent>),

@@ -27,6 +27,8 @@ pub enum Input {
         keeper: KeeperRef,
         /// Turns that outlived the session which started them: they still work, or their end is on record and comes next.
         kept: Vec<TurnId>,
+        /// When the last session is known to have worked last.
+        last: Option<Timestamp>,
     },
     /// Look at what has become due: gates, failed dependencies, free slots, the end of the run.
     Advance,
@@ -61,6 +63,15 @@ pub enum Input {
         turn: TurnId,
         /// Its words, cut to a line.
         text: String,
+    },
+    /// The agent of a turn has said nothing for some time.
+    Silent {
+        /// The turn.
+        turn: TurnId,
+        /// For how long.
+        idle: Millis,
+        /// Whether that is too long.
+        too_long: bool,
     },
     /// The process or session never existed, or the provider refused the request.
     TurnRequestFailed {
@@ -223,6 +234,7 @@ impl Input {
             Self::FilesNoted { .. } => "noted",
             Self::TurnSpawned { .. } => "spawned",
             Self::Activity { .. } => "activity",
+            Self::Silent { .. } => "silent",
             Self::TurnRequestFailed { .. } => "request-failed",
             Self::TurnEnded(_) => "ended",
             Self::FilesScanned { .. } => "scanned",

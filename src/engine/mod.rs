@@ -13,6 +13,7 @@
 
 mod apply;
 mod command;
+mod deadline;
 mod decide;
 mod derive;
 mod dialog;
@@ -21,6 +22,7 @@ mod event;
 mod fixups;
 mod growth;
 mod input;
+mod ledger;
 mod mission_change;
 mod notice;
 mod outcome;
@@ -36,11 +38,13 @@ pub(crate) use tests::{random, simulation};
 
 pub use apply::apply;
 pub use command::{Command, CommandResult, meets};
+pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
 pub use decide::{JudgedBy, Panel, WorstCase, decide};
 pub use dialog::{Dialog, Exchange};
-pub use effect::{Effect, effects, gets_prompt, pending_effects};
+pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects};
 pub use event::Event;
 pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
+pub use ledger::{Call, CallId, Ceiling, Ledger, Spent};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentId, FailureClass, FailureMode, GateId, OutcomeClass, Points, TaskId, Timestamp, WaitingReason,
+    AgentId, FailureClass, FailureMode, GateId, HoldId, OutcomeClass, Points, TaskId, Timestamp,
+    WaitingReason,
 };
 
 use super::event::Event;
@@ -32,6 +33,18 @@ pub enum Topic {
     /// `task.forceAccept`
     #[serde(rename = "fa")]
     ForceAccepted,
+    /// `checkpoint:reached`
+    #[serde(rename = "cr")]
+    CheckpointReached,
+    /// `delay:started`
+    #[serde(rename = "ds")]
+    DelayStarted,
+    /// `sla:warning`
+    #[serde(rename = "sw")]
+    DeadlineNear,
+    /// `sla:violated`
+    #[serde(rename = "sv")]
+    DeadlinePassed,
     /// `run:finished`
     #[serde(rename = "rf")]
     RunFinished,
@@ -47,6 +60,10 @@ impl Topic {
             Self::ApprovalRequested => "approval:requested",
             Self::TaskFailed => "task:transition",
             Self::ForceAccepted => "task.forceAccept",
+            Self::CheckpointReached => "checkpoint:reached",
+            Self::DelayStarted => "delay:started",
+            Self::DeadlineNear => "sla:warning",
+            Self::DeadlinePassed => "sla:violated",
             Self::RunFinished => "run:finished",
         }
     }
@@ -67,7 +84,10 @@ pub struct Notice {
     /// The gate, if it is about one.
     #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateId>,
-    /// The approval's number within the task.
+    /// The checkpoint or delay, if it is about one.
+    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldId>,
+    /// The approval's number within the task, or how often the checkpoint was reached.
     #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<u32>,
     /// Why a person is asked.
@@ -96,6 +116,7 @@ impl Notice {
             at,
             task: None,
             gate: None,
+            hold: None,
             approval: None,
             waiting: None,
             points: None,

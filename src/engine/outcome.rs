@@ -42,7 +42,13 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
     let holds = |class: OutcomeClass| match class {
         OutcomeClass::Interrupted => state.stop == Some(StopCause::Interrupted),
         OutcomeClass::Terminated => state.stop == Some(StopCause::Terminated),
-        OutcomeClass::Limit => state.stop == Some(StopCause::TimeLimit),
+        OutcomeClass::Limit => {
+            let (cost, tokens) = state.ledger.overshoot(&state.plan);
+            state.stop == Some(StopCause::TimeLimit)
+                || state.ledger.limit().is_some()
+                || cost.is_some()
+                || tokens.is_some()
+        }
         OutcomeClass::TaskFailed => counts.failed > 0,
         OutcomeClass::GateFailed => state.gates.iter().any(super::state::GateState::has_failed),
         OutcomeClass::Indeterminate => {

@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Points, RunId, Stage,
-    TaskId, Verdict,
+    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points, RunId,
+    Stage, TaskId, Verdict,
 };
 use crate::mission::RunOptions;
 
@@ -102,13 +102,16 @@ pub struct Usage {
     /// Tokens written.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
+    /// What that cost: by the price table when it was decided, else as the agent said.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
 }
 
 impl Usage {
     /// Whether nothing is known.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.input_tokens.is_none() && self.output_tokens.is_none()
+        self.input_tokens.is_none() && self.output_tokens.is_none() && self.cost.is_none()
     }
 }
 

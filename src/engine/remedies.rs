@@ -5,6 +5,7 @@ use crate::domain::{Purpose, Status, TaskId};
 
 use super::apply::block;
 use super::event::Event;
+use super::ledger::drop_what_nobody_waits_for;
 use super::payload::Way;
 use super::state::State;
 
@@ -143,6 +144,8 @@ pub(super) fn is_tried_again(state: &mut State, id: TaskId, dependency: TaskId, 
     let without = task.does_without(dependency);
     let after = task.calls();
     state.calls_open = (state.calls_open + after).saturating_sub(before);
+    // What the orchestrator says about it now means nothing, and is paid for all the same.
+    drop_what_nobody_waits_for(state, id);
     for on in waiting {
         state.cascades_due.remove(&(id, on));
     }

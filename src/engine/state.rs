@@ -10,7 +10,9 @@ use crate::domain::{
 use crate::mission::{HoldKind, Plan, RunOptions, SubTask};
 
 use super::command::CommandResult;
+use super::deadline::Deadlines;
 use super::dialog::Dialog;
+use super::ledger::Ledger;
 use super::notice::Notices;
 use super::payload::{
     CheckResult, FileFact, FileRef, GateResult, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Way,
@@ -48,11 +50,17 @@ pub struct State {
     pub commands: BTreeMap<String, CommandResult>,
     /// Notifications and dead letters on their way.
     pub notices: Notices,
+    /// Deadlines, as far as their time is known.
+    pub deadlines: Deadlines,
+    /// What was used, and what is reserved for calls that are out.
+    pub ledger: Ledger,
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
     /// Calls that are out for tasks, whether or not these hold a slot. While there are any, nothing is over.
     pub(super) calls_open: u32,
+    /// Tasks of which the runtime looks at something: files, checks, finish gates, criteria. No agent is called for it.
+    pub(super) looked_at: u32,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
     /// Judged rejections in a row, by whose work it is and in which wave.
@@ -551,12 +559,15 @@ impl State {
             slots: 0,
             turns_running: 0,
             calls_open: 0,
+            looked_at: 0,
             turns_started: 0,
             rejections: BTreeMap::new(),
             exclusive: 0,
             timers: Timers::default(),
             commands: BTreeMap::new(),
             notices: Notices::default(),
+            deadlines: Deadlines::default(),
+            ledger: Ledger::default(),
             paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),
@@ -663,7 +674,11 @@ impl State {
     /// Whether work may still be started.
     #[must_use]
     pub fn may_start_work(&self) -> bool {
-        self.phase == RunPhase::Running && !self.halted && !self.failed_fast && !self.paused
+        self.phase == RunPhase::Running
+            && !self.halted
+            && !self.failed_fast
+            && !self.paused
+            && self.ledger.limit().is_none()
     }
 
     /// Until when the session waits for a person's answer, while nothing else can move it on (`--wait-approvals`).
@@ -713,6 +728,17 @@ impl TaskState {
             self.status,
             Status::Assigned | Status::InProgress | Status::Review
         )
+    }
+
+    /// Whether the runtime looks at something of its work now.
+    #[must_use]
+    pub(super) fn is_looked_at(&self) -> bool {
+        self.judging.as_deref().is_some_and(|judging| {
+            judging.scanning
+                || judging.finish_open().is_some()
+                || judging.checks.iter().any(Option::is_none)
+                || judging.grading.is_some_and(|grading| grading.open)
+        })
     }
 
     /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.

@@ -30,6 +30,12 @@ pub enum Timer {
         /// The approval's number within the task.
         number: u32,
     },
+    /// Most of the time to a deadline is gone (section 14); `None` is the mission's.
+    DeadlineNear(Option<TaskId>),
+    /// A deadline passed.
+    DeadlinePassed(Option<TaskId>),
+    /// The run has worked as long as it may (section 19).
+    Budget,
     /// A delay is over (section 14).
     Delay(HoldId),
 }

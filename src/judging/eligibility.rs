@@ -212,6 +212,8 @@ mod tests {
             },
         };
         let task = TaskPlan {
+            deadline: None,
+            silence: crate::mission::Silence::of(None, None),
             requires_tool_calls: None,
             finish: None,
             wave: 0,
@@ -244,6 +246,10 @@ mod tests {
             provenance: None,
         };
         let rules = Rules {
+            deadline: None,
+            sla: crate::mission::SlaPlan::default(),
+            budget: crate::mission::model::Budget::default(),
+            prices: Vec::new(),
             orchestrator: None,
             max_question_rounds: 2,
             max_resolution_attempts: 2,

@@ -103,6 +103,8 @@ codes! {
     UnsetVariable = "Q0306": "The mission needs an environment variable that is not set. `validate` does not mind, `run` does.",
     /// Managers in a circle.
     ReportingCycle = "Q0307": "The `reportsTo` of these agents form a circle, so none of them is at the top.",
+    /// A model that could cost anything.
+    UnpricedModel = "Q0308": "The mission (or `--max-cost`) limits what a run may cost, and this model has no price in `settings.prices`: nobody could keep the limit. A price is what a million input and a million output tokens cost; zeros stand for a model that is free.",
     /// No tasks.
     NoTasks = "Q0401": "A mission needs at least one task. Tasks are entries of the list `tasks`, each with a `title`.",
     /// Two tasks with one title.

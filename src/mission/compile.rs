@@ -12,11 +12,13 @@ use rust_decimal::Decimal;
 use super::condition::Conditions;
 use super::defaults;
 use super::growth::AddedTask;
-use super::model::{self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings};
+use super::model::{
+    self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings, ViolationAction,
+};
 use super::plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Recipe, Requirement, Reviewers, Rules,
-    RunOptions, TaskPlan, Verification,
+    RunOptions, Silence, SlaPlan, TaskPlan, Verification,
 };
 use super::read::Named;
 use super::scalar::{Fraction, Span};
@@ -39,7 +41,12 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         options,
         agents: agent_ids(&mission),
     };
-    let timeouts: Vec<Option<Millis>> = mission.agents.0.iter().map(|(_, agent)| agent.timeout).collect();
+    let timeouts: Vec<Times> = mission
+        .agents
+        .0
+        .iter()
+        .map(|(_, agent)| Times::of(agent))
+        .collect();
     let reports_to: Vec<Option<AgentId>> = mission
         .agents
         .0
@@ -103,7 +110,7 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
         target_files: added.target_files.clone().into(),
         ..model::Task::default()
     };
-    let timeout = plan.agent(added.agent).spec.timeout;
+    let timeout = Times::of(&plan.agent(added.agent).spec);
     TaskPlan {
         priority: added.priority.unwrap_or(Decimal::ONE),
         approvals: approvals_of_added(plan, settings, task.clone(), added.agent),
@@ -212,6 +219,7 @@ fn holds(mission: &Mission) -> Vec<HoldPlan> {
         after: tasks(&hold.after_tasks),
         blocks: tasks(&hold.blocks_tasks),
         message: hold.message.clone(),
+        notify: hold.notify_channels.clone(),
     };
     let delay = |hold: &model::Hold| HoldKind::Delay(hold.duration.unwrap_or_default());
     let checkpoints = mission.checkpoints.iter();
@@ -325,7 +333,29 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         protect: settings.protect.to_vec(),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
+        deadline: mission.deadline,
+        sla: sla(&settings.sla),
+        budget: model::Budget {
+            max_cost: options.max_cost,
+            max_tokens: options.max_tokens,
+            ..model::Budget::default()
+        }
+        .or(mission.budget)
+        .or(settings.budget),
+        prices: settings.prices.0.clone(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
+    }
+}
+
+fn sla(sla: &model::Sla) -> SlaPlan {
+    let channels = |names: &Option<Box<[Box<str>]>>| names.clone().unwrap_or_default();
+    SlaPlan {
+        warning: sla
+            .warning_threshold
+            .map_or_else(|| SlaPlan::default().warning, Fraction::points),
+        warning_channels: channels(&sla.warning_channels),
+        violation_channels: channels(&sla.violation_channels),
+        fails: sla.violation_action == Some(ViolationAction::Fail),
     }
 }
 
@@ -335,6 +365,22 @@ fn orchestrator(mission: &Mission) -> Option<AgentId> {
     let agents = &mission.agents.0;
     let index = agents.iter().position(|(known, _)| **known == *name)?;
     (agents[index].1.adapter != model::Adapter::Human).then(|| AgentId::from_index(index))
+}
+
+/// What an agent says of the time of its turns.
+#[derive(Clone, Copy)]
+struct Times {
+    timeout: Option<Millis>,
+    stale: Option<Millis>,
+}
+
+impl Times {
+    fn of(agent: &model::Agent) -> Self {
+        Self {
+            timeout: agent.timeout,
+            stale: agent.stale_threshold,
+        }
+    }
 }
 
 /// What every task is compiled with.
@@ -349,16 +395,17 @@ impl Compiler<'_> {
         known(self.agents.get(name))
     }
 
-    fn task(&self, task: model::Task, agent: AgentId, agent_timeout: Option<Millis>) -> TaskPlan {
+    fn task(&self, task: model::Task, agent: AgentId, of_agent: Times) -> TaskPlan {
         let turn_timeout = task
             .max_duration
             .map(Span::get)
-            .or(agent_timeout)
+            .or(of_agent.timeout)
             .or(self.settings.task_timeout);
         TaskPlan {
             limits: self.limits(&task),
             title: task.title,
             part: Part::Selected,
+            deadline: task.deadline,
             description: task.description,
             agent,
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),
@@ -368,6 +415,10 @@ impl Compiler<'_> {
             side_effects: task.side_effects.unwrap_or(false),
             approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
+            silence: Silence::of(
+                task.stale_threshold.map(Span::get).or(of_agent.stale),
+                self.settings.stale_threshold,
+            ),
             turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
             review: task.review,
             on_exhausted: task.on_exhausted,

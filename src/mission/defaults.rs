@@ -4,7 +4,11 @@ use std::num::NonZeroU32;
 
 use rust_decimal::Decimal;
 
-use super::model::{Consensus, Independence, PanelMode, Remedy, Settings};
+use super::model::{
+    Budget, CheckInterval, Consensus, Independence, PanelMode, Remedy, Settings, Sla, ViolationAction,
+};
+use super::read::Named;
+use super::scalar::Fraction;
 use crate::domain::{Bar, Dimension, Millis};
 
 /// Time of one turn (semantics, section 5).
@@ -40,10 +44,29 @@ pub(super) const COMPILE_COMMAND: &str = "npx tsc --noEmit";
 /// Seats of a panel (section 7).
 pub(super) const SEATS: u32 = 3;
 
+/// How long an agent may be silent before somebody is warned (section 5).
+pub(super) const STALE_THRESHOLD: Millis = Millis::from_secs(5 * 60);
+/// The share of a deadline's time after which a warning is given (section 14).
+pub(super) const WARNING_THRESHOLD: u8 = 80;
+
+fn default_sla() -> Sla {
+    Sla {
+        warning_threshold: Fraction::of_percent(WARNING_THRESHOLD),
+        check_interval_ms: Some(CheckInterval(30_000)),
+        warning_channels: Some(Box::default()),
+        violation_channels: Some(Box::default()),
+        violation_action: Some(ViolationAction::Notify),
+    }
+}
+
 /// The settings that hold where no file, variable or flag says anything.
 #[must_use]
 pub fn default_settings() -> Settings {
     Settings {
+        stale_threshold: Some(STALE_THRESHOLD),
+        sla: default_sla(),
+        budget: Budget::default(),
+        prices: Named::default(),
         concurrency: NonZeroU32::new(processors()),
         orchestrator: None,
         max_question_rounds: Some(MAX_QUESTION_ROUNDS),

@@ -56,10 +56,10 @@ pub use load::{Loaded, Report, Source, later_keys, load, validate_path};
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,
-    TaskPlan, Verification,
+    Silence, SlaPlan, TaskPlan, Verification,
 };
 pub use read::Named;
-pub use scalar::Positive;
+pub use scalar::{Deadline, Positive};
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use selection::{UnknownTask, named_tasks};
 pub use succession::succeed;

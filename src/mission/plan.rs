@@ -8,11 +8,12 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Points, TaskId};
+use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Points, TaskId, Timestamp};
 
 use super::edges::Edges;
 use super::growth::{Fixups, Provenance, Titles};
 use super::model;
+use super::scalar::Deadline;
 use super::task_list::TaskList;
 
 /// A mission, resolved.
@@ -120,6 +121,22 @@ impl Plan {
         &self.agents[id.index()]
     }
 
+    /// What a model costs, if it has a price.
+    #[must_use]
+    pub fn price(&self, model: &str) -> Option<&model::Price> {
+        let mut prices = self.rules.prices.iter();
+        prices
+            .find(|(known, _)| **known == *model)
+            .map(|(_, price)| price)
+    }
+
+    /// The model of an agent that is paid by its tokens and has no price; `None` where everything is known.
+    #[must_use]
+    pub fn unpriced_model(&self, agent: AgentId) -> Option<&str> {
+        let model = super::validate::budget::model_of(&self.agent(agent).spec)?;
+        self.price(model).is_none().then_some(model)
+    }
+
     /// The channel of this name.
     #[must_use]
     pub fn channel(&self, name: &str) -> Option<&ChannelPlan> {
@@ -130,7 +147,14 @@ impl Plan {
     #[must_use]
     pub fn notified_channels(&self) -> std::collections::BTreeSet<&str> {
         let of_gates = self.gates.iter().filter_map(|gate| gate.notify.as_deref());
-        let all = of_gates.chain([&*self.rules.default_channels]).flatten();
+        let of_holds = self.holds.iter().filter_map(|hold| hold.notify.as_deref());
+        let sla = &self.rules.sla;
+        let of_run = [
+            &*self.rules.default_channels,
+            &sla.warning_channels,
+            &sla.violation_channels,
+        ];
+        let all = of_gates.chain(of_holds).chain(of_run).flatten();
         all.map(|name| &**name).collect()
     }
 
@@ -225,6 +249,8 @@ pub struct TaskPlan {
     pub title: Box<str>,
     /// Whether the run takes it.
     pub part: Part,
+    /// When it must be finished.
+    pub deadline: Option<Deadline>,
     /// What is to be done.
     pub description: Option<Box<str>>,
     /// Who does it.
@@ -245,6 +271,8 @@ pub struct TaskPlan {
     pub requires_tool_calls: Option<bool>,
     /// How long one turn may take.
     pub turn_timeout: Millis,
+    /// How long its agent may be silent.
+    pub silence: Silence,
     /// How often it may be tried.
     pub limits: AttemptLimits,
     /// Whether it asks for review.
@@ -271,6 +299,27 @@ pub struct TaskPlan {
     pub wave: u32,
     /// Where it comes from, if it is not the mission's own.
     pub provenance: Option<Box<Provenance>>,
+}
+
+/// How long an agent may be silent (semantics, section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silence {
+    /// Then somebody is warned.
+    pub warned_after: Millis,
+    /// Then it is killed; `None`: never. An agent that prints once at its end is not stale, so only one that was given a
+    /// threshold of its own is.
+    pub killed_after: Option<Millis>,
+}
+
+impl Silence {
+    /// By the threshold of the task or its agent, else by the one of all.
+    #[must_use]
+    pub fn of(own: Option<Millis>, all: Option<Millis>) -> Self {
+        Self {
+            warned_after: own.or(all).unwrap_or(super::defaults::STALE_THRESHOLD),
+            killed_after: own.map(|own| Millis(own.0.saturating_mul(2))),
+        }
+    }
 }
 
 /// `verify`, resolved: each command in a run of its own, in this order.
@@ -435,6 +484,8 @@ pub struct HoldPlan {
     pub blocks: Vec<TaskId>,
     /// What the person is told, or what is shown meanwhile.
     pub message: Option<Box<str>>,
+    /// The channels that are told when it is reached; `None`: the default channels of a checkpoint, none of a delay.
+    pub notify: Option<Box<[Box<str>]>>,
 }
 
 /// What a hold waits for.
@@ -489,8 +540,51 @@ pub struct Rules {
     pub protect: Vec<Box<str>>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
+    /// When the mission must be finished.
+    pub deadline: Option<Deadline>,
+    /// What is said and done about deadlines.
+    pub sla: SlaPlan,
+    /// What the run may use.
+    pub budget: model::Budget,
+    /// What models cost.
+    pub prices: Vec<(Box<str>, model::Price)>,
     /// The channels of notifications that name none.
     pub default_channels: Box<[Box<str>]>,
+}
+
+/// What is said and done about deadlines, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlaPlan {
+    /// The share of the time after which a warning is given, as points.
+    pub warning: Points,
+    /// Channels that are told when a deadline is near.
+    pub warning_channels: Box<[Box<str>]>,
+    /// Channels that hear of a missed deadline.
+    pub violation_channels: Box<[Box<str>]>,
+    /// Whether a missed deadline ends the work.
+    pub fails: bool,
+}
+
+impl Default for SlaPlan {
+    fn default() -> Self {
+        Self {
+            warning: Points::whole(super::defaults::WARNING_THRESHOLD),
+            warning_channels: Box::default(),
+            violation_channels: Box::default(),
+            fails: false,
+        }
+    }
+}
+
+impl SlaPlan {
+    /// When a warning is given about a time from one moment to another.
+    #[must_use]
+    pub fn warning_at(&self, since: Timestamp, due: Timestamp) -> Timestamp {
+        let all = Decimal::from(due.since(since).0);
+        let share = all * self.warning.value() / Decimal::ONE_HUNDRED;
+        let millis = share.ceil().try_into().unwrap_or(u64::MAX);
+        since.plus(Millis(millis))
+    }
 }
 
 /// What the command line and the environment say about a run. Frozen in `run:started`, so that a resume uses the same.
@@ -518,6 +612,12 @@ pub struct RunOptions {
     pub only: Vec<String>,
     /// `--timeout`: how long a session may take.
     pub timeout: Option<Millis>,
+    /// `--max-cost`: what the run may cost, all its sessions together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<Money>,
+    /// `--max-tokens`: tokens that it may read and write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
     pub wait_approvals: Option<Millis>,
     /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use rust_decimal::Decimal;
 use semver::VersionReq;
 
-use crate::domain::{Bar, BarOrigin, Millis, Points};
+use crate::domain::{Bar, BarOrigin, Millis, Money, Points, Timestamp};
 
 use super::codes::Code;
 use super::text::{quoted, suggestion};
@@ -359,11 +359,29 @@ impl Scalar for Positive {
     }
 }
 
+impl Scalar for Money {
+    const EXPECTS: &'static str = "an amount from 0 to 1000000";
+    const FORM: Form = Form::number(0, 1_000_000);
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Decimal::parse(text)
+            .ok()
+            .filter(|amount| *amount <= Decimal::from(1_000_000))
+            .and_then(Self::new)
+            .ok_or_else(|| Fault::expected::<Self>(text))
+    }
+}
+
 /// A share: 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fraction(Points);
 
 impl Fraction {
+    /// A share in percent, if it is one.
+    pub(super) fn of_percent(percent: u8) -> Option<Self> {
+        Points::new(Decimal::from(percent)).map(Self)
+    }
+
     /// The same as points: 0.7 is 70.
     #[must_use]
     pub fn points(self) -> Points {
@@ -446,19 +464,31 @@ impl Scalar for Span {
 }
 
 /// A deadline: a moment or a duration from the start.
-pub(super) struct Deadline;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deadline {
+    /// This moment.
+    At(Timestamp),
+    /// So long after the start.
+    After(Millis),
+}
 
 impl Scalar for Deadline {
     const EXPECTS: &'static str = "a deadline";
     const FORM: Form = Form::Either(&[Form::Mixed(r"^\d{4}-\d\d-\d\dT"), Millis::FORM]);
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        let is_moment = chrono::DateTime::parse_from_rfc3339(text).is_ok()
-            || text.parse::<chrono::NaiveDateTime>().is_ok();
-        if is_moment || Millis::parse(text).is_ok() {
-            return Ok(Self);
-        }
-        Err(Fault::expected::<Self>(text).with_help("write 2h, or a moment such as 2030-01-31T18:00:00Z"))
+        let zoned = chrono::DateTime::parse_from_rfc3339(text).map(|moment| moment.timestamp_millis());
+        // Without a zone it is UTC.
+        let moment = zoned.or_else(|_| {
+            let naive = text.parse::<chrono::NaiveDateTime>();
+            naive.map(|moment| moment.and_utc().timestamp_millis())
+        });
+        let moment = moment.ok().and_then(|millis| u64::try_from(millis).ok());
+        let deadline = moment.map(|millis| Self::At(Timestamp(millis)));
+        let deadline = deadline.or_else(|| Millis::parse(text).ok().map(Self::After));
+        deadline.ok_or_else(|| {
+            Fault::expected::<Self>(text).with_help("write 2h, or a moment such as 2030-01-31T18:00:00Z")
+        })
     }
 }
 

@@ -320,6 +320,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::TurnStarted { turn, .. }
         | Event::AgentSpawned { turn, .. }
         | Event::AgentActivity { turn, .. }
+        | Event::AgentStale { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
         | Event::TurnFinished { turn, .. }
         | Event::TurnLost { turn }
@@ -342,6 +343,10 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }
         | Event::Salvaged { .. }
+        | Event::LimitReached { .. }
+        | Event::BudgetClock { .. }
         | Event::Warning { .. } => None,
+        Event::Deadline(event) => event.task,
+        Event::CallHeld { call, .. } | Event::CallReleased { call } => Some(call.task),
     }
 }

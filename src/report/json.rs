@@ -9,16 +9,17 @@ use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::domain::{
-    BarOrigin, Cause, DimensionScore, FailureClass, GateId, OutcomeClass, Phase, Points, QualityFlag, RunId,
-    Status, TaskId, Timestamp, Verdict,
+    BarOrigin, Cause, DimensionScore, FailureClass, GateId, Money, OutcomeClass, Phase, Points, QualityFlag,
+    RunId, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::{self, HoldStage, RunPhase, State};
 use crate::mission::{HoldKind, Part};
 
 use super::asked::{Asked, asked, delay_until, hold_state, of_task};
+use super::budget::ceiling_words;
 use super::ids::RequestId;
 use super::reviews::ReviewRow;
-use super::view::{AttemptView, FailureView, RunView, UsageView};
+use super::view::{AttemptView, FailureView, RunView};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.run/v1";
@@ -107,12 +108,10 @@ fn document<'a>(
         allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
         started_at: view.started_at.map(Timestamp::to_rfc3339),
         finished_at: view.finished_at.map(Timestamp::to_rfc3339),
-        deadline: None,
+        deadline: state.deadlines.of(None).map(|known| known.due.to_rfc3339()),
         counts: Counts::of(state),
-        usage: RunUsage {
-            used: Usage::of(&view.usage),
-            budget: None,
-        },
+        usage: RunUsage::of(state),
+        budget: BudgetRow::of(state),
         tasks: with_tasks.then_some(Tasks(source)),
         gates: Gates(source),
         checkpoints: holds(source, true),
@@ -157,6 +156,9 @@ struct RunDocument<'a> {
     deadline: Option<String>,
     counts: Counts,
     usage: RunUsage,
+    /// Left out where nothing is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<BudgetRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Tasks<'a>>,
     gates: Gates<'a>,
@@ -231,19 +233,20 @@ impl Counts {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Usage {
-    requests: u32,
+    requests: u64,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cost: Option<f64>,
 }
 
 impl Usage {
-    fn of(usage: &UsageView) -> Self {
+    fn of_task(view: &RunView, id: TaskId) -> Self {
+        let usage = &view.task(id).usage;
         Self {
-            requests: usage.requests,
+            requests: usage.requests.into(),
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
-            cost: None,
+            cost: view.costs.get(&id).map(|cost| cost.to_f64()),
         }
     }
 }
@@ -252,7 +255,72 @@ impl Usage {
 struct RunUsage {
     #[serde(flatten)]
     used: Usage,
+    /// `maxCost`
     budget: Option<f64>,
+}
+
+impl RunUsage {
+    fn of(state: &State) -> Self {
+        let spent = state.ledger.spent();
+        Self {
+            used: Usage {
+                requests: spent.requests,
+                input_tokens: spent.input_tokens,
+                output_tokens: spent.output_tokens,
+                cost: spent.cost.map(Money::to_f64),
+            },
+            budget: state.plan.rules.budget.max_cost.map(Money::to_f64),
+        }
+    }
+}
+
+/// What a run may use, and how that stands.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BudgetRow {
+    max_cost: Option<f64>,
+    max_tokens: Option<u64>,
+    max_requests: Option<u64>,
+    /// Milliseconds.
+    max_time: Option<u64>,
+    /// Turns and calls that told nothing, or not all.
+    unknown: u64,
+    /// What is charged for calls of unknown cost, beside the known cost.
+    charged: f64,
+    /// The part of the known cost that only the agents themselves say.
+    claimed: f64,
+    /// What ended the work of the last session, in words.
+    exhausted: Option<String>,
+    /// By how much calls in flight went beyond the ceilings.
+    overshoot: Overshoot,
+}
+
+#[derive(Serialize)]
+struct Overshoot {
+    cost: Option<f64>,
+    tokens: Option<u64>,
+}
+
+impl BudgetRow {
+    /// `None` where nothing is limited.
+    fn of(state: &State) -> Option<Self> {
+        let (spent, budget) = (state.ledger.spent(), &state.plan.rules.budget);
+        let (cost, tokens) = state.ledger.overshoot(&state.plan);
+        (!budget.is_none()).then(|| Self {
+            max_cost: budget.max_cost.map(Money::to_f64),
+            max_tokens: budget.max_tokens,
+            max_requests: budget.max_requests,
+            max_time: budget.max_time.map(|time| time.0),
+            unknown: spent.untold,
+            charged: spent.charged.to_f64(),
+            claimed: spent.claimed.to_f64(),
+            exhausted: state.ledger.limit().map(|ceiling| ceiling_words(state, ceiling)),
+            overshoot: Overshoot {
+                cost: cost.map(Money::to_f64),
+                tokens,
+            },
+        })
+    }
 }
 
 struct Tasks<'a>(Source<'a>);
@@ -301,6 +369,29 @@ pub(super) struct TaskRow<'a> {
     started_at: Option<String>,
     finished_at: Option<String>,
     usage: Usage,
+    /// Left out where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<DeadlineRow>,
+}
+
+/// A task's deadline.
+#[derive(Serialize)]
+struct DeadlineRow {
+    /// The moment; `None` as long as its time has not begun.
+    at: Option<String>,
+    /// waiting, running, warning, violated or met
+    status: &'static str,
+}
+
+impl DeadlineRow {
+    fn of(state: &State, id: TaskId) -> Option<Self> {
+        state.plan.task(id).deadline?;
+        let known = state.deadlines.of(Some(id));
+        Some(Self {
+            at: known.map(|known| known.due.to_rfc3339()),
+            status: known.map_or("waiting", |known| known.status()),
+        })
+    }
 }
 
 impl<'a> TaskRow<'a> {
@@ -356,7 +447,8 @@ impl<'a> TaskRow<'a> {
             blocked_by: blocked_by(state, id),
             started_at: seen.started_at.map(Timestamp::to_rfc3339),
             finished_at: seen.finished_at.map(Timestamp::to_rfc3339),
-            usage: Usage::of(&seen.usage),
+            usage: Usage::of_task(view, id),
+            deadline: DeadlineRow::of(state, id),
         }
     }
 }

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::domain::{AttemptKind, Points, QualityFlag, RunId, Stage, Status, TaskId, Verdict};
-use crate::engine::{Event, StageReport};
+use crate::engine::{DeadlineStep, Event, StageReport};
 use crate::mission::Plan;
 
 use super::style::{Role, Screen};
@@ -27,12 +27,16 @@ struct Sums {
     dimensions: BTreeMap<String, Vec<Points>>,
     retries: u64,
     fixes: u64,
+    met: u64,
+    missed: u64,
 }
 
 /// Collects the metrics of a run from its events.
 #[derive(Debug, Default)]
 pub struct Metrics {
     tasks: Vec<Sums>,
+    /// The mission's own deadline: whether it was met.
+    mission: Option<bool>,
     /// Whether the current attempt has its verdict.
     decided: Vec<bool>,
 }
@@ -55,6 +59,21 @@ impl Metrics {
                 }
             }
             Event::StageVerdict(report) => self.take_verdict(report),
+            Event::Deadline(event) => {
+                let met = match event.step {
+                    DeadlineStep::Met => true,
+                    DeadlineStep::Violated => false,
+                    DeadlineStep::Set | DeadlineStep::Warned => return,
+                };
+                match event.task {
+                    Some(task) => {
+                        let sums = &mut self.tasks[task.index()];
+                        sums.met += u64::from(met);
+                        sums.missed += u64::from(!met);
+                    }
+                    None => self.mission = Some(met),
+                }
+            }
             Event::Transition {
                 task,
                 to: Status::Done,
@@ -98,7 +117,11 @@ impl Metrics {
         let nothing = Sums::default();
         let of = |task: TaskId| self.tasks.get(task.index()).unwrap_or(&nothing);
         let mut agents = vec![(false, Sums::default()); plan.agents.len()];
-        let mut mission = Sums::default();
+        let mut mission = Sums {
+            met: u64::from(self.mission == Some(true)),
+            missed: u64::from(self.mission == Some(false)),
+            ..Sums::default()
+        };
         // Work for tasks that a changed mission no longer has was done all the same.
         for task in plan.every_task_id() {
             let agent = &mut agents[plan.task(task).agent.index()];
@@ -128,6 +151,8 @@ impl Sums {
         self.passed += other.passed;
         self.retries += other.retries;
         self.fixes += other.fixes;
+        self.met += other.met;
+        self.missed += other.missed;
         self.scores.extend_from_slice(&other.scores);
         for (dimension, scores) in &other.dimensions {
             let all = self.dimensions.entry(dimension.clone()).or_default();
@@ -180,9 +205,8 @@ impl<'a> Row<'a> {
                 .collect(),
             total_retries: sums.retries,
             total_fixes: sums.fixes,
-            // Deadlines cannot be set yet, so none was met and none was missed.
-            deadlines_met: 0,
-            deadlines_missed: 0,
+            deadlines_met: sums.met,
+            deadlines_missed: sums.missed,
         }
     }
 }
@@ -207,8 +231,12 @@ fn table(text: &mut String, heading: &str, rows: &[Row<'_>], screen: &Screen) {
     let _ = writeln!(text, "\n{}", screen.style.paint(Role::Strong, heading));
     let score = |score: Option<f64>| score.map_or_else(|| nothing.to_owned(), |score| score.to_string());
     let numbers = |row: &Row<'_>| {
+        let deadlines = match (row.deadlines_met, row.deadlines_missed) {
+            (0, 0) => String::new(),
+            (met, missed) => format!(", deadlines {met} met, {missed} missed"),
+        };
         format!(
-            "{} of {} passed, score {} ({} to {}), retries {}, fixes {}",
+            "{} of {} passed, score {} ({} to {}), retries {}, fixes {}{deadlines}",
             row.passed_assessments,
             row.total_assessments,
             score(row.avg_score),

@@ -55,6 +55,7 @@ pub mod summary;
 mod text;
 pub use text::{count, sanitize};
 pub mod asked;
+mod budget;
 pub mod view;
 pub mod waiting;
 

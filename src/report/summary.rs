@@ -9,10 +9,11 @@ use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, Ta
 use crate::engine::{self, Outcome, State};
 
 use super::asked::{Asked, asked};
+use super::budget;
 use super::json::{NOT_TAKEN, gate_state};
 use super::style::{Role, Screen};
 use super::text::{against_bar, clock, count, sanitize, width};
-use super::view::{FailureView, RunView, UsageView};
+use super::view::{FailureView, RunView};
 
 /// Rows of a list; more are counted.
 const ROWS: usize = 10;
@@ -40,7 +41,14 @@ pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen
     waiting(&mut page, state, view);
     let warnings = view.warnings.iter().map(|warning| sanitize(warning).into_owned());
     page.list("warnings:", Role::Warn, warnings.collect(), view.warnings.len());
-    usage(&mut page, &view.usage);
+    if view.undelivered > 0 {
+        let text = format!(
+            "{} could not be delivered",
+            count(view.undelivered, "notification")
+        );
+        page.line(Some(Role::Warn), &text);
+    }
+    usage(&mut page, state);
     exit(&mut page, outcome);
     if let Some(run) = &view.run_id {
         next(&mut page, &next_commands(state, view, Some(outcome), run));
@@ -285,16 +293,24 @@ pub(super) fn approvals(state: &State, view: &RunView, limit: usize) -> Vec<Stri
     asked(state, view).map(|asked| asked.line()).take(limit).collect()
 }
 
-fn usage(page: &mut Page<'_>, usage: &UsageView) {
-    let mut text = format!("usage: {}", count(usage.requests as usize, "request"));
+fn usage(page: &mut Page<'_>, state: &State) {
+    let usage = state.ledger.spent();
+    for sentence in budget::sentences(state) {
+        page.line(Some(Role::Bad), &format!("limit: {sentence}"));
+    }
+    let mut text = format!("usage: {}", budget::requests_words(state));
     if usage.input_tokens.is_some() || usage.output_tokens.is_some() {
         let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
         let (read, written) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
         let _ = write!(text, ", tokens {read} in, {written} out");
-        // A sum over some of the calls must not pass for the whole.
-        if usage.untold > 0 {
-            let _ = write!(text, "; {} did not tell theirs", usage.untold);
+        if let Some(most) = state.plan.rules.budget.max_tokens {
+            let _ = write!(text, " of {most}");
         }
+    }
+    text.push_str(&budget::cost_words(state));
+    // A sum over some of the calls must not pass for the whole.
+    if usage.untold > 0 && (usage.cost.is_some() || usage.input_tokens.or(usage.output_tokens).is_some()) {
+        let _ = write!(text, "; {} did not tell theirs", usage.untold);
     }
     page.line(Some(Role::Dim), &text);
 }
@@ -379,6 +395,9 @@ pub(super) fn next_commands(
         commands.push(format!("quorum resume {run}"));
     }
     commands.extend(waits(true).filter(|_| judges_first));
+    if view.undelivered > 0 {
+        commands.push("quorum dlq list".to_owned());
+    }
     commands.push(format!("quorum status {run}"));
     commands
 }

@@ -83,6 +83,10 @@ impl Mission {
             agent("lead", Adapter::Anthropic),
         ];
         let rules = Rules {
+            deadline: None,
+            sla: crate::mission::SlaPlan::default(),
+            budget: crate::mission::model::Budget::default(),
+            prices: Vec::new(),
             orchestrator: None,
             max_question_rounds: 2,
             max_resolution_attempts: 2,
@@ -118,6 +122,8 @@ impl Mission {
         self.dependencies
             .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
         self.plan.tasks.push(TaskPlan {
+            deadline: None,
+            silence: crate::mission::Silence::of(None, None),
             requires_tool_calls: None,
             finish: None,
             wave: 0,
@@ -499,6 +505,7 @@ impl<'o> Scene<'o> {
                 usage: Usage {
                     input_tokens: Some(1000),
                     output_tokens: Some(50),
+                    cost: None,
                 },
             },
             result,

@@ -8,10 +8,12 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, HoldId, Points, QualityFlag,
-    RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, HoldId, Money, Points,
+    QualityFlag, RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
-use crate::engine::{Event, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage};
+use crate::engine::{
+    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage,
+};
 use crate::mission::Plan;
 
 /// A run as readers see it, beside its [`crate::engine::State`].
@@ -29,8 +31,6 @@ pub struct RunView {
     pub finished_at: Option<Timestamp>,
     /// What its last session ended with; `None` while one goes on, or after a crash.
     pub outcome: Option<Outcome>,
-    /// What all turns and calls used.
-    pub usage: UsageView,
     /// What operators are told, the oldest first.
     pub requests: Vec<OperatorRequest>,
     /// What people should know, the oldest first.
@@ -44,6 +44,10 @@ pub struct RunView {
     pub holds: BTreeMap<HoldId, Timestamp>,
     /// What a verification said last of a task's current attempt. Few tasks have one.
     pub verifications: BTreeMap<TaskId, StageReport>,
+    /// Notifications of the last session that failed for good.
+    pub undelivered: usize,
+    /// What is known of the cost of each task. Where nobody asks for it, few tell it.
+    pub costs: BTreeMap<TaskId, Money>,
     tasks: Vec<TaskView>,
 }
 
@@ -250,6 +254,7 @@ impl RunView {
                 self.session_started_at = Some(at);
             }
             Event::RunResumed { .. } => {
+                self.undelivered = 0;
                 self.session_started_at = Some(at);
             }
             Event::RunFinished {
@@ -263,6 +268,19 @@ impl RunView {
                     conditions: conditions.clone(),
                     allowed: allowed.clone(),
                 });
+            }
+            Event::Notice(event) => {
+                self.undelivered += usize::from(matches!(**event, NoticeEvent::Failed { .. }));
+            }
+            Event::Deadline(event) => {
+                if event.step == DeadlineStep::Violated {
+                    let whose = match event.task {
+                        Some(id) => format!("'{}'", plan.task(id).title),
+                        None => "the mission".to_owned(),
+                    };
+                    let text = format!("{whose} missed its deadline, {}", event.due.to_rfc3339());
+                    self.warnings.push(text);
+                }
             }
             Event::Warning { message } => self.warnings.push(message.clone()),
             Event::ApprovalTimedOut { task, .. } => {
@@ -291,6 +309,8 @@ impl RunView {
             | Event::SeatReplied { .. }
             | Event::SeatFailed { .. }
             | Event::ConsultRequested { .. }
+            | Event::CallHeld { .. }
+            | Event::CallReleased { .. }
             | Event::ConsultReplied { .. } => self.apply_call(plan, at, event),
             // State or the journal alone holds what these say.
             Event::Stopping { .. }
@@ -315,6 +335,7 @@ impl RunView {
             | Event::HoldRejected { .. }
             | Event::ApprovalResolved { .. }
             | Event::DependencyFailed { .. }
+            | Event::AgentStale { .. }
             | Event::AgentActivity { .. }
             | Event::Question { .. }
             | Event::Answered { .. }
@@ -331,9 +352,10 @@ impl RunView {
             | Event::TasksWithdrawn { .. }
             | Event::Superseded { .. }
             | Event::Paused { .. }
-            | Event::Notice(_)
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
+            | Event::LimitReached { .. }
+            | Event::BudgetClock { .. }
             | Event::ThresholdFailed { .. } => {}
         }
     }
@@ -440,6 +462,13 @@ impl RunView {
                 }
                 (*task, 0, Some(reply.usage))
             }
+            // What is held is no request before it is made.
+            Event::CallHeld { call, .. } if !matches!(call.call, Call::Turn(..)) => {
+                let usage = &mut self.tasks[call.task.index()].usage;
+                usage.requests = usage.requests.saturating_sub(1);
+                return;
+            }
+            Event::CallReleased { call } if !matches!(call.call, Call::Turn(..)) => (call.task, 1, None),
             Event::ConsultRequested { id, .. } => (id.task, 1, None),
             Event::ConsultReplied { id, reply, .. } => (id.task, 0, Some(reply.usage)),
             Event::SeatFailed { task, seat, .. } => {
@@ -450,10 +479,13 @@ impl RunView {
             }
             _ => return,
         };
-        for total in [&mut self.usage, &mut self.tasks[task.index()].usage] {
-            total.requests += requests;
-            if let Some(usage) = usage {
-                total.add(usage);
+        let total = &mut self.tasks[task.index()].usage;
+        total.requests += requests;
+        if let Some(usage) = usage {
+            total.add(usage);
+            if let Some(cost) = usage.cost {
+                let known = self.costs.entry(task).or_default();
+                *known = known.plus(cost);
             }
         }
     }

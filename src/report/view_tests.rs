@@ -22,6 +22,7 @@ fn resume(scene: &mut Scene<'_>) {
         options: Box::new(RunOptions::default()),
         keeper: KeeperRef::default(),
         kept: Vec::new(),
+        last: None,
     });
 }
 
@@ -125,7 +126,7 @@ fn reviews_are_withdrawn_when_a_later_attempt_does_not_reach_them() {
 #[test]
 fn usage_counts_turns_that_began_and_calls_that_were_charged() {
     let mut scene = one(Mission::new("m").task("a", &[]));
-    assert_eq!(scene.view.usage.requests, 0, "no process yet");
+    assert_eq!(scene.state.ledger.spent().requests, 0, "no process yet");
     scene.works(0).unreadable(0, 0).evaluated(0, 80, "");
     let expected = UsageView {
         requests: 3,
@@ -133,7 +134,9 @@ fn usage_counts_turns_that_began_and_calls_that_were_charged() {
         input_tokens: Some(2000),
         output_tokens: Some(100),
     };
-    assert_eq!(scene.view.usage, expected);
+    let spent = scene.state.ledger.spent();
+    assert_eq!((spent.requests, spent.untold), (3, 1));
+    assert_eq!((spent.input_tokens, spent.output_tokens), (Some(2000), Some(100)));
     assert_eq!(scene.view.task(FIRST).usage, expected);
 }
 

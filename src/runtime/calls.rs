@@ -650,6 +650,7 @@ pub(super) fn usage_of(reply: &ModelReply) -> Usage {
     Usage {
         input_tokens: reply.usage.input_tokens,
         output_tokens: reply.usage.output_tokens,
+        cost: None,
     }
 }
 

@@ -304,9 +304,19 @@ impl World {
         }
     }
 
-    fn turn_exited(&mut self, turn: TurnId, plan: Arc<Plan>, exit: keeper::Exit, inputs: &mut Vec<Input>) {
+    fn turn_exited(
+        &mut self,
+        turn: TurnId,
+        plan: Arc<Plan>,
+        mut exit: keeper::Exit,
+        inputs: &mut Vec<Input>,
+    ) {
         let result = self.folder.spool_file(&SpoolName::Result(turn));
-        let limit = plan.task(turn.task).turn_timeout;
+        let mut limit = plan.task(turn.task).turn_timeout.to_string();
+        if let Some(idle) = self.silences.killed(turn).filter(|_| exit.terminated) {
+            exit.timed_out = true;
+            limit = format!("{idle} without a word");
+        }
         let after = self.after(turn);
         let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0 && !result.exists();
         // One that prints nothing may still have asked something, or handed work down.
@@ -314,7 +324,7 @@ impl World {
         if is_silent && after.is_known() && !has_spoken() {
             inputs.push(Input::TurnEnded(Box::new(TurnEnd {
                 files: after.seen(&plan, &self.folder, turn.task),
-                ..turn_end(turn, &exit, limit, "", || class_of(&plan, turn.task, &exit, ""))
+                ..turn_end(turn, &exit, &limit, "", || class_of(&plan, turn.task, &exit, ""))
             })));
             return;
         }
@@ -326,7 +336,7 @@ impl World {
             plan,
             folder: self.folder.clone(),
         };
-        self.blocking(move || seal_turn(turn, &exit, limit, ended));
+        self.blocking(move || seal_turn(turn, &exit, &limit, ended));
     }
 
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the keeper saw.
@@ -341,14 +351,14 @@ impl World {
             plan: plan.clone(),
             folder: self.folder.clone(),
         };
-        let limit = plan.task(turn.task).turn_timeout;
+        let limit = plan.task(turn.task).turn_timeout.to_string();
         self.blocking(move || {
             let found = std::fs::symlink_metadata(&ended.out).map_or(0, |found| found.len());
             if found != exit.stdout_len {
                 let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
                 exit.output_lost.get_or_insert(why);
             }
-            seal_turn(turn, &exit, limit, ended)
+            seal_turn(turn, &exit, &limit, ended)
         });
     }
 }
@@ -408,7 +418,7 @@ fn class_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stderr: &str) -> Fai
 }
 
 /// Makes what a turn left behind durable, reads its claims and looks at what it did.
-fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn) -> Vec<Input> {
+fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: &str, files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
     let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
     let class = || class_of(&files.plan, turn.task, exit, &stderr);
@@ -454,7 +464,7 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: Millis, files: EndedTurn)
 fn turn_end(
     turn: TurnId,
     exit: &keeper::Exit,
-    limit: Millis,
+    limit: &str,
     stderr: &str,
     class: impl FnOnce() -> FailureClass,
 ) -> TurnEnd {
@@ -606,7 +616,7 @@ mod tests {
             output_lost: lost.map(str::to_owned),
             ..keeper::Exit::default()
         };
-        let end = |exit| turn_end(turn, &exit, Millis(1), "", || FailureClass::Unknown).exit;
+        let end = |exit| turn_end(turn, &exit, "1ms", "", || FailureClass::Unknown).exit;
         assert_eq!(end(exit(0, None)), Exit::default());
         let lost = end(exit(0, Some("the folder is gone")));
         assert_eq!(lost.failure, Some(FailureClass::Unknown));

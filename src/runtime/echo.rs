@@ -3,7 +3,7 @@
 //! They make missions out of which only the graph is tried. As a reviewer such an agent has nothing to say: its reply
 //! repeats the work, so a score in it would be the worker's own. It is never read for a verdict, whatever it holds.
 
-use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
+use crate::domain::{Digest, FailureClass, Millis, Money, Timestamp, TurnId};
 use crate::engine::{FileRef, Input, ReplyRef, SeatResult, State, TurnEnd, Usage};
 use crate::store::SpoolName;
 
@@ -15,6 +15,7 @@ use super::world::{World, not_reachable};
 pub(super) const NOTHING: Usage = Usage {
     input_tokens: Some(0),
     output_tokens: Some(0),
+    cost: Some(Money::ZERO),
 };
 
 impl World {

@@ -29,6 +29,7 @@ mod others;
 mod recover;
 mod session;
 mod signals;
+mod silence;
 mod snapshots;
 mod spool;
 mod triage;

@@ -58,6 +58,9 @@ pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, not
     let gate = notice.gate.map(|gate| &*plan.gate(gate).name);
     let approval = notice.task.zip(notice.approval);
     let approval = approval.map(|(task, number)| format!("{run}.{}.{number}", task.0));
+    let checkpoint = notice.hold.zip(notice.approval);
+    let approval = approval.or(checkpoint.map(|(hold, number)| format!("{run}.c{}.{number}", hold.0)));
+    let hold = notice.hold.map(|hold| &*plan.hold(hold).name);
     json!({
         "schema": "quorum.notification/v1",
         "id": format!("{run}.n{number}"),
@@ -67,10 +70,11 @@ pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, not
         "runId": run.as_str(),
         "mission": plan.name,
         "channel": channel,
-        "title": title(plan, notice, task, gate),
+        "title": title(plan, notice, task, gate.or(hold)),
         "text": notice.text,
         "task": task,
         "gate": gate,
+        "hold": hold,
         "approval": approval,
         "reason": notice.waiting.map(|reason| reason.as_str()),
         "mode": notice.mode.map(|mode| mode.as_str()),
@@ -83,14 +87,20 @@ pub(super) fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, not
 
 fn severity(notice: &Notice) -> &'static str {
     match notice.topic {
-        Topic::GatePassed => "info",
+        Topic::GatePassed | Topic::DelayStarted => "info",
         Topic::RunFinished if notice.outcome == Some(crate::domain::OutcomeClass::Ok) => "info",
-        Topic::TaskFailed => "critical",
-        Topic::GateFailed | Topic::ApprovalRequested | Topic::ForceAccepted | Topic::RunFinished => "warning",
+        Topic::TaskFailed | Topic::DeadlinePassed => "critical",
+        Topic::DeadlineNear
+        | Topic::GateFailed
+        | Topic::CheckpointReached
+        | Topic::ApprovalRequested
+        | Topic::ForceAccepted
+        | Topic::RunFinished => "warning",
     }
 }
 
 fn title(plan: &Plan, notice: &Notice, task: Option<&str>, gate: Option<&str>) -> String {
+    let whose = || task.map_or_else(|| "the mission".to_owned(), |task| format!("task '{task}'"));
     let (task, gate) = (task.unwrap_or_default(), gate.unwrap_or_default());
     let what = match notice.topic {
         Topic::GatePassed => format!("gate {gate} passed"),
@@ -98,6 +108,10 @@ fn title(plan: &Plan, notice: &Notice, task: Option<&str>, gate: Option<&str>) -
         Topic::ApprovalRequested => format!("task '{task}' waits for a person"),
         Topic::TaskFailed => format!("task '{task}' failed"),
         Topic::ForceAccepted => format!("task '{task}' was accepted below the bar"),
+        Topic::CheckpointReached => format!("checkpoint {gate} waits for a person"),
+        Topic::DelayStarted => format!("delay {gate} begins"),
+        Topic::DeadlineNear => format!("the deadline of {} is near", whose()),
+        Topic::DeadlinePassed => format!("{} missed its deadline", whose()),
         Topic::RunFinished => {
             let outcome = notice.outcome.map_or("", |outcome| outcome.as_str());
             format!("the run ended: {outcome}")
@@ -132,6 +146,29 @@ pub(super) async fn hand_over(channel: Arc<Channel>, document: Value, hands: Han
     }
 }
 
+/// How the folders of deliveries are called in the state folder: with the number of the process that they belong to.
+const NOTIFY_PREFIX: &str = ".notify-";
+
+/// Removes what deliveries left whose process was killed.
+pub(super) fn sweep(state_folder: &Path) {
+    // What cannot be looked at or removed now is found by the next session.
+    let Ok(entries) = std::fs::read_dir(state_folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(NOTIFY_PREFIX)) else {
+            continue;
+        };
+        let owner = rest.split('-').next().and_then(|pid| pid.parse().ok());
+        let owner = owner.and_then(rustix::process::Pid::from_raw);
+        let is_at_work = owner.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+        if !is_at_work {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Starts a channel's command with the notification on its standard input, in the clean environment.
 async fn run_command(
     channel: &Channel,
@@ -142,7 +179,7 @@ async fn run_command(
     let refused = |what: String| Refusal::new(FailureClass::Unknown, what);
     let cannot = |error: std::io::Error| refused(format!("cannot write the notification: {error}"));
     let files = tempfile::Builder::new()
-        .prefix(".notify-")
+        .prefix(&format!("{NOTIFY_PREFIX}{}-", std::process::id()))
         .tempdir_in(&hands.state_folder)
         .map_err(cannot)?;
     let (stdin, stderr) = (files.path().join("in"), files.path().join("err"));

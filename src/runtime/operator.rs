@@ -71,6 +71,7 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
             options: Box::new(teller.state.options.clone()),
             keeper: recovered.keeper,
             kept: Vec::new(),
+            last: None,
         };
         teller.decide(&resume)?;
         while teller.decide(&Input::Advance)? {}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use crate::domain::{OutcomeClass, RunId, TurnId};
+use crate::domain::{OutcomeClass, RunId, Timestamp, TurnId};
 use crate::engine::{self, Event, FORMAT, KeeperRef, ProcessRef, RunStarted, State};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
 use crate::store::{DamagedJournal, JournalEnd, Reader, Record, RunFolder};
@@ -31,6 +31,8 @@ pub struct Recovered {
     pub torn: Option<u64>,
     /// What the last session ended with; `None` if it did not end.
     pub finished: Option<OutcomeClass>,
+    /// When the last session is known to have worked last.
+    pub worked_last: Option<Timestamp>,
 }
 
 /// Why a run cannot be recovered.
@@ -108,6 +110,16 @@ pub enum RecoverError {
     },
 }
 
+/// Inputs of records that others than a session may write.
+const FROM_OUTSIDE: [&str; 6] = [
+    "operator",
+    "retry-failed",
+    "redo",
+    "change-mission",
+    "warn",
+    "filed",
+];
+
 /// Folds a run's journal. `watch` sees each record once it is applied.
 ///
 /// # Errors
@@ -147,6 +159,7 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
         end: JournalEnd::START,
         torn: None,
         finished: None,
+        worked_last: None,
     };
     let mut record = Some(first);
     while let Some(mut current) = record {
@@ -176,6 +189,11 @@ fn emptied(run: &RunFolder) -> Option<RecoverError> {
 
 impl Recovered {
     fn take(&mut self, record: &Record) {
+        // What is said to a run that nobody works on says nothing of the session before.
+        let resumes = matches!(record.events.first(), Some(Event::RunResumed { .. }));
+        if resumes || (self.finished.is_none() && !FROM_OUTSIDE.contains(&record.input.as_str())) {
+            self.worked_last = Some(record.at);
+        }
         for event in &record.events {
             match event {
                 Event::RunResumed { keeper, .. } => {

@@ -178,6 +178,7 @@ impl Session {
             observer.on_start(&self.state);
         }
         self.world.open()?;
+        super::notices::sweep(self.folder.state_folder().path());
         let mut beginning = vec![first];
         match Door::open(&self.folder.state_folder()) {
             Ok(door) => self.door = Some(door),
@@ -228,6 +229,7 @@ impl Session {
                 _ = looks.tick() => {
                     self.look_into_inbox(&mut inputs, &mut taken);
                     self.world.listen(&mut inputs);
+                    self.world.look_for_silence(&self.state, &mut inputs);
                 }
                 _ = heartbeat.tick() => {
                     for observer in &mut self.observers {

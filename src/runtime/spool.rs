@@ -34,6 +34,7 @@ pub(super) struct ResultClaims {
 pub(super) struct ClaimedUsage {
     input_tokens: Option<i64>,
     output_tokens: Option<i64>,
+    cost: Option<serde_json::Number>,
 }
 
 impl ClaimedUsage {
@@ -43,6 +44,7 @@ impl ClaimedUsage {
         Usage {
             input_tokens: known(self.input_tokens),
             output_tokens: known(self.output_tokens),
+            cost: self.cost.as_ref().and_then(|cost| cost.to_string().parse().ok()),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt,
+    Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt, may_be_made,
 };
 use crate::judging::parser::Quoted;
 use crate::keeper::{self, Command, Spawn};
@@ -31,6 +31,7 @@ use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
 use super::notices::{self, Channels};
 use super::session::RunError;
+use super::silence::Silences;
 use super::voice::Progress;
 use super::watch::{Before, frozen};
 use super::worker_prompt;
@@ -249,6 +250,8 @@ pub(super) struct World {
     /// The frozen missions of the run.
     pub(super) frozen: Vec<PathBuf>,
     pub(super) progress: Progress,
+    /// Turns at work whose agents may fall silent.
+    pub(super) silences: Silences,
     background: Vec<AbortHandle>,
     /// Deliveries of notifications.
     pub(super) deliveries: Vec<AbortHandle>,
@@ -286,6 +289,7 @@ impl World {
             works: HashMap::new(),
             gatherings: Vec::new(),
             progress: Progress::default(),
+            silences: Silences::default(),
             background: Vec::new(),
             deliveries: Vec::new(),
             waiting_for: HashMap::new(),
@@ -347,7 +351,7 @@ impl World {
             _ => {}
         }
         // An effect may be overtaken: by a stop, or by the end of the task it was for.
-        if self.stopping || !is_wanted(state, &effect) {
+        if self.stopping || !is_wanted(state, &effect) || !may_be_made(state, &effect) {
             return Ok(());
         }
         match effect {
@@ -426,6 +430,7 @@ impl World {
                 };
                 return self.ask_approver(state, question);
             }
+            Effect::KillTurn { turn, idle } => return self.kill_turn(turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
@@ -620,7 +625,7 @@ impl World {
         Ok(())
     }
 
-    fn send(&mut self, command: &Command) -> Result<(), RunError> {
+    pub(super) fn send(&mut self, command: &Command) -> Result<(), RunError> {
         self.keeper.send(command).map_err(RunError::Keeper)
     }
 
@@ -632,7 +637,7 @@ impl World {
 /// Whether the task is still where the effect expects it.
 fn is_wanted(state: &State, effect: &Effect) -> bool {
     match effect {
-        Effect::RunTurn { turn, .. } => {
+        Effect::RunTurn { turn, .. } | Effect::KillTurn { turn, .. } => {
             state.task(turn.task).running.is_some() && state.current_turn(turn.task) == *turn
         }
         Effect::NoteFiles { turn, .. } => {

@@ -172,3 +172,41 @@ fn a_delay_does_not_outlast_the_time_limit() {
         (&json!(true), &json!("running"))
     );
 }
+
+#[test]
+fn checkpoints_and_delays_tell_their_channels() {
+    let workspace = Workspace::with(
+        "name: told\nagents: {worker: {run: 'echo worked'}}\n\
+         channels: {ops: {type: file, path: ops.jsonl}, all: {type: file, path: all.jsonl}}\n\
+         settings: {evaluate: false, defaultChannels: [all]}\n\
+         tasks: [{title: a}, {title: b}, {title: c}]\n\
+         checkpoints:\n\
+         \x20 - {name: look, afterTasks: [a], blocksTasks: [b], message: have a look, notifyChannels: [ops]}\n\
+         \x20 - {name: again, afterTasks: [a], blocksTasks: [c]}\n\
+         delays: [{name: settle, afterTasks: [a], blocksTasks: [b], duration: 1, notifyChannels: [ops]}]\n",
+    );
+    workspace.run_json(8, &[]);
+    let told = |file: &str| -> Vec<serde_json::Value> {
+        let lines = workspace.lines(file).into_iter();
+        lines.map(|line| serde_json::from_str(&line).unwrap()).collect()
+    };
+    let ops = told("ops.jsonl");
+    assert_eq!(
+        (&ops[0]["event"], &ops[0]["hold"]),
+        (&"checkpoint:reached".into(), &"look".into())
+    );
+    assert_eq!(ops[0]["text"], "have a look");
+    let id = ops[0]["approval"].as_str().unwrap();
+    assert_eq!(
+        (&ops[1]["event"], &ops[1]["hold"]),
+        (&"delay:started".into(), &"settle".into())
+    );
+    // One that names no channels is told to the default ones: somebody must answer it.
+    let all = told("all.jsonl");
+    let reached: Vec<_> = all
+        .iter()
+        .filter(|told| told["event"] == "checkpoint:reached")
+        .collect();
+    assert_eq!((reached.len(), &reached[0]["hold"]), (1, &"again".into()));
+    workspace.quorum(&["approve", id]).exits(0);
+}

@@ -462,3 +462,25 @@ fn an_unknown_channel_is_a_load_error() {
         .says(&["there is no channel 'opps'"])
         .says(&["ops"]);
 }
+
+#[test]
+fn what_could_not_be_delivered_is_pointed_to_and_a_kill_leaves_nothing_behind() {
+    let workspace = Workspace::with(
+        "name: lost\nagents: {worker: {run: 'echo worked'}}\n\
+         channels: {ops: {type: command, run: 'exit 3'}}\n\
+         settings: {evaluate: false, defaultChannels: [ops]}\ntasks: [{title: a}]\n",
+    );
+    // Left by a process that was killed while it delivered; no such process lives any more.
+    let left = [".polpo/.notify-999999999-abcdef", ".polpo/.notify-abcdef"];
+    for folder in left {
+        std::fs::create_dir_all(workspace.path(folder)).unwrap();
+        std::fs::write(workspace.path(folder).join("in"), "{}").unwrap();
+    }
+    let run = workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    for words in ["1 notification could not be delivered", "quorum dlq list"] {
+        assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
+    }
+    for folder in left {
+        assert!(!workspace.exists(folder), "{folder}");
+    }
+}

@@ -5,17 +5,22 @@ use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::engine::timers::Timer;
 
-use super::{approvals, holds, schedule};
+use super::{approvals, budget, holds, schedule, sla};
 
 /// A timer that does not run any more, or that was set anew since, means nothing.
-pub(super) fn due(state: &State, timer: Timer, at: Timestamp) -> Vec<Event> {
+pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) -> Vec<Event> {
     if !state.timers.runs(timer, at) {
         return Vec::new();
     }
+    // A clock that was set back does not make a moment come twice.
+    let now = now.max(at);
     match timer {
         Timer::WaitOver => schedule::wait_over(state, at),
         Timer::Approval { task, number } => approvals::timed_out(state, task, number),
         Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
+        Timer::DeadlineNear(entity) => sla::near(state, entity, now),
+        Timer::DeadlinePassed(entity) => sla::passed(state, entity, now),
+        Timer::Budget => budget::time_is_up(state),
         Timer::Delay(hold) => holds::over(hold),
     }
 }

@@ -22,6 +22,8 @@
 //! | `again` | failed and done work tried again by a person's word (5) |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `delegation` | sub-tasks that an agent hands down (12) |
+//! | `sla` | deadlines: warnings, and what follows when they pass (14) |
+//! | `budget` | room before a call, prices, the end of the work when nothing is left (19) |
 //! | `intake` | work that was asked for from outside (16) |
 //! | `fixups` | a new task that mends a failed one (12) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -32,6 +34,7 @@
 mod again;
 mod approvals;
 mod breaker;
+mod budget;
 mod change;
 mod conclude;
 mod consult;
@@ -51,6 +54,7 @@ mod questions;
 mod schedule;
 mod seats;
 mod side_effects;
+mod sla;
 mod stages;
 mod turns;
 mod verification;
@@ -78,7 +82,13 @@ pub(super) use worst_case::worst_case;
 /// Decides what an input means. An input that comes too late or does not fit the state means nothing: no events.
 #[must_use]
 pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
-    notify::follow_up(state, rules(state, input, now), now)
+    let last = match input {
+        Input::Resume { last, .. } => *last,
+        _ => None,
+    };
+    let events = sla::follow_up(state, rules(state, input, now), now);
+    let events = budget::follow_up(state, events, last, now);
+    notify::follow_up(state, events, now)
 }
 
 fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
@@ -88,9 +98,10 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             options,
             keeper,
             kept,
+            ..
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
-        Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at),
+        Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at, now),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
         Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
@@ -107,6 +118,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::Activity { turn, text } => turns::activity(state, *turn, text),
+        Input::Silent { turn, idle, too_long } => turns::silent(state, *turn, *idle, *too_long),
         Input::TurnRequestFailed { .. } => turns::request_failed(state, input, now),
         Input::TurnEnded(end) => turns::ended(state, end),
         Input::FilesScanned { .. } => stages::scanned(state, input),

@@ -10,9 +10,13 @@
 //! | approval requested | the default channels |
 //! | task failed, unless by a dependency or because it was called off | the default channels |
 //! | accepted below the bar | the default channels |
+//! | a checkpoint reached | its `notifyChannels`, else the default channels |
+//! | a delay begins | its `notifyChannels` |
+//! | a deadline is near, or passed | `sla.warningChannels`, `sla.violationChannels` |
 //! | the end of a session, unless by a signal | the default channels |
 
 use crate::domain::{FailureClass, FailureMode, Millis, Status, Timestamp};
+use crate::engine::deadline::DeadlineStep;
 use crate::engine::event::Event;
 use crate::engine::input::Undelivered;
 use crate::engine::notice::{FailedOperation, Notice, NoticeEvent, Operation, Topic};
@@ -20,6 +24,8 @@ use crate::engine::outcome::outcome;
 use crate::engine::payload::{SeatId, StopCause};
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
+
+use crate::mission::HoldKind;
 
 use super::schedule::{is_over, run_finished};
 use super::turns::pause_before_retry;
@@ -74,7 +80,7 @@ impl<'s> FollowUp<'s> {
     }
 
     fn notify(&mut self, event: &Event) {
-        let Some(mut notice) = notice_of(event, self.now) else {
+        let Some(mut notice) = notice_of(self.state, event, self.now) else {
             return;
         };
         if let Some((end, _)) = notice.text.char_indices().nth(LONGEST_TEXT) {
@@ -173,7 +179,7 @@ impl<'s> FollowUp<'s> {
 }
 
 /// What there is to tell of an event, if anything.
-fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
+fn notice_of(state: &State, event: &Event, now: Timestamp) -> Option<Notice> {
     let of = |topic| Notice::new(topic, now);
     Some(match event {
         Event::GateEvaluated { gate, result } => Notice {
@@ -213,6 +219,35 @@ fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
             text: reason.clone().unwrap_or_default(),
             ..of(Topic::TaskFailed)
         },
+        Event::HoldReached { hold, number, until } => Notice {
+            hold: Some(*hold),
+            approval: until.is_none().then_some(*number),
+            text: match (&state.plan.hold(*hold).message, until) {
+                (Some(message), _) => message.to_string(),
+                (None, Some(until)) => format!("until {}", until.to_rfc3339()),
+                (None, None) => String::new(),
+            },
+            ..of(match state.plan.hold(*hold).kind {
+                HoldKind::Checkpoint => Topic::CheckpointReached,
+                HoldKind::Delay(_) => Topic::DelayStarted,
+            })
+        },
+        Event::Deadline(event) => Notice {
+            task: event.task,
+            text: match event.step {
+                DeadlineStep::Warned => format!(
+                    "{:.0} % of the time to the deadline, {}, is gone",
+                    event.share_used() * 100.0,
+                    event.due.to_rfc3339()
+                ),
+                _ => format!("the deadline, {}, passed", event.due.to_rfc3339()),
+            },
+            ..of(match event.step {
+                DeadlineStep::Warned => Topic::DeadlineNear,
+                DeadlineStep::Violated => Topic::DeadlinePassed,
+                DeadlineStep::Set | DeadlineStep::Met => return None,
+            })
+        },
         Event::ForceAccepted {
             task,
             points,
@@ -234,8 +269,17 @@ fn channels_of<'s>(state: &'s State, notice: &Notice) -> &'s [Box<str>] {
     match (notice.topic, notice.gate) {
         (Topic::GatePassed, Some(gate)) => state.plan.gate(gate).notify.as_deref().unwrap_or_default(),
         (Topic::GateFailed, Some(gate)) => state.plan.gate(gate).notify.as_deref().unwrap_or(default),
+        (Topic::CheckpointReached, _) => own_of(state, notice).unwrap_or(default),
+        (Topic::DelayStarted, _) => own_of(state, notice).unwrap_or_default(),
+        (Topic::DeadlineNear, _) => &state.plan.rules.sla.warning_channels,
+        (Topic::DeadlinePassed, _) => &state.plan.rules.sla.violation_channels,
         _ => default,
     }
+}
+
+/// The channels that a checkpoint or a delay names.
+fn own_of<'s>(state: &'s State, notice: &Notice) -> Option<&'s [Box<str>]> {
+    state.plan.hold(notice.hold?).notify.as_deref()
 }
 
 /// How a try to deliver ended.

@@ -9,6 +9,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{AgentId, GateId, Points, Status, Timestamp, TurnId, WaitingReason};
 use crate::engine::event::Event;
+use crate::engine::ledger::Room;
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{GateResult, KeeperRef};
 use crate::engine::state::{RunPhase, State};
@@ -18,12 +19,15 @@ use crate::mission::{Plan, RunOptions, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
-use super::{approvals, dependencies, holds, notify, side_effects, stages, turns};
+use super::{approvals, budget, dependencies, holds, notify, side_effects, stages, turns};
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
     let mut events = gates(state);
     events.extend(cascades(state));
+    if events.is_empty() && state.phase == RunPhase::Running {
+        events = budget::release(state);
+    }
     // Whatever has failed with them is out of the way by now.
     if events.is_empty() {
         events = holds::reached(state, now);
@@ -152,13 +156,21 @@ fn start_tasks(state: &State) -> Vec<Event> {
         if plan.exclusive && (state.slots > 0 || started > 0) {
             break;
         }
+        match budget::room(state, plan.agent) {
+            Room::Fits => {}
+            Room::Exhausted(ceiling) if started == 0 => {
+                return vec![Event::LimitReached { ceiling }];
+            }
+            Room::Wait | Room::Exhausted(_) => break,
+        }
         let mut draft = Draft::new(state, id);
         draft.enter(Status::Assigned);
         if !needs_prompt(&state.plan, plan) && !must_note(state, id) {
             turns::start_turn(&mut draft, None);
         }
         events.extend(draft.into_events());
-        if plan.exclusive {
+        // The next one needs the room that this one leaves.
+        if plan.exclusive || !state.plan.rules.budget.is_none() {
             break;
         }
     }
@@ -173,6 +185,10 @@ pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
 /// Whether the session has nothing left to do.
 pub(super) fn is_over(state: &State) -> bool {
     match state.phase {
+        // What is free of charge is finished with what runs.
+        RunPhase::Running if state.ledger.limit().is_some() => {
+            state.turns_running == 0 && state.ledger.nothing_open() && state.looked_at == 0
+        }
         RunPhase::Running => {
             state.slots == 0
                 && state.calls_open == 0

@@ -4,12 +4,13 @@
 use crate::domain::{Cause, Digest, Millis, Stage, Status, Timestamp, TurnId, Verdict};
 use crate::engine::event::Event;
 use crate::engine::input::{Input, TurnEnd};
+use crate::engine::ledger::CallId;
 use crate::engine::payload::{Exit, ProcessRef, StageReport};
 use crate::engine::state::{RunPhase, State};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{evidence, questions, side_effects};
+use super::{budget, evidence, questions, side_effects};
 
 /// Request retries of one turn or seat.
 pub(super) const MAX_REQUEST_RETRIES: u32 = 3;
@@ -24,6 +25,9 @@ pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>) 
     let is_held = evidence::must_note(state, turn.task) || state.phase != RunPhase::Running;
     if !waits_for_turn(state, turn) || is_held {
         return Vec::new();
+    }
+    if let Some(events) = budget::holds_back(state, turn) {
+        return events;
     }
     let mut draft = Draft::new(state, turn.task);
     start_turn(&mut draft, digest);
@@ -80,6 +84,18 @@ pub(super) fn activity(state: &State, turn: TurnId, text: &str) -> Vec<Event> {
     }]
 }
 
+/// The agent has said nothing for some time: somebody is warned, or it is killed, and the turn ends with a time-out.
+pub(super) fn silent(state: &State, turn: TurnId, idle: Millis, too_long: bool) -> Vec<Event> {
+    if !is_current(state, turn) {
+        return Vec::new();
+    }
+    vec![Event::AgentStale {
+        turn,
+        idle,
+        killed: too_long,
+    }]
+}
+
 /// A spawn or request failed: repeated within its bounds, or the end of the turn.
 pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
     let Input::TurnRequestFailed {
@@ -111,13 +127,17 @@ pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Ve
     if let Some(pause) =
         pause.filter(|_| running.failed_requests < allowed && state.phase == RunPhase::Running)
     {
-        let not_before = now.plus(pause);
-        return vec![Event::TurnRequestFailed {
+        let mut events = vec![Event::TurnRequestFailed {
             turn: *turn,
             class: *class,
             message: message.clone(),
-            not_before,
+            not_before: now.plus(pause),
         }];
+        // Nothing was done in it: another session, or more room, may begin it anew.
+        if !state.ledger.has_room_again(&state.plan, CallId::turn(*turn)) {
+            events.push(Event::TurnLost { turn: *turn });
+        }
+        return events;
     }
     let exit = Exit {
         failure: Some(*class),

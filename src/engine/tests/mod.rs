@@ -1,7 +1,9 @@
 //! The engine against a scripted world, a random world, and every crash in between.
 
 mod breaker;
+mod budget;
 mod change;
+mod deadlines;
 mod delegation;
 mod evidence;
 mod exhausted;

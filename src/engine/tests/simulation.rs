@@ -11,7 +11,7 @@ use crate::domain::{
 use crate::engine::{
     ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
     KeeperRef, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
-    Undelivered, Usage, apply, decide, effects, pending_effects,
+    Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
@@ -135,6 +135,7 @@ impl Simulation {
             options: Box::new(self.state.options.clone()),
             keeper: KeeperRef::default(),
             kept: kept.to_vec(),
+            last: Some(Timestamp(self.now)),
         };
         self.feed(&input);
         self.adopted.extend(kept);
@@ -189,6 +190,9 @@ impl Simulation {
         };
         let stopping = self.state.phase != RunPhase::Running;
         if stopping && !outlives_a_stop(&effect) {
+            return;
+        }
+        if !may_be_made(&self.state, &effect) {
             return;
         }
         if let Effect::Deliver {
@@ -539,7 +543,9 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 advice,
             }]
         }
-        (Effect::PreparePrompt(_) | Effect::StopTask(_) | Effect::StopAll, _) => Vec::new(),
+        (Effect::PreparePrompt(_) | Effect::KillTurn { .. } | Effect::StopTask(_) | Effect::StopAll, _) => {
+            Vec::new()
+        }
     }
 }
 

@@ -1,8 +1,5 @@
 //! The parts of the table that nothing acts on yet: complete, so that a file written today is checked today.
 
-use std::num::NonZeroU32;
-
-use super::tables::CHANNEL_NAMES;
 use super::{Referent, Shape, Table, key, one, one_shape, reference};
 use crate::domain::Millis;
 use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};
@@ -24,7 +21,6 @@ word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "en
 word_list!(OnMissing: "what happens without a red team", "block" => Block, "skip" => Skip);
 word_list!(VisionKind: "a kind of vision check",
     "noop" => Noop, "heuristic" => Heuristic, "llm_vision" => LlmVision);
-word_list!(ViolationAction: "what happens when a deadline passes", "notify" => Notify, "fail" => Fail);
 word_list!(OnRefer: "what happens to referred work", "human" => Human, "rework" => Rework, "pass" => Pass);
 word_list!(Grade: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
 word_list!(ExpectedVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
@@ -44,7 +40,6 @@ const NAME: Shape = one::<Name>();
 const TEXT: Shape = one::<String>();
 const FILLED: Shape = one::<Filled>();
 const FLAG: Shape = one::<bool>();
-const COUNT: Shape = one::<NonZeroU32>();
 const SPAN: Shape = one::<Millis>();
 const SHARE: Shape = one::<Fraction>();
 const PATHS: Shape = Shape::List(&one::<InnerPath>());
@@ -108,16 +103,6 @@ static EXAMPLE: Table = Table {
     ],
 };
 
-pub(super) static BUDGET: Table = Table {
-    name: "a budget",
-    keys: &[
-        key("maxCost", one::<Positive>(), "Cost in all."),
-        key("maxTokens", one::<u64>(), "Tokens in all."),
-        key("maxRequests", one::<u64>(), "Requests in all."),
-        key("maxTime", SPAN, "Time in all."),
-    ],
-};
-
 pub(super) static RED_TEAM: Table = Table {
     name: "a red team",
     keys: &[
@@ -162,29 +147,6 @@ static STAGE: Table = Table {
 
 pub(super) const STAGES: Shape = Shape::List(&Shape::Map(&STAGE));
 
-pub(super) static SLA: Table = Table {
-    name: "sla settings",
-    keys: &[
-        key(
-            "warningThreshold",
-            SHARE,
-            "The share of the time after which a warning is given.",
-        ),
-        key("checkIntervalMs", COUNT, "Milliseconds between two looks."),
-        key("warningChannels", CHANNEL_NAMES, "Channels that are warned."),
-        key(
-            "violationChannels",
-            CHANNEL_NAMES,
-            "Channels that hear of a missed deadline.",
-        ),
-        key(
-            "violationAction",
-            one::<ViolationAction>(),
-            "What follows when a deadline passes.",
-        ),
-    ],
-};
-
 pub(super) static MIDDLEWARE: Table = Table {
     name: "middleware settings",
     keys: &[
@@ -198,14 +160,6 @@ pub(super) static MIDDLEWARE: Table = Table {
             Shape::List(&one::<CoordinationMiddleware>()),
             "Around the whole run, in order.",
         ),
-    ],
-};
-
-pub(super) static PRICE: Table = Table {
-    name: "a price",
-    keys: &[
-        key("input", one::<Positive>(), "Of a million input tokens."),
-        key("output", one::<Positive>(), "Of a million output tokens."),
     ],
 };
 

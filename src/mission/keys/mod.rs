@@ -3,10 +3,12 @@
 //! Documents are checked against it, and the JSON Schema (`quorum schema`) is printed from it.
 //! A key marked [`Built::Later`] is checked like any other; `validate` notes it and `run` refuses it.
 
+mod budget;
 mod channels;
 mod expectations;
 mod finish;
 mod later;
+mod sla;
 mod tables;
 mod verification;
 mod waits;

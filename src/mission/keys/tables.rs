@@ -4,16 +4,17 @@ use std::num::NonZeroU32;
 
 use semver::VersionReq;
 
+use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, BUDGET, Clarification, Isolation, MIDDLEWARE, PRICE, RED_TEAM, RUBRIC, SLA,
-    STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, Clarification, Isolation, MIDDLEWARE, RED_TEAM, RUBRIC, STAGES, Stakes, VISION,
 };
+use super::sla::SLA;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
 use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, reference};
-use crate::domain::{Millis, Points};
+use crate::domain::{Millis, Money, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
     Adapter, Consensus, GateFailure, Independence, Input, OnExhausted, PanelMode, Remedy, Review, TaskType,
@@ -66,12 +67,16 @@ const ISOLATION: Key = key(
     "What tasks share of the workspace [shared].",
 )
 .later_unless("isolation", "shared");
+const BUDGET_KEY: Key = key(
+    "budget",
+    Shape::Map(&BUDGET),
+    "What a run may use in all; then it ends with exit 7 and can be resumed.",
+);
 const DEADLINE: Key = key(
     "deadline",
     one::<Deadline>(),
-    "When it must be finished: a moment, or a duration from the start.",
-)
-.later("deadlines");
+    "When it must be finished: a moment (UTC where it names no zone), or a duration from the start.",
+);
 const PROTECT: Key = key(
     "protect",
     Shape::List(&one::<InnerGlob>()),
@@ -130,7 +135,7 @@ pub(in crate::mission) static MISSION: Table = Table {
             Shape::List(&Shape::Map(&DELAY)),
             "Places where the run waits for some time.",
         ),
-        key("budget", Shape::Map(&BUDGET), "What the run may use in all.").later("budget"),
+        BUDGET_KEY,
         key(
             "redTeam",
             Shape::Map(&RED_TEAM),
@@ -213,6 +218,11 @@ static AGENT: Table = Table {
             "How long one turn may take, where the task does not say.",
         ),
         key(
+            "staleThreshold",
+            SPAN,
+            "How long it may be silent before somebody is warned; after twice that it is killed.",
+        ),
+        key(
             "maxConcurrent",
             COUNT,
             "Turns that it may work on at the same time.",
@@ -268,10 +278,10 @@ static AGENT: Table = Table {
         .later("fallback"),
         key(
             "maxCostPerTurn",
-            one::<Positive>(),
-            "The most that one of its turns may cost.",
-        )
-        .later("budget"),
+            one::<Money>(),
+            "The most that one of its turns may cost, reserved before it starts and charged where it does not say; 0 \
+             for an agent that costs nothing.",
+        ),
     ],
 };
 
@@ -322,7 +332,11 @@ static SETTINGS: Table = Table {
             "How often a panel without any verdict is run again [1].",
         ),
         key("taskTimeout", SPAN, "How long one turn may take [30m]."),
-        key("staleThreshold", SPAN, "How long an agent may be silent [5m].").later("stale agents"),
+        key(
+            "staleThreshold",
+            SPAN,
+            "How long an agent may be silent before somebody is warned [5m].",
+        ),
         key(
             "approvalGates",
             Shape::List(&Shape::Map(&APPROVAL_GATE)),
@@ -368,9 +382,8 @@ static SETTINGS: Table = Table {
             "sla",
             Shape::Map(&SLA),
             "Warnings before deadlines, and what follows when one passes.",
-        )
-        .later("deadlines"),
-        key("budget", Shape::Map(&BUDGET), "What a run may use in all.").later("budget"),
+        ),
+        BUDGET_KEY,
         key(
             "middleware",
             Shape::Map(&MIDDLEWARE),
@@ -392,9 +405,8 @@ static SETTINGS: Table = Table {
         key(
             "prices",
             Shape::Named(&TITLE, &Shape::Map(&PRICE)),
-            "Prices of models, by model.",
-        )
-        .later("budget"),
+            "What models cost, by model.",
+        ),
         key(
             "defaultChannels",
             CHANNEL_NAMES,
@@ -513,6 +525,11 @@ static TASK: Table = Table {
             "Fixes after one first attempt or retry [2].",
         ),
         key("maxRetries", NUMBER, "Retries in all [3]."),
+        key(
+            "staleThreshold",
+            SPAN,
+            "How long its agent may be silent before somebody is warned; after twice that it is killed.",
+        ),
         key("maxDuration", SPAN, "How long one turn may take."),
         ON_EXHAUSTED,
         key(

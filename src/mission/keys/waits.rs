@@ -67,7 +67,11 @@ pub(super) static CHECKPOINT: Table = Table {
         AFTER_TASKS,
         BLOCKS_TASKS,
         key("message", TEXT, "What the person is told."),
-        key("notifyChannels", CHANNEL_NAMES, "Channels that are told.").later("notifications"),
+        key(
+            "notifyChannels",
+            CHANNEL_NAMES,
+            "Channels that are told when it is reached [`defaultChannels`].",
+        ),
     ],
 };
 
@@ -79,6 +83,10 @@ pub(super) static DELAY: Table = Table {
         BLOCKS_TASKS,
         key("duration", SPAN, "How long it waits.").required(),
         key("message", TEXT, "What is shown meanwhile."),
-        key("notifyChannels", CHANNEL_NAMES, "Channels that are told.").later("notifications"),
+        key(
+            "notifyChannels",
+            CHANNEL_NAMES,
+            "Channels that are told when it begins [none].",
+        ),
     ],
 };

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::domain::Millis;
+use crate::domain::{Millis, Money};
 use crate::mission::codes::Code;
 use crate::mission::environment::{Secret, Template};
 use crate::mission::read::{self, Single};
@@ -63,6 +63,12 @@ pub struct Agent {
     /// Completion limit of an HTTP agent.
     #[serde(deserialize_with = "read::count")]
     pub max_tokens: Option<u32>,
+    /// How long it may be silent.
+    #[serde(deserialize_with = "read::option")]
+    pub stale_threshold: Option<Millis>,
+    /// The most that one of its turns or calls may cost.
+    #[serde(deserialize_with = "read::option")]
+    pub max_cost_per_turn: Option<Money>,
 }
 
 /// How an agent is talked to.

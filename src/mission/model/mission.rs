@@ -7,10 +7,12 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Filled, InnerGlob, Name, Positive, words};
+use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, words};
 
 use super::approval::ApprovalGate;
-use super::{Agent, Channel, Consensus, Independence, OnExhausted, PanelMode, RemedyOrder, Task};
+use super::{
+    Agent, Budget, Channel, Consensus, Independence, OnExhausted, PanelMode, Price, RemedyOrder, Sla, Task,
+};
 
 /// A mission file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -28,12 +30,18 @@ pub struct Mission {
     /// Where agents work, relative to the mission's folder.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub workspace: Option<Box<str>>,
+    /// When it must be finished.
+    #[serde(deserialize_with = "read::option")]
+    pub deadline: Option<Deadline>,
     /// The bar over all scored tasks.
     #[serde(deserialize_with = "read::option")]
     pub quality_threshold: Option<Points>,
     /// What happens to exhausted tasks that do not say it themselves.
     #[serde(deserialize_with = "read::option")]
     pub on_exhausted: Option<OnExhausted>,
+    /// What the run may use.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub budget: Budget,
     /// Who works and judges; after loading also those of a `quorum.yaml`, behind the mission's own.
     #[serde(deserialize_with = "read::or_empty")]
     pub agents: Named<Agent>,
@@ -157,6 +165,18 @@ pub struct Settings {
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
     pub protect: Box<[Box<str>]>,
+    /// How long an agent may be silent before somebody is warned.
+    #[serde(deserialize_with = "read::option")]
+    pub stale_threshold: Option<Millis>,
+    /// What is said and done about deadlines.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub sla: Sla,
+    /// What a run may use, where the mission does not say.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub budget: Budget,
+    /// What models cost.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub prices: Named<Price>,
     /// The channels of notifications that name none.
     #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
     pub default_channels: Option<Box<[Box<str>]>>,
@@ -194,6 +214,10 @@ impl Settings {
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
+            stale_threshold: self.stale_threshold.or(below.stale_threshold),
+            sla: self.sla.or(below.sla),
+            budget: self.budget.or(below.budget),
+            prices: both_prices(self.prices, below.prices),
             default_channels: self.default_channels.or(below.default_channels),
         }
     }
@@ -208,6 +232,16 @@ fn both(own: Box<[Box<str>]>, below: Box<[Box<str>]>) -> Box<[Box<str>]> {
         }
     }
     all.into()
+}
+
+/// The prices of every layer, the own ones first.
+fn both_prices(mut own: Named<Price>, below: Named<Price>) -> Named<Price> {
+    for (model, price) in below.0 {
+        if !own.0.iter().any(|(known, _)| *known == model) {
+            own.0.push((model, price));
+        }
+    }
+    own
 }
 
 /// A checkpoint between tasks (semantics, section 14).
@@ -259,6 +293,9 @@ pub struct Hold {
     /// How long a delay waits.
     #[serde(deserialize_with = "read::option")]
     pub duration: Option<Millis>,
+    /// The channels that are told when it is reached.
+    #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
+    pub notify_channels: Option<Box<[Box<str>]>>,
 }
 
 /// What a failed gate does to the rest of the run.

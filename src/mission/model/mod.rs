@@ -5,20 +5,24 @@
 
 mod agent;
 mod approval;
+mod budget;
 mod channel;
 mod expectation;
 mod finish;
 mod mission;
+mod sla;
 mod task;
 mod verification;
 mod words;
 
 pub use agent::{Adapter, Agent, CommandLine, Input};
 pub use approval::{Approval, ApprovalGate, Approver};
+pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
+pub use sla::{CheckInterval, Sla, ViolationAction};
 pub use task::Task;
 pub use verification::{Grader, Verification};
 pub use words::{Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, TaskType};

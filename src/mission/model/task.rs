@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use crate::mission::read;
-use crate::mission::scalar::{Filled, InnerGlob, InnerPath, Name, Positive, Span};
+use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span};
 
 use super::approval::{Approval, approval};
 use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType, Verification};
@@ -14,6 +14,12 @@ use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType,
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Task {
+    /// How long its agent may be silent.
+    #[serde(deserialize_with = "read::option")]
+    pub stale_threshold: Option<Span>,
+    /// When it must be finished.
+    #[serde(deserialize_with = "read::option")]
+    pub deadline: Option<Deadline>,
     /// Its unique title.
     #[serde(deserialize_with = "read::text_as::<Name, _>")]
     pub title: Box<str>,
@@ -100,6 +106,6 @@ mod tests {
 
     #[test]
     fn a_task_is_small() {
-        assert!(size_of::<Task>() <= 264, "{} bytes", size_of::<Task>());
+        assert!(size_of::<Task>() <= 288, "{} bytes", size_of::<Task>());
     }
 }

@@ -18,7 +18,7 @@ fn fixture(name: &str) -> Loaded {
 }
 
 #[test]
-fn the_example_loads_with_notes_only() {
+fn the_example_loads_without_notes() {
     let loaded = fixture("example.yaml");
     assert_eq!(loaded.mission.tasks.len(), 2);
     assert!(!loaded.notes.has_errors());
@@ -26,8 +26,7 @@ fn the_example_loads_with_notes_only() {
         .iter()
         .filter_map(|note| note.spot.as_ref().map(|spot| spot.text.clone()))
         .collect();
-    let expected = ["deadline", "sla", "deadline"];
-    assert_eq!(noted, expected);
+    assert_eq!(noted, Vec::<String>::new(), "all of it is built");
 }
 
 #[test]

@@ -27,6 +27,10 @@ fn agent(text: &str) -> String {
 fn cases() -> Vec<(String, Vec<&'static str>)> {
     let many_levels = "[".repeat(100);
     let documents = [
+        (
+            "name: m\nbudget: {maxCost: 1}\nagents: {a: {adapter: openai, model: m}}\ntasks: [{title: t}]\n",
+            vec!["Q0308"],
+        ),
         ("", vec!["Q0106"]),
         ("# nothing\n", vec!["Q0106"]),
         ("~\n", vec!["Q0106"]),
@@ -54,7 +58,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("qualityThreshold: 0.5\n", vec!["Q0204"]),
         ("requires: newest\n", vec!["Q0204"]),
         ("requires: '>=9.0.0'\n", vec!["Q0208"]),
-        ("deadline: 2h\n", vec!["Q0210"]),
+        ("stages: [{name: s, command: x}]\n", vec!["Q0210"]),
         ("deadline: soon\n", vec!["Q0204"]),
         ("onExhausted: fixup\n", vec![]),
         ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
@@ -363,7 +367,7 @@ fn unset_variables_are_errors_of_a_run_only() {
 
 #[test]
 fn what_is_not_built_stops_a_run() {
-    let loaded = load_text(&minimal("deadline: 2h\n")).unwrap();
+    let loaded = load_text(&minimal("stages: [{name: s, command: x}]\n")).unwrap();
     let later = later_keys(&loaded);
     assert_eq!(later.len(), 1);
     assert_eq!(later[0].severity, Severity::Error);

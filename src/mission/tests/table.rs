@@ -92,7 +92,7 @@ fn keys_are_unique_and_camel_case() {
 fn every_key_of_the_contract_is_known() {
     let mission = "name description requires workspace isolation deadline qualityThreshold agents channels rubrics \
         settings tasks qualityGates checkpoints delays budget redTeam vision stages autonomy stakes onExhausted";
-    let agent = "adapter run input env timeout maxConcurrent role reportsTo family model baseUrl apiKey headers \
+    let agent = "adapter run input env timeout staleThreshold maxConcurrent role reportsTo family model baseUrl apiKey headers \
         temperature maxTokens vision tools fallback maxCostPerTurn";
     let settings = "concurrency orchestrator evaluate evalThreshold failOpenOnUnparsedEval maxAttempts maxFixAttempts \
         maxRetries maxQuestionRounds maxResolutionAttempts maxAssessmentRetries taskTimeout staleThreshold \
@@ -100,7 +100,7 @@ fn every_key_of_the_contract_is_known() {
         foundation maxDelegationDepth maxDelegations onDependencyFailed protect sla budget middleware clarification \
         hooks prices defaultChannels";
     let task = "title assignTo description type workspace isolation deadline autonomy stakes onExhausted maxAttempts \
-        maxFixAttempts maxRetries maxDuration onDependencyFailed dependsOn priority tags exclusive sideEffects \
+        maxFixAttempts maxRetries maxDuration staleThreshold onDependencyFailed dependsOn priority tags exclusive sideEffects \
         requiresApproval requiresToolCalls targetFiles protect delegatedBy review expectations acceptance \
         verification decomposer verify stages middleware onPass onFail onRefer maxVisits";
     for (table, keys) in [

@@ -3,6 +3,7 @@
 //! Works on the structs, is linear in tasks and edges, and collects everything it finds.
 
 mod agents;
+pub(super) mod budget;
 mod channels;
 mod order;
 mod tasks;
@@ -99,6 +100,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
         names.check_agent(orchestrator, place, &mut problems);
     }
     channels::validate(&mission.channels, &mut problems);
+    budget::validate(mission, &mut problems);
     tasks::validate(mission, &names, &mut problems);
     for (index, gate) in mission.gates.iter().enumerate() {
         validate_gate(index, gate, mission, &names, &mut problems);

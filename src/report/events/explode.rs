@@ -128,6 +128,21 @@ impl Exploder {
                 conditions,
                 allowed,
             } => vec![("run:finished", run_finished(*outcome, conditions, allowed))],
+            Event::Deadline(event) => self.deadline_event(event),
+            Event::AgentStale { turn, idle, killed } => {
+                let agent = self.plan.task(turn.task).agent;
+                let action = if *killed { "kill" } else { "warning" };
+                let payload = self.task(turn.task);
+                let payload = payload.with("agentName", &*self.plan.agent(agent).name);
+                vec![(
+                    "agent:stale",
+                    payload.with("idleMs", idle.0).with("action", action),
+                )]
+            }
+            Event::LimitReached { .. }
+            | Event::CallHeld { .. }
+            | Event::CallReleased { .. }
+            | Event::BudgetClock { .. } => vec![self.budget_event(event)],
             Event::Warning { message } => {
                 let log = Payload::default().with("level", "warn");
                 vec![("log", log.with("message", message.as_str()))]

@@ -4,11 +4,13 @@
 //! (`t<index>`, stable within the run) and `title`; keys without a value are left out. One engine event may mean
 //! several public ones: they share its `seq`, so `seq` never decreases and is unique per event of the engine.
 
+mod budget;
 mod consult;
 mod explode;
 mod human;
 mod notices;
 mod payload;
+mod sla;
 mod waits;
 
 use std::sync::Arc;

@@ -25,6 +25,7 @@ pub(super) fn notice_event(plan: &Plan, run: &str, event: &NoticeEvent) -> (&'st
                 .maybe("taskId", notice.task.map(task_key))
                 .maybe("title", notice.task.map(|task| &*plan.task(task).title))
                 .maybe("gateName", notice.gate.map(|gate| &*plan.gate(gate).name))
+                .maybe("holdName", notice.hold.map(|hold| &*plan.hold(hold).name))
                 .with("message", notice.text.as_str()),
         ),
         NoticeEvent::Sent { number, channel } => ("notification:sent", of(*number, channel)),

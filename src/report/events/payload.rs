@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{DimensionScore, FailureClass, Finding, OutcomeClass, TaskId};
+use crate::domain::{DimensionScore, FailureClass, Finding, Money, OutcomeClass, TaskId};
 use crate::engine::{FileFact, FileRef, StopCause, TurnFiles, Usage};
 use crate::mission::Plan;
 use crate::report::ids::task_key;
@@ -27,6 +27,7 @@ impl Payload {
     pub fn usage(self, usage: &Usage) -> Self {
         self.maybe("inputTokens", usage.input_tokens)
             .maybe("outputTokens", usage.output_tokens)
+            .maybe("cost", usage.cost.map(Money::to_f64))
     }
 
     pub fn failure(self, class: FailureClass, message: Option<&str>) -> Self {

@@ -9,9 +9,9 @@ use crate::domain::{
     Severity, Stage, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FailedOperation, FileFact, GateResult, KeeperRef, Notice, NoticeEvent,
-    Operation, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, StopCause, ToolCalls, Topic, TurnFiles,
-    Usage, Way,
+    Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, Event, Exit, FailedOperation, FileFact,
+    GateResult, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult,
+    StageReport, StopCause, ToolCalls, Topic, TurnFiles, Usage, Way,
 };
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, HoldKind, HoldPlan, Origin, Part, RunOptions, SubTask};
@@ -83,12 +83,18 @@ fn variant(event: &Event) -> &'static str {
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
+        Event::AgentStale { .. } => "AgentStale",
+        Event::Deadline(_) => "Deadline",
+        Event::LimitReached { .. } => "LimitReached",
+        Event::CallHeld { .. } => "CallHeld",
+        Event::CallReleased { .. } => "CallReleased",
+        Event::BudgetClock { .. } => "BudgetClock",
         Event::Superseded { .. } => "Superseded",
         Event::Warning { .. } => "Warning",
     }
 }
 
-const VARIANTS: usize = 62;
+const VARIANTS: usize = 68;
 
 const TASK: TaskId = TaskId(0);
 
@@ -221,6 +227,46 @@ fn run_samples() -> Vec<Event> {
         Event::TasksWithdrawn {
             tasks: vec![TaskId(2)],
         },
+        Event::AgentStale {
+            turn: turn(),
+            idle: Millis(300_000),
+            killed: true,
+        },
+        Event::Deadline(Box::new(DeadlineEvent {
+            step: DeadlineStep::Set,
+            task: None,
+            since: Some(START),
+            due: START.plus(Millis(1000)),
+            at: START,
+        })),
+        Event::Deadline(Box::new(DeadlineEvent {
+            step: DeadlineStep::Warned,
+            task: Some(TASK),
+            since: Some(START),
+            due: START.plus(Millis(1000)),
+            at: START.plus(Millis(800)),
+        })),
+        Event::LimitReached {
+            ceiling: Ceiling::UnknownCost(AgentId(0)),
+        },
+        Event::CallHeld {
+            call: CallId {
+                task: TASK,
+                call: Call::Seat(seat()),
+            },
+            agent: AgentId(0),
+        },
+        Event::CallReleased {
+            call: CallId {
+                task: TASK,
+                call: Call::Turn(1, 2),
+            },
+        },
+        Event::BudgetClock {
+            since: START,
+            used: Millis(60_000),
+            until: START.plus(Millis(60_000)),
+        },
         Event::Superseded {
             task: TASK,
             by: TaskId(1),
@@ -267,6 +313,7 @@ fn turn_samples() -> Vec<Event> {
             usage: Usage {
                 input_tokens: Some(10),
                 output_tokens: None,
+                cost: "0.0125".parse().ok(),
             },
             model: Some("m-1".to_owned()),
             files: Some(TurnFiles {
@@ -637,6 +684,7 @@ fn every_variant_has_its_name_and_keys() {
         after: vec![TASK],
         blocks: vec![TaskId(1)],
         message: Some("look at the staging site".into()),
+        notify: None,
     };
     Arc::make_mut(&mut plan).holds = Arc::new(vec![
         hold("go", HoldKind::Checkpoint),

@@ -101,7 +101,7 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
         total => ranked.len(),
         rows => Serde(rows),
         sections => sections,
-        untold => view.usage.untold,
+        untold => state.ledger.spent().untold,
     };
     environment.get_template("report.html")?.render(page)
 }

@@ -150,7 +150,7 @@ struct WorstCaseRow {
 #[derive(Debug, Serialize)]
 struct CostRow {
     known: bool,
-    text: &'static str,
+    text: String,
 }
 
 impl WorstCaseRow {
@@ -212,7 +212,10 @@ impl<'a> PlanDocument<'a> {
             worst_case,
             cost: CostRow {
                 known: false,
-                text: UNKNOWN_COST,
+                text: plan.rules.budget.max_cost.map_or_else(
+                    || UNKNOWN_COST.to_owned(),
+                    |most| format!("{most} at most, by `maxCost`"),
+                ),
             },
         }
     }

@@ -8,6 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, P
 
 use crate::domain::{Millis, RunId, Timestamp};
 use crate::engine::{Event, State};
+use crate::report::budget::footer_words;
 use crate::report::style::{Role, Screen};
 use crate::report::text::{clock, sanitize, width};
 
@@ -187,6 +188,7 @@ fn counts(state: &State, live: &Live, screen: &Screen) -> String {
             parts.push(format!("{number} {what}"));
         }
     }
+    parts.extend(footer_words(state));
     parts.join(&format!(" {} ", screen.style.symbols().separator))
 }
 

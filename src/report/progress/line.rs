@@ -7,7 +7,10 @@ use crate::domain::{
     Advice, AttemptKind, Cause, FailureMode, HoldId, Millis, Points, QualityFlag, RunId, Stage, Status,
     TaskId, Timestamp, TurnId, Verdict,
 };
-use crate::engine::{self, Event, GateResult, NoticeEvent, SeatResult, StageReport, State, Way};
+use crate::engine::{
+    self, DeadlineStep, Event, GateResult, NoticeEvent, SeatResult, StageReport, State, Way,
+};
+use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
 use crate::report::ids::{ApprovalId, CheckpointId};
 use crate::report::style::{Role, Screen, Symbols};
@@ -152,9 +155,16 @@ impl Lines {
             | Event::Waiting { .. }
             | Event::Warning { .. }
             | Event::Salvaged { .. }
+            | Event::LimitReached { .. }
+            | Event::Deadline(_)
             | Event::ThresholdFailed { .. } => self.of_run(state, event),
             Event::GateEvaluated { gate, result } => Some(gate_line(&state.plan.gate(*gate).name, result)),
             Event::Notice(event) => of_notice(event),
+            Event::AgentStale { turn, idle, killed } => {
+                let end = if *killed { ": it is killed" } else { "" };
+                let detail = format!("nothing was heard of its agent for {idle}{end}");
+                Some(Line::new("SILENT", Role::Warn, title(state, turn.task), detail))
+            }
             Event::GateOverridden { gate, reason, by } => {
                 let detail = format!("overridden by {by}: {reason}");
                 Some(Line::new(
@@ -268,6 +278,9 @@ impl Lines {
             | Event::ArtifactsScanned { .. }
             | Event::ApproverAsked { .. }
             | Event::RetryBlocked { .. }
+            | Event::CallHeld { .. }
+            | Event::CallReleased { .. }
+            | Event::BudgetClock { .. }
             | Event::DependencyFailed { .. } => None,
         }
     }
@@ -324,6 +337,28 @@ impl Lines {
             Event::Stopping { cause } => {
                 let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
                 Line::new("STOP", Role::Warn, mission, detail)
+            }
+            Event::Deadline(event) => {
+                let subject = event.task.map_or(mission, |id| title(state, id));
+                let due = event.due.to_rfc3339();
+                match event.step {
+                    DeadlineStep::Warned => {
+                        let share = event.share_used() * 100.0;
+                        let detail = format!("{share:.0} % of the time to its deadline, {due}, is gone");
+                        Line::new("LATE", Role::Warn, subject, detail)
+                    }
+                    DeadlineStep::Violated => {
+                        Line::new("LATE", Role::Bad, subject, format!("its deadline, {due}, passed"))
+                    }
+                    DeadlineStep::Set | DeadlineStep::Met => return None,
+                }
+            }
+            Event::LimitReached { ceiling } => {
+                let detail = format!(
+                    "{}; what runs may finish its turn",
+                    ceiling_words(state, *ceiling)
+                );
+                Line::new("LIMIT", Role::Warn, mission, detail)
             }
             Event::Paused { by } => {
                 let detail = format!("by {by}: what has started may finish, nothing new starts");

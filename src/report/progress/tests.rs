@@ -176,6 +176,7 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
         options: Box::default(),
         keeper: crate::engine::KeeperRef::default(),
         kept: Vec::new(),
+        last: None,
     });
     let mut out = Vec::new();
     let mut progress = Plain::new(&mut out, run_id(), Screen::default());

@@ -139,6 +139,7 @@ impl History {
                 options: Box::new(options),
                 keeper: KeeperRef::default(),
                 kept: kept.clone(),
+                last: None,
             };
             self.turn(vec![resume], pending)
         };
@@ -259,6 +260,7 @@ impl History {
                 options: Box::new(self.state.options.clone()),
                 keeper: KeeperRef::default(),
                 kept: Vec::new(),
+                last: None,
             };
             self.decide(&resume, &mut Vec::new())?;
             while self.decide(&Input::Advance, &mut Vec::new())? {}

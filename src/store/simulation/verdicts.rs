@@ -139,7 +139,10 @@ impl Witness {
                 OutcomeClass::Interrupted,
                 self.stop == Some(StopCause::Interrupted),
             ),
-            (OutcomeClass::Limit, self.stop == Some(StopCause::TimeLimit)),
+            (
+                OutcomeClass::Limit,
+                self.limit || self.stop == Some(StopCause::TimeLimit),
+            ),
             (
                 OutcomeClass::TaskFailed,
                 any(&|seen| seen.status == Status::Failed && !seen.superseded),

@@ -9,8 +9,8 @@ use crate::domain::{
     Verdict, WaitingReason,
 };
 use crate::engine::{
-    Event, GateResult, HoldStage, JudgedBy, MissionChange, SeatId, SeatResult, State, StopCause, Way,
-    judged_by,
+    DeadlineEvent, DeadlineStep, Event, GateResult, HoldStage, JudgedBy, MissionChange, SeatId, SeatResult,
+    State, StopCause, Way, judged_by,
 };
 use crate::mission::model::OnExhausted;
 use crate::mission::{Addition, Origin, Part, Plan, succeed};
@@ -114,6 +114,10 @@ pub struct Witness {
     pub(super) stop: Option<StopCause>,
     pub(super) paused: bool,
     pub(super) threshold: bool,
+    /// The budget ended the work of the session.
+    pub(super) limit: bool,
+    /// What was said of which deadline.
+    deadlines: BTreeSet<(Option<TaskId>, u8)>,
     /// Judged rejections in a row, by agent and wave.
     pub(super) rejections: BTreeMap<(String, u32), u32>,
     /// Turns that were ever decided on, and those that ended on record.
@@ -131,6 +135,8 @@ impl Witness {
             stop: None,
             paused: false,
             threshold: false,
+            limit: false,
+            deadlines: BTreeSet::new(),
             rejections: BTreeMap::new(),
             started: BTreeSet::new(),
             ended: BTreeSet::new(),
@@ -170,6 +176,7 @@ impl Witness {
             }
             Event::AttemptPlanned { task, attempt, kind } => self.plan_attempt(state, *task, *attempt, *kind),
             Event::TurnStarted { turn, .. } => {
+                assert!(!self.limit, "nothing is started any more: {event:?}");
                 self.dependencies_hold(state, turn.task);
                 assert!(self.started.insert(*turn), "started twice: {turn:?}");
                 let seen = &mut self.tasks[turn.task.index()];
@@ -355,8 +362,18 @@ impl Witness {
             Event::RunStarted(_) => {}
             Event::RunResumed { .. } => {
                 (self.stop, self.paused, self.threshold) = (None, false, false);
+                self.limit = false;
             }
             Event::Stopping { cause } => self.stop = Some(*cause),
+            Event::Deadline(said) => self.deadline(said),
+            Event::LimitReached { .. } => {
+                assert!(!self.limit && !state.plan.rules.budget.is_none(), "{event:?}");
+                self.limit = true;
+            }
+            Event::CallReleased { .. } => assert!(!self.limit, "{event:?}"),
+            Event::CallHeld { .. } | Event::BudgetClock { .. } => {
+                assert!(!state.plan.rules.budget.is_none(), "{event:?}");
+            }
             Event::Paused { .. } => self.paused = true,
             Event::ThresholdFailed { points, threshold } => {
                 assert!(points < threshold, "{event:?}");
@@ -447,6 +464,7 @@ impl Witness {
             }
             Event::MissionChanged(change) => self.mission_changed(state, change),
             Event::AgentActivity { .. }
+            | Event::AgentStale { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
             | Event::ConsultRequested { .. }
@@ -458,6 +476,21 @@ impl Witness {
             | Event::DelegationRequested { .. }
             | Event::DelegationRefused { .. }
             | Event::Salvaged { .. } => {}
+        }
+    }
+
+    /// Each thing is said once, and nothing behind the end of it.
+    fn deadline(&mut self, said: &DeadlineEvent) {
+        assert!(self.deadlines.insert((said.task, said.step as u8)), "{said:?}");
+        let ended = [DeadlineStep::Violated, DeadlineStep::Met];
+        let before = ended
+            .iter()
+            .filter(|step| **step != said.step && self.deadlines.contains(&(said.task, **step as u8)));
+        assert_eq!(before.count(), 0, "{said:?}");
+        match said.step {
+            DeadlineStep::Met => assert!(said.at <= said.due, "{said:?}"),
+            DeadlineStep::Violated => assert!(said.at > said.due, "{said:?}"),
+            DeadlineStep::Set | DeadlineStep::Warned => {}
         }
     }
 

@@ -1,0 +1,196 @@
+//! The budget: room before a call, the price of what it used, and the end of the work when nothing is left (section 19).
+//!
+//! Other rules decide calls; what follows from the budget is decided here, in the same record. A call without room is
+//! held: until calls that are out have left some, or until the next session.
+
+use crate::domain::{AgentId, Millis, Timestamp, TurnId};
+use crate::engine::apply;
+use crate::engine::event::Event;
+use crate::engine::ledger::{Call, CallId, Ceiling, Room};
+use crate::engine::payload::Usage;
+use crate::engine::state::{RunPhase, State};
+use crate::mission::Plan;
+use crate::mission::model::Adapter;
+
+/// Fills in what calls cost, holds those without room, and starts the clock of a session.
+pub(super) fn follow_up(
+    state: &State,
+    mut events: Vec<Event>,
+    last: Option<Timestamp>,
+    now: Timestamp,
+) -> Vec<Event> {
+    for event in &mut events {
+        price(state, event);
+    }
+    let resumes = matches!(events.first(), Some(Event::RunResumed { .. }));
+    if state.plan.rules.budget.is_none() {
+        return events;
+    }
+    if resumes || matches!(events.first(), Some(Event::RunStarted(_))) {
+        return begin(state, events, last, now);
+    }
+    // What a decision closes leaves room for what it opens.
+    let plan = &*state.plan;
+    let mut ledger = state.ledger.clone();
+    let mut admitted = Vec::with_capacity(events.len());
+    for event in events {
+        // Whether a turn has room was asked before it was decided.
+        let call = CallId::decided_by(plan, &event).filter(|(call, _)| !matches!(call.call, Call::Turn(..)));
+        let room = call.map(|(_, agent)| ledger.room(plan, agent));
+        admitted.push(event);
+        let mut held = Vec::new();
+        if let Some((call, agent)) = call {
+            match room {
+                Some(Room::Exhausted(ceiling)) => {
+                    let is_new = ledger.limit().is_none();
+                    held.extend(is_new.then_some(Event::LimitReached { ceiling }));
+                    held.push(Event::CallHeld { call, agent });
+                }
+                Some(Room::Wait) => held.push(Event::CallHeld { call, agent }),
+                Some(Room::Fits) | None => {}
+            }
+        }
+        for event in admitted.last().into_iter().chain(&held) {
+            ledger.follow(plan, event);
+        }
+        admitted.extend(held);
+    }
+    admitted
+}
+
+/// A session begins: its clock starts, and calls that are made again need room again.
+fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Timestamp) -> Vec<Event> {
+    if let Some(most) = state.plan.rules.budget.max_time {
+        let (used, since) = state.ledger.time();
+        let took = since
+            .zip(last)
+            .map_or(Millis(0), |(since, last)| last.since(since));
+        let used = Millis(used.0.saturating_add(took.0));
+        events.push(Event::BudgetClock {
+            since: now,
+            used,
+            until: now.plus(Millis(most.0.saturating_sub(used.0))),
+        });
+        if used >= most {
+            events.push(Event::LimitReached {
+                ceiling: Ceiling::Time,
+            });
+        }
+    }
+    let mut after = state.clone();
+    events.iter().for_each(|event| apply(&mut after, event));
+    let ids = after.plan.every_task_id();
+    let waiting: Vec<(CallId, AgentId)> = ids
+        .flat_map(|id| crate::engine::ledger::calls_of(after.task(id), id))
+        .collect();
+    for (call, agent) in &waiting {
+        apply(
+            &mut after,
+            &Event::CallHeld {
+                call: *call,
+                agent: *agent,
+            },
+        );
+    }
+    for (call, agent) in waiting {
+        match room(&after, agent) {
+            Room::Fits => apply(&mut after, &Event::CallReleased { call }),
+            Room::Wait => events.push(Event::CallHeld { call, agent }),
+            Room::Exhausted(ceiling) => {
+                if after.ledger.limit().is_none() {
+                    let reached = Event::LimitReached { ceiling };
+                    apply(&mut after, &reached);
+                    events.push(reached);
+                }
+                events.push(Event::CallHeld { call, agent });
+            }
+        }
+    }
+    events
+}
+
+/// Whether a call of an agent has room now.
+pub(super) fn room(state: &State, agent: AgentId) -> Room {
+    state.ledger.room(&state.plan, agent)
+}
+
+/// What becomes of a turn that is ready to start and has no room; `None`: it has.
+pub(super) fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
+    let agent = state.plan.task(turn.task).agent;
+    let held = Event::CallHeld {
+        call: CallId::turn(turn),
+        agent,
+    };
+    match room(state, agent) {
+        Room::Fits => None,
+        Room::Wait => Some(vec![held]),
+        // The next session writes its prompt anew.
+        Room::Exhausted(_) if state.ledger.limit().is_some() => Some(Vec::new()),
+        Room::Exhausted(ceiling) => Some(vec![Event::LimitReached { ceiling }]),
+    }
+}
+
+/// The call that has waited for room: it is made, or nothing is left.
+pub(super) fn release(state: &State) -> Vec<Event> {
+    let Some((call, agent)) = state.ledger.first_held() else {
+        return Vec::new();
+    };
+    match room(state, agent) {
+        Room::Fits => vec![Event::CallReleased { call }],
+        Room::Wait => Vec::new(),
+        Room::Exhausted(_) if state.ledger.limit().is_some() => Vec::new(),
+        Room::Exhausted(ceiling) => vec![Event::LimitReached { ceiling }],
+    }
+}
+
+/// The run has worked as long as it may.
+pub(super) fn time_is_up(state: &State) -> Vec<Event> {
+    if state.phase != RunPhase::Running || state.ledger.limit().is_some() {
+        return Vec::new();
+    }
+    vec![Event::LimitReached {
+        ceiling: Ceiling::Time,
+    }]
+}
+
+/// Puts a price on what a call used, if its agent did not say what it cost.
+fn price(state: &State, event: &mut Event) {
+    let plan = &*state.plan;
+    match event {
+        Event::TurnFinished {
+            turn, usage, model, ..
+        } => fill(plan, plan.task(turn.task).agent, model.as_deref(), usage),
+        Event::SeatReplied {
+            task, seat, reply, ..
+        } => {
+            let judging = state.task(*task).judging.as_deref();
+            let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
+            if let Some(asked) = asked {
+                fill(plan, asked.agent, reply.model.as_deref(), &mut reply.usage);
+            }
+        }
+        Event::ConsultReplied { id, reply, .. } => {
+            let open = state.task(id.task).consults.iter().find(|open| open.id == *id);
+            if let Some(open) = open {
+                fill(plan, open.agent, reply.model.as_deref(), &mut reply.usage);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The model as the provider returned it has the first word, then the one that was asked for: a provider names
+/// versions that no price table has.
+fn fill(plan: &Plan, agent: AgentId, returned: Option<&str>, usage: &mut Usage) {
+    if usage.cost.is_some() {
+        return;
+    }
+    let spec = &plan.agent(agent).spec;
+    if spec.adapter == Adapter::Echo {
+        usage.cost = Some(crate::domain::Money::ZERO);
+        return;
+    }
+    let models = returned.into_iter().chain(spec.model.as_deref());
+    let price = models.into_iter().find_map(|model| plan.price(model));
+    usage.cost = price.and_then(|price| price.of(usage.input_tokens, usage.output_tokens));
+}

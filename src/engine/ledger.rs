@@ -1,0 +1,610 @@
+//! What a run used, and what is reserved for calls that are out (semantics, section 19).
+//!
+//! A call is open from the event that decides it to the event that ends it. Whatever ends it otherwise (its task moved
+//! on, its session died) leaves what it used unknown, which is never free: it is charged with the most that it might
+//! have cost, where the mission says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{AgentId, ConsultId, FailureClass, Millis, Money, TaskId, Timestamp, TurnId};
+use crate::mission::Plan;
+use crate::mission::model::Adapter;
+
+use super::event::Event;
+use super::payload::{SeatId, Usage};
+use super::state::{SeatState, State, TaskState};
+use super::timers::Timer;
+
+/// A turn, or a call to a reviewer or a consulted agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CallId {
+    /// The task that it is about.
+    #[serde(rename = "t")]
+    pub task: TaskId,
+    /// Which call about it.
+    #[serde(rename = "c")]
+    pub call: Call,
+}
+
+/// A call about a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Call {
+    /// A turn of its worker: attempt and turn.
+    #[serde(rename = "t")]
+    Turn(u32, u32),
+    /// A reviewer.
+    #[serde(rename = "s")]
+    Seat(SeatId),
+    /// A consulted agent: number of the consult, and its try.
+    #[serde(rename = "k")]
+    Consult(u32, u32),
+}
+
+impl CallId {
+    pub(super) fn turn(turn: TurnId) -> Self {
+        Self {
+            task: turn.task,
+            call: Call::Turn(turn.attempt, turn.turn),
+        }
+    }
+
+    pub(super) fn seat(task: TaskId, seat: SeatId) -> Self {
+        Self {
+            task,
+            call: Call::Seat(seat),
+        }
+    }
+
+    pub(super) fn consult(id: ConsultId) -> Self {
+        Self {
+            task: id.task,
+            call: Call::Consult(id.number, id.attempt_try),
+        }
+    }
+
+    /// The call that an event decides, and whom it goes to.
+    pub(super) fn decided_by(plan: &Plan, event: &Event) -> Option<(Self, AgentId)> {
+        Some(match event {
+            Event::TurnStarted { turn, .. } => (Self::turn(*turn), plan.task(turn.task).agent),
+            Event::SeatRequested {
+                task, seat, agent, ..
+            } => (Self::seat(*task, *seat), *agent),
+            Event::ConsultRequested { id, agent, .. } => (Self::consult(*id), *agent),
+            _ => return None,
+        })
+    }
+}
+
+/// What a run may not use any more of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Ceiling {
+    /// `maxCost`
+    #[serde(rename = "c")]
+    Cost,
+    /// `maxTokens`
+    #[serde(rename = "t")]
+    Tokens,
+    /// `maxRequests`
+    #[serde(rename = "r")]
+    Requests,
+    /// `maxTime`
+    #[serde(rename = "d")]
+    Time,
+    /// `maxCost`, because nobody knows what a call of this agent cost.
+    #[serde(rename = "uc")]
+    UnknownCost(AgentId),
+    /// `maxTokens`, because nobody knows what a call of this agent used.
+    #[serde(rename = "ut")]
+    UnknownTokens(AgentId),
+}
+
+impl Ceiling {
+    /// The key that sets it.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Cost | Self::UnknownCost(_) => "maxCost",
+            Self::Tokens | Self::UnknownTokens(_) => "maxTokens",
+            Self::Requests => "maxRequests",
+            Self::Time => "maxTime",
+        }
+    }
+}
+
+/// What turns and calls used. Unknown is not nothing: it is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// Turns and calls that reached an agent.
+    pub requests: u64,
+    /// Those of which it is not known what they used or cost to the last token.
+    pub untold: u64,
+    /// Tokens read, of those who told; `None` if nobody did.
+    pub input_tokens: Option<u64>,
+    /// Tokens written.
+    pub output_tokens: Option<u64>,
+    /// What is known of the cost; `None` if nothing is.
+    pub cost: Option<Money>,
+    /// What is charged for calls of unknown cost: the most that each might have cost.
+    pub charged: Money,
+    /// The part of the known cost that is only an agent's word.
+    pub claimed: Money,
+}
+
+impl Spent {
+    pub(super) fn add(&mut self, usage: &Usage) {
+        let sum = |total: &mut Option<u64>, part: Option<u64>| {
+            if let Some(part) = part {
+                *total = Some(total.unwrap_or(0).saturating_add(part));
+            }
+        };
+        sum(&mut self.input_tokens, usage.input_tokens);
+        sum(&mut self.output_tokens, usage.output_tokens);
+        if let Some(cost) = usage.cost {
+            self.cost = Some(self.cost.unwrap_or_default().plus(cost));
+        }
+    }
+
+    /// What counts against `maxCost`.
+    #[must_use]
+    pub fn counted_cost(&self) -> Money {
+        self.cost.unwrap_or_default().plus(self.charged)
+    }
+
+    /// What counts against `maxTokens`.
+    #[must_use]
+    pub fn counted_tokens(&self) -> u64 {
+        let (read, written) = (self.input_tokens, self.output_tokens);
+        read.unwrap_or(0).saturating_add(written.unwrap_or(0))
+    }
+}
+
+/// A call that is out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Open {
+    agent: AgentId,
+    /// Whether it reached the agent and is counted as a request.
+    counted: bool,
+    reserved: Reserved,
+}
+
+/// What is set aside for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Reserved {
+    /// The most that it may cost, where that is known.
+    pub cost: Option<Money>,
+    /// The most tokens of its reply, where that is known.
+    pub tokens: u64,
+}
+
+impl Reserved {
+    pub fn for_agent(plan: &Plan, agent: AgentId) -> Self {
+        let spec = &plan.agent(agent).spec;
+        let free = spec.adapter == Adapter::Echo;
+        Self {
+            cost: spec.max_cost_per_turn.or(free.then_some(Money::ZERO)),
+            tokens: spec.max_tokens.map_or(0, u64::from),
+        }
+    }
+}
+
+/// Whether a call may be made now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    /// It may.
+    Fits,
+    /// Not before calls that are out have ended: they may leave enough.
+    Wait,
+    /// It may not.
+    Exhausted(Ceiling),
+}
+
+/// How a call came to its end.
+enum Close<'u> {
+    /// It told what it used, or not.
+    Told(&'u Usage, bool),
+    /// It used nothing: no agent was reached, or none replied.
+    Nothing,
+    /// Nobody knows.
+    Lost,
+}
+
+/// The ledger of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    spent: Spent,
+    open: BTreeMap<CallId, Open>,
+    /// Sums over the open calls.
+    reserved_cost: Money,
+    reserved_tokens: u64,
+    uncounted: u64,
+    /// Calls that wait for room, each with the agent that it is for.
+    held: BTreeMap<CallId, AgentId>,
+    /// An agent of which somebody should know what it cost or used, and nobody does. Until the next session, whose
+    /// beginning is a person's word that the run is to go on all the same.
+    unknown_cost: Option<AgentId>,
+    unknown_tokens: Option<AgentId>,
+    /// What ended the work of this session.
+    limit: Option<Ceiling>,
+    /// Time that earlier sessions took, as far as it is counted.
+    time_used: Millis,
+    /// When the counted session began.
+    since: Option<Timestamp>,
+}
+
+impl Ledger {
+    /// What was used so far.
+    #[must_use]
+    pub fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    /// What ended the work of this session, if its budget did.
+    #[must_use]
+    pub fn limit(&self) -> Option<Ceiling> {
+        self.limit
+    }
+
+    /// Time that the sessions before this one took, where it is counted, and when this one began.
+    #[must_use]
+    pub fn time(&self) -> (Millis, Option<Timestamp>) {
+        (self.time_used, self.since)
+    }
+
+    /// Whether a call is out.
+    pub(super) fn is_open(&self, call: CallId) -> bool {
+        self.open.contains_key(&call)
+    }
+
+    pub(super) fn is_held(&self, call: CallId) -> bool {
+        self.held.contains_key(&call)
+    }
+
+    pub(super) fn nothing_open(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The call that has waited for room and comes first.
+    pub(super) fn first_held(&self) -> Option<(CallId, AgentId)> {
+        self.held.first_key_value().map(|(call, agent)| (*call, *agent))
+    }
+
+    /// Whether another call of an agent has room.
+    pub(super) fn room(&self, plan: &Plan, agent: AgentId) -> Room {
+        if let Some(limit) = self.limit {
+            return Room::Exhausted(limit);
+        }
+        let budget = &plan.rules.budget;
+        if budget.is_none() {
+            return Room::Fits;
+        }
+        let wanted = Reserved::for_agent(plan, agent);
+        let mut waits = false;
+        if let Some(most) = budget.max_requests {
+            if self.spent.requests >= most {
+                return Room::Exhausted(Ceiling::Requests);
+            }
+            waits |= self.spent.requests + self.uncounted >= most;
+        }
+        // What costs nothing is held by nothing that it could cost.
+        if let Some(most) = budget.max_cost.filter(|_| wanted.cost != Some(Money::ZERO)) {
+            let (spent, needed) = (self.spent.counted_cost(), wanted.cost.unwrap_or_default());
+            let counted = spent.plus(self.reserved_cost);
+            if let Some(agent) = self.unknown_cost {
+                return Room::Exhausted(Ceiling::UnknownCost(agent));
+            }
+            if spent >= most || spent.plus(needed) > most {
+                return Room::Exhausted(Ceiling::Cost);
+            }
+            waits |= counted >= most || counted.plus(needed) > most;
+        }
+        if let Some(most) = budget.max_tokens.filter(|_| !is_echo(plan, agent)) {
+            let spent = self.spent.counted_tokens();
+            let with = |more: u64| spent.saturating_add(more);
+            if let Some(agent) = self.unknown_tokens {
+                return Room::Exhausted(Ceiling::UnknownTokens(agent));
+            }
+            if spent >= most || with(wanted.tokens) > most {
+                return Room::Exhausted(Ceiling::Tokens);
+            }
+            waits |= with(self.reserved_tokens) >= most
+                || with(self.reserved_tokens).saturating_add(wanted.tokens) > most;
+        }
+        if waits { Room::Wait } else { Room::Fits }
+    }
+
+    /// Whether a request that failed may be made again as part of the same call.
+    pub(super) fn has_room_again(&self, plan: &Plan, call: CallId) -> bool {
+        let most = plan.rules.budget.max_requests;
+        let counted = self.open.get(&call).is_some_and(|open| open.counted);
+        self.limit.is_none()
+            && most.is_none_or(|most| !counted || self.spent.requests + self.uncounted < most)
+    }
+
+    /// By how much the ceilings were overshot.
+    #[must_use]
+    pub fn overshoot(&self, plan: &Plan) -> (Option<Money>, Option<u64>) {
+        let budget = &plan.rules.budget;
+        let (cost, tokens) = (self.spent.counted_cost(), self.spent.counted_tokens());
+        (
+            budget
+                .max_cost
+                .filter(|most| cost > *most)
+                .map(|most| cost.minus(most)),
+            budget
+                .max_tokens
+                .filter(|most| tokens > *most)
+                .map(|most| tokens - most),
+        )
+    }
+
+    /// Follows one event but the beginning of a later session, for which the tasks must be known.
+    pub(super) fn follow(&mut self, plan: &Plan, event: &Event) {
+        if let Some((call, agent)) = CallId::decided_by(plan, event) {
+            // A process may not come into being; a request is one once it is made.
+            let counted = !matches!(call.call, Call::Turn(..));
+            self.open(plan, call, agent, counted);
+            return;
+        }
+        match event {
+            Event::CallHeld { call, agent } => self.hold(*call, *agent),
+            Event::CallReleased { call } => {
+                if let Some(agent) = self.held.remove(call)
+                    && !matches!(call.call, Call::Turn(..))
+                {
+                    self.open(plan, *call, agent, true);
+                }
+            }
+            Event::AgentSpawned { turn, .. } => self.reach(CallId::turn(*turn)),
+            Event::TurnRequestFailed { turn, .. } => {
+                // What follows is a request of its own, for which room was found.
+                if let Some(open) = self.open.get_mut(&CallId::turn(*turn))
+                    && open.counted
+                {
+                    open.counted = false;
+                    self.uncounted += 1;
+                }
+            }
+            Event::TurnFinished {
+                turn, usage, exit, ..
+            } => {
+                let (agent, call) = (plan.task(turn.task).agent, CallId::turn(*turn));
+                let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
+                let refused = exit.failure.filter(|class| {
+                    usage.is_none()
+                        && (unreached || matches!(close_of_failure(plan, agent, *class), Close::Nothing))
+                });
+                let how = match refused {
+                    Some(_) => Close::Nothing,
+                    None => Close::Told(usage, is_claim(plan, agent)),
+                };
+                // Its end may be on record though its beginning is not.
+                if unreached && refused.is_none() {
+                    self.reach(call);
+                }
+                self.close(plan, call, &how);
+            }
+            Event::TurnLost { turn } => self.close(plan, CallId::turn(*turn), &Close::Lost),
+            Event::SeatReplied {
+                task, seat, reply, ..
+            } => self.close(
+                plan,
+                CallId::seat(*task, *seat),
+                &Close::Told(&reply.usage, false),
+            ),
+            Event::SeatFailed {
+                task, seat, class, ..
+            } => {
+                let call = CallId::seat(*task, *seat);
+                if let Some(open) = self.open.get(&call) {
+                    let how = close_of_failure(plan, open.agent, *class);
+                    self.close(plan, call, &how);
+                }
+            }
+            Event::ConsultReplied { id, reply, .. } => {
+                self.close(plan, CallId::consult(*id), &Close::Told(&reply.usage, false));
+            }
+            Event::ConsultFailed { id, class, .. } => {
+                let call = CallId::consult(*id);
+                if let Some(open) = self.open.get(&call) {
+                    let how = close_of_failure(plan, open.agent, *class);
+                    self.close(plan, call, &how);
+                }
+            }
+            Event::LimitReached { ceiling } => {
+                self.limit = Some(*ceiling);
+            }
+            Event::BudgetClock { since, used, .. } => {
+                (self.since, self.time_used) = (Some(*since), *used);
+            }
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, plan: &Plan, call: CallId, agent: AgentId, counted: bool) {
+        self.close(plan, call, &Close::Lost);
+        self.held.remove(&call);
+        let reserved = Reserved::for_agent(plan, agent);
+        self.reserved_cost = self.reserved_cost.plus(reserved.cost.unwrap_or_default());
+        self.reserved_tokens = self.reserved_tokens.saturating_add(reserved.tokens);
+        self.uncounted += u64::from(!counted);
+        self.spent.requests += u64::from(counted);
+        let open = Open {
+            agent,
+            counted,
+            reserved,
+        };
+        self.open.insert(call, open);
+    }
+
+    /// Takes back the reservation of a call.
+    fn release(&mut self, call: CallId) -> Option<Open> {
+        let open = self.open.remove(&call)?;
+        self.reserved_cost = self.reserved_cost.minus(open.reserved.cost.unwrap_or_default());
+        self.reserved_tokens = self.reserved_tokens.saturating_sub(open.reserved.tokens);
+        self.uncounted -= u64::from(!open.counted);
+        Some(open)
+    }
+
+    fn hold(&mut self, call: CallId, agent: AgentId) {
+        if let Some(open) = self.release(call) {
+            self.spent.requests -= u64::from(open.counted);
+        }
+        self.held.insert(call, agent);
+    }
+
+    /// The agent was reached: from here on it is a request.
+    fn reach(&mut self, call: CallId) {
+        if let Some(open) = self.open.get_mut(&call) {
+            self.uncounted -= u64::from(!open.counted);
+            open.counted = true;
+            self.spent.requests += 1;
+        }
+    }
+
+    fn close(&mut self, plan: &Plan, call: CallId, how: &Close<'_>) {
+        self.held.remove(&call);
+        let Some(open) = self.release(call) else {
+            return;
+        };
+        let unknown = Usage::default();
+        let (usage, claimed) = match how {
+            // Whatever was not even started used nothing.
+            Close::Lost if !open.counted => return,
+            Close::Nothing => return,
+            Close::Told(usage, claimed) => (*usage, *claimed),
+            Close::Lost => (&unknown, false),
+        };
+        self.spent.add(usage);
+        if claimed {
+            self.spent.claimed = self.spent.claimed.plus(usage.cost.unwrap_or_default());
+        }
+        let tokens_known = usage.input_tokens.is_some() && usage.output_tokens.is_some();
+        if !tokens_known {
+            self.unknown_tokens.get_or_insert(open.agent);
+        }
+        if usage.cost.is_none() {
+            match open.reserved.cost {
+                Some(most) => self.spent.charged = self.spent.charged.plus(most),
+                None => {
+                    self.unknown_cost.get_or_insert(open.agent);
+                }
+            }
+        }
+        let priced = !plan.rules.prices.is_empty() || plan.rules.budget.max_cost.is_some();
+        self.spent.untold += u64::from(!tokens_known || (priced && usage.cost.is_none()));
+    }
+}
+
+fn is_echo(plan: &Plan, agent: AgentId) -> bool {
+    plan.agent(agent).spec.adapter == Adapter::Echo
+}
+
+/// Whether what an agent says of itself is only its word: a plain command's result file.
+fn is_claim(plan: &Plan, agent: AgentId) -> bool {
+    plan.agent(agent).spec.adapter == Adapter::Command
+}
+
+/// What a call that failed used. A provider that refused served nothing; one that went silent may have.
+fn close_of_failure(plan: &Plan, agent: AgentId, class: FailureClass) -> Close<'static> {
+    let behind_http = !matches!(plan.agent(agent).spec.adapter, Adapter::Command) && !is_echo(plan, agent);
+    if (behind_http && class != FailureClass::Timeout) || is_echo(plan, agent) {
+        Close::Nothing
+    } else {
+        Close::Lost
+    }
+}
+
+/// Follows one event, before the state changes by it.
+pub(super) fn follow(state: &mut State, event: &Event) {
+    let plan = state.plan.clone();
+    state.ledger.follow(&plan, event);
+    match event {
+        Event::BudgetClock { until, .. } => state.timers.set(Timer::Budget, *until),
+        Event::LimitReached { .. } | Event::Stopping { .. } | Event::RunFinished { .. } => {
+            state.timers.cancel(Timer::Budget);
+        }
+        Event::RunResumed { .. } => begin_again(state),
+        _ => {}
+    }
+}
+
+/// A later session. What was out and is no turn is made again; what was lost of it stays charged.
+fn begin_again(state: &mut State) {
+    let plan = state.plan.clone();
+    let ledger = &mut state.ledger;
+    let lost: Vec<CallId> = ledger.open.keys().copied().collect();
+    for call in lost {
+        if !matches!(call.call, Call::Turn(..)) {
+            ledger.close(&plan, call, &Close::Lost);
+        }
+    }
+    ledger.held.clear();
+    (ledger.limit, ledger.unknown_cost, ledger.unknown_tokens) = (None, None, None);
+    let mut again = Vec::new();
+    for id in plan.every_task_id() {
+        again.extend(calls_of(state.task(id), id));
+    }
+    for (call, agent) in again {
+        if !matches!(call.call, Call::Turn(..)) {
+            state.ledger.open(&plan, call, agent, true);
+        }
+    }
+}
+
+/// The calls to others than its worker that a task waits for.
+pub(super) fn calls_of(task: &TaskState, id: TaskId) -> Vec<(CallId, AgentId)> {
+    let seats = task.judging.as_deref().map_or(&[][..], |judging| &judging.seats);
+    let asked = seats
+        .iter()
+        .enumerate()
+        .filter(|(_, seat)| seat.state == SeatState::Asked);
+    let seats = asked.filter_map(|(index, seat)| Some((CallId::seat(id, task.seat_id(index)?), seat.agent)));
+    let consults = task.consults.iter();
+    let consults = consults.map(|open| (CallId::consult(open.id), open.agent));
+    seats.chain(consults).collect()
+}
+
+/// Ends the calls that a task does not wait for any more: what they come to means nothing.
+pub(super) fn drop_what_nobody_waits_for(state: &mut State, id: TaskId) {
+    let range = CallId {
+        task: id,
+        call: Call::Turn(0, 0),
+    }..CallId {
+        task: TaskId(id.0.saturating_add(1)),
+        call: Call::Turn(0, 0),
+    };
+    let ledger = &state.ledger;
+    let out = ledger.open.range(range.clone()).map(|(call, _)| *call);
+    let held = ledger.held.range(range).map(|(call, _)| *call);
+    let known: Vec<CallId> = out.chain(held).collect();
+    if known.is_empty() {
+        return;
+    }
+    let task = state.task(id);
+    let waits: BTreeSet<CallId> = calls_of(task, id).into_iter().map(|(call, _)| call).collect();
+    let running = task
+        .running
+        .is_some()
+        .then(|| CallId::turn(state.current_turn(id)));
+    let coming = CallId::turn(TurnId {
+        turn: task.turn + 1,
+        ..state.current_turn(id)
+    });
+    let plan = state.plan.clone();
+    for call in known {
+        let is_wanted = waits.contains(&call)
+            || running == Some(call)
+            || (call == coming && state.ledger.is_held(call) && task_waits_for_turn(state, id));
+        if !is_wanted {
+            state.ledger.close(&plan, call, &Close::Lost);
+        }
+    }
+}
+
+fn task_waits_for_turn(state: &State, id: TaskId) -> bool {
+    use crate::domain::Status;
+    let task = state.task(id);
+    task.running.is_none() && matches!(task.status, Status::Assigned | Status::InProgress)
+}

@@ -1,0 +1,149 @@
+//! Deadlines: said once, kept over sessions, and never a change of the outcome by themselves.
+
+use crate::domain::{FailureMode, OutcomeClass, Status, TaskId, Timestamp};
+use crate::engine::{DeadlineStep, Effect, Event, Input, StopCause, Timer, outcome};
+
+use super::simulation::{Simulation, good, options, plan_of, statuses};
+
+const TASK: Option<TaskId> = Some(TaskId(0));
+
+fn mission(more: &str, tasks: &str) -> String {
+    format!("name: m\nagents: {{w: {{run: [/bin/true]}}}}\nsettings: {{evaluate: false{more}}}\n{tasks}\n")
+}
+
+fn steps(simulation: &Simulation, task: Option<TaskId>) -> Vec<DeadlineStep> {
+    let events = simulation.journal.iter().flatten();
+    let of = |event: &Event| match event {
+        Event::Deadline(event) if event.task == task => Some(event.step),
+        _ => None,
+    };
+    events.filter_map(of).collect()
+}
+
+/// A task whose turn is in flight.
+fn at_work(yaml: &str) -> Simulation {
+    let mut simulation = Simulation::new(yaml, options());
+    let prompt = |effect: &Effect| matches!(effect, Effect::PreparePrompt(_));
+    while let Some(index) = simulation.todo.iter().position(prompt) {
+        simulation.perform(index, &mut good);
+    }
+    simulation
+}
+
+#[test]
+fn a_warning_then_a_violation_then_nothing_more() {
+    let yaml = mission("", "tasks: [{title: a, deadline: 1h}]");
+    let mut simulation = at_work(&yaml);
+    assert_eq!(steps(&simulation, TASK), [DeadlineStep::Set]);
+    assert!(simulation.time_passes());
+    assert_eq!(
+        steps(&simulation, TASK),
+        [DeadlineStep::Set, DeadlineStep::Warned]
+    );
+    let warned = simulation.journal.last().unwrap().first().cloned();
+    let Some(Event::Deadline(warned)) = warned else {
+        panic!("{warned:?}");
+    };
+    assert!((warned.share_used() - 0.8).abs() < 0.01, "{warned:?}");
+    assert!(simulation.time_passes());
+    simulation.run(good);
+    use DeadlineStep::{Set, Violated, Warned};
+    assert_eq!(
+        steps(&simulation, TASK),
+        [Set, Warned, Violated],
+        "done too late is not met"
+    );
+    assert_eq!(
+        outcome(&simulation.state).class,
+        OutcomeClass::Ok,
+        "it changes no exit code"
+    );
+    // Done again, it says nothing again.
+    simulation.feed(&Input::Redo(TaskId(0)));
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(steps(&simulation, TASK).len(), 3);
+}
+
+#[test]
+fn work_in_time_meets_its_deadline_and_the_mission_its_own() {
+    let yaml = mission("", "deadline: 2h\ntasks: [{title: a, deadline: 1h}, {title: b}]");
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(good);
+    assert_eq!(steps(&simulation, TASK), [DeadlineStep::Set, DeadlineStep::Met]);
+    assert_eq!(steps(&simulation, None), [DeadlineStep::Set, DeadlineStep::Met]);
+    assert_eq!(steps(&simulation, Some(TaskId(1))), []);
+    let last = simulation.journal.last().unwrap().last();
+    assert!(
+        matches!(last, Some(Event::RunFinished { .. })),
+        "the end stays the end: {last:?}"
+    );
+}
+
+#[test]
+fn a_violation_that_fails_ends_the_work_without_a_retry() {
+    let yaml = mission(
+        ", sla: {violationAction: fail, warningThreshold: 1}",
+        "tasks: [{title: a, deadline: 1h}, {title: b, dependsOn: [a]}]",
+    );
+    let mut simulation = at_work(&yaml);
+    while steps(&simulation, TASK).last() != Some(&DeadlineStep::Violated) {
+        assert!(simulation.time_passes());
+    }
+    assert_eq!(simulation.state.task(TaskId(0)).mode, Some(FailureMode::Deadline));
+    assert!(simulation.todo.contains(&Effect::StopTask(TaskId(0))));
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
+    assert_eq!(simulation.state.task(TaskId(0)).attempt, 1);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
+    // What ended is not ended twice.
+    assert_eq!(
+        steps(&simulation, TASK)
+            .iter()
+            .filter(|step| **step == DeadlineStep::Violated)
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_moment_passes_for_work_that_never_began_and_over_sessions() {
+    let yaml = mission(
+        "",
+        "tasks: [{title: a}, {title: b, deadline: '1970-01-01T01:00:00', dependsOn: [a]}]",
+    );
+    let second = Some(TaskId(1));
+    let mut simulation = at_work(&yaml);
+    simulation.feed(&Input::Stop(StopCause::Interrupted));
+    while !simulation.todo.is_empty() {
+        simulation.perform(0, &mut good);
+    }
+    // Without a zone it is UTC; the session that finds it passed says so.
+    let mut later = Simulation::recovered(plan_of(&yaml, &options()), &simulation.journal);
+    let at = Timestamp(3_600_001);
+    assert_eq!(later.state.timers.at(Timer::DeadlinePassed(second)), Some(at));
+    later.resume();
+    later.feed(&Input::TimerDue {
+        at,
+        timer: Timer::DeadlinePassed(second),
+    });
+    let said = steps(&later, second);
+    later.feed(&Input::TimerDue {
+        at,
+        timer: Timer::DeadlinePassed(second),
+    });
+    assert_eq!((said.len(), steps(&later, second).len()), (1, 1));
+}
+
+#[test]
+fn the_missions_deadline_fails_what_is_left() {
+    let yaml = mission(
+        ", sla: {violationAction: fail}, concurrency: 1",
+        "deadline: 1h\ntasks: [{title: a}, {title: b}]",
+    );
+    let mut simulation = at_work(&yaml);
+    while simulation.time_passes() {}
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
+    assert_eq!(steps(&simulation, None).last(), Some(&DeadlineStep::Violated));
+}

@@ -1,0 +1,50 @@
+//! A ceiling on the cost is worth what the prices are: a model without one could cost anything (section 19).
+
+use crate::mission::codes::Code;
+use crate::mission::model::{Adapter, Agent, Mission};
+use crate::mission::problem::{Path, Place, Problem, Problems};
+use crate::mission::text::quoted;
+
+pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
+    let budget = mission.budget.or(mission.settings.budget);
+    if budget.max_cost.is_none() {
+        return;
+    }
+    // Agents of a `quorum.yaml` that the mission does not call need no price.
+    for (name, agent) in &mission.agents.0[..mission.own_agents.min(mission.agents.0.len())] {
+        let is_priced = |model: &str| {
+            mission
+                .settings
+                .prices
+                .0
+                .iter()
+                .any(|(known, _)| **known == *model)
+        };
+        let Some(model) = model_of(agent).filter(|model| !is_priced(model)) else {
+            continue;
+        };
+        let place = Place::Value(Path::of("agents").key(name.to_string()).key("model"));
+        let message = format!(
+            "`maxCost` is set, and the model {} of the agent {} has no price",
+            quoted(model),
+            quoted(name)
+        );
+        problems.push(Problem::error(Code::UnpricedModel, place, message).help(example(model)));
+    }
+}
+
+/// The model of an agent whose calls are priced by their tokens.
+pub(in crate::mission) fn model_of(agent: &Agent) -> Option<&str> {
+    let by_tokens = matches!(
+        agent.adapter,
+        Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama
+    );
+    agent.model.as_deref().filter(|_| by_tokens)
+}
+
+pub(in crate::mission) fn example(model: &str) -> String {
+    format!(
+        "add to `settings.prices` what a million of its tokens cost: `{}: {{input: 1.25, output: 10}}`; zeros for a model that is free",
+        model
+    )
+}

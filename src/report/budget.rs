@@ -1,0 +1,113 @@
+//! The budget in words: what was used of it, and what ended the work.
+
+use crate::domain::Money;
+use crate::engine::{Ceiling, State};
+
+use super::text::{count, sanitize};
+
+/// `the cost ceiling of $5.00 is reached`
+#[must_use]
+pub(super) fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
+    let budget = &state.plan.rules.budget;
+    let agent = |agent| sanitize(&state.plan.agent(agent).name).into_owned();
+    match ceiling {
+        Ceiling::Cost => format!(
+            "the cost ceiling {} leaves no room for more",
+            most(budget.max_cost)
+        ),
+        Ceiling::Tokens => format!(
+            "the ceiling of {} tokens leaves no room for more",
+            most(budget.max_tokens)
+        ),
+        Ceiling::Requests => format!(
+            "the {} requests that it may make are made",
+            most(budget.max_requests)
+        ),
+        Ceiling::Time => format!("it has worked for the {} that it may", most(budget.max_time)),
+        Ceiling::UnknownCost(id) => format!(
+            "nobody knows what '{}' cost, so `maxCost` cannot be kept: give the agent `maxCostPerTurn` (0 if it costs \
+             nothing)",
+            agent(id)
+        ),
+        Ceiling::UnknownTokens(id) => format!(
+            "nobody knows how many tokens '{}' used, so `maxTokens` cannot be kept",
+            agent(id)
+        ),
+    }
+}
+
+fn most<T: ToString>(ceiling: Option<T>) -> String {
+    // A ceiling that was taken away since has no number.
+    ceiling.map_or_else(|| "that held".to_owned(), |most| most.to_string())
+}
+
+/// What ended the work of the session, and by how much the budget was overshot; one sentence each.
+#[must_use]
+pub(super) fn sentences(state: &State) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(ceiling) = state.ledger.limit() {
+        words.push(format!(
+            "nothing more was started: {}",
+            ceiling_words(state, ceiling)
+        ));
+    }
+    let (cost, tokens) = state.ledger.overshoot(&state.plan);
+    if let Some(cost) = cost {
+        words.push(format!("the cost ceiling was overshot by {cost}"));
+    }
+    if let Some(tokens) = tokens {
+        words.push(format!("the token ceiling was overshot by {tokens}"));
+    }
+    words
+}
+
+/// `, cost $0.84 of $5.00`; empty where nobody asks for the cost and nobody told it.
+#[must_use]
+pub(super) fn cost_words(state: &State) -> String {
+    let spent = state.ledger.spent();
+    let budget = &state.plan.rules.budget;
+    let mut text = match (spent.cost, budget.max_cost) {
+        (None, None) => return String::new(),
+        (None, Some(_)) if spent.requests == 0 => format!(", cost {}", Money::ZERO),
+        (None, Some(_)) => ", cost unknown".to_owned(),
+        (Some(cost), _) => format!(", cost {cost}"),
+    };
+    if let Some(most) = budget.max_cost {
+        text.push_str(&format!(" of {most}"));
+    }
+    if spent.claimed > Money::ZERO {
+        text.push_str(&format!(" ({} by the agents' own word)", spent.claimed));
+    }
+    if spent.charged > Money::ZERO {
+        let calls = "calls of unknown cost";
+        text.push_str(&format!(", and at most {} for {calls}", spent.charged));
+    }
+    text
+}
+
+/// ` of 10 requests`, where there is such a ceiling.
+#[must_use]
+pub(super) fn requests_words(state: &State) -> String {
+    let spent = state.ledger.spent();
+    let requests = usize::try_from(spent.requests).unwrap_or(usize::MAX);
+    match state.plan.rules.budget.max_requests {
+        Some(most) => format!(
+            "{} of {}",
+            spent.requests,
+            count(usize::try_from(most).unwrap_or(usize::MAX), "request")
+        ),
+        None => count(requests, "request"),
+    }
+}
+
+/// `$0.84/$5.00`, or what was spent where nothing limits it; `None` where nothing is known of either.
+#[must_use]
+pub(super) fn footer_words(state: &State) -> Option<String> {
+    let cost = state.ledger.spent().cost;
+    match state.plan.rules.budget.max_cost {
+        Some(most) => Some(format!("{}/{most}", cost.unwrap_or_default())),
+        None => cost
+            .filter(|cost| *cost > Money::ZERO)
+            .map(|cost| cost.to_string()),
+    }
+}

@@ -1,0 +1,49 @@
+//! Public names and payloads of the budget.
+
+use crate::domain::Timestamp;
+use crate::engine::{Call, CallId, Ceiling, Event};
+use crate::report::ids::task_key;
+
+use super::explode::{Exploder, Named};
+use super::payload::Payload;
+
+impl Exploder {
+    /// What happens to the budget.
+    pub(super) fn budget_event(&self, event: &Event) -> Named {
+        let agent = |id: crate::domain::AgentId| self.plan.agent(id).name.to_string();
+        match event {
+            Event::LimitReached { ceiling } => {
+                let unknown = match ceiling {
+                    Ceiling::UnknownCost(id) | Ceiling::UnknownTokens(id) => Some(agent(*id)),
+                    _ => None,
+                };
+                let payload = Payload::default().with("limit", ceiling.key());
+                ("budget:exhausted", payload.maybe("unknownOf", unknown))
+            }
+            Event::CallHeld { call, agent: id } => {
+                ("budget:held", self.held_call(call).with("agentName", agent(*id)))
+            }
+            Event::CallReleased { call } => ("budget:released", self.held_call(call)),
+            Event::BudgetClock { since, used, until } => (
+                "budget:clock",
+                Payload::default()
+                    .with("since", Timestamp::to_rfc3339(*since))
+                    .with("usedMs", used.0)
+                    .with("until", Timestamp::to_rfc3339(*until)),
+            ),
+            _ => unreachable!("name() sends only the budget's events here"),
+        }
+    }
+
+    fn held_call(&self, call: &CallId) -> Payload {
+        let kind = match call.call {
+            Call::Turn(..) => "turn",
+            Call::Seat(_) => "review",
+            Call::Consult(..) => "consult",
+        };
+        Payload::default()
+            .with("taskId", task_key(call.task))
+            .with("title", &*self.plan.task(call.task).title)
+            .with("call", kind)
+    }
+}

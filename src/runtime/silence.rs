@@ -1,0 +1,109 @@
+//! Agents that fall silent (semantics, section 5): no output and no word of progress for longer than their threshold.
+//!
+//! What an agent last did is when its output files or its drop folder were last written: that holds for a turn that was
+//! taken over as well. A model behind HTTP says nothing before its reply.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use crate::domain::{FailureClass, Millis, TurnId};
+use crate::engine::{Exit, Input, State, TurnEnd};
+use crate::keeper::Command;
+use crate::store::SpoolName;
+
+use super::session::RunError;
+use super::world::{Child, GRACE_MS, World};
+
+/// What is known of turns at work.
+#[derive(Debug, Default)]
+pub(super) struct Silences(BTreeMap<TurnId, Silence>);
+
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    /// When this session first saw it.
+    since: SystemTime,
+    warned: bool,
+    killed: Option<Millis>,
+}
+
+impl Silences {
+    /// How long a turn that was killed for it had been silent.
+    pub fn killed(&mut self, turn: TurnId) -> Option<Millis> {
+        self.0.remove(&turn)?.killed
+    }
+}
+
+impl World {
+    /// Looks how long the agents at work have said nothing.
+    pub fn look_for_silence(&mut self, state: &State, inputs: &mut Vec<Input>) {
+        let mut known = std::mem::take(&mut self.silences.0);
+        known.retain(|turn, _| self.is_at_work(*turn));
+        let children = self.children.values().filter_map(|(child, _)| match child {
+            Child::Turn(turn) => Some(*turn),
+            _ => None,
+        });
+        let now = SystemTime::now();
+        for turn in children.chain(self.model_turns.keys().copied()) {
+            let silence = known.entry(turn).or_insert(Silence {
+                since: now,
+                warned: false,
+                killed: None,
+            });
+            let last = self
+                .last_sign(turn)
+                .map_or(silence.since, |sign| sign.max(silence.since));
+            let idle = now.duration_since(last).unwrap_or_default();
+            let idle = Millis::from(idle);
+            let limits = state.plan.task(turn.task).silence;
+            let too_long = limits.killed_after.is_some_and(|after| idle >= after);
+            let warns = idle >= limits.warned_after && !silence.warned;
+            if silence.killed.is_none() && (too_long || warns) {
+                silence.warned = true;
+                inputs.push(Input::Silent { turn, idle, too_long });
+            }
+        }
+        self.silences.0 = known;
+    }
+
+    fn is_at_work(&self, turn: TurnId) -> bool {
+        let of_turn = |child: &Child| matches!(child, Child::Turn(of) if *of == turn);
+        self.model_turns.contains_key(&turn) || self.children.values().any(|(child, _)| of_turn(child))
+    }
+
+    fn last_sign(&self, turn: TurnId) -> Option<SystemTime> {
+        let names = [SpoolName::Out(turn), SpoolName::Err(turn), SpoolName::Drop(turn)];
+        let written = |name| {
+            let found = std::fs::symlink_metadata(self.folder.spool_file(&name)).ok()?;
+            found.modified().ok()
+        };
+        names.into_iter().filter_map(written).max()
+    }
+
+    /// Ends a turn whose agent has said nothing for too long: its whole process tree, or its request.
+    pub(super) fn kill_turn(&mut self, turn: TurnId, idle: Millis) -> Result<(), RunError> {
+        if let Some(silence) = self.silences.0.get_mut(&turn) {
+            silence.killed = Some(idle);
+        }
+        if let Some(request) = self.model_turns.remove(&turn) {
+            request.abort();
+            let exit = Exit {
+                failure: Some(FailureClass::Timeout),
+                message: Some(format!("killed after {idle} without a word")),
+                ..Exit::default()
+            };
+            self.post(Input::TurnEnded(Box::new(TurnEnd {
+                exit,
+                ..TurnEnd::clean(turn)
+            })));
+        }
+        let of_turn = |child: &Child| matches!(child, Child::Turn(of) if *of == turn);
+        let key = self.children.iter().find(|(_, (child, _))| of_turn(child));
+        match key.map(|(key, _)| *key) {
+            Some(key) => self.send(&Command::Terminate {
+                key,
+                grace_ms: GRACE_MS,
+            }),
+            None => Ok(()),
+        }
+    }
+}
