@@ -61,6 +61,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
             options: Box::new(options()),
             keeper: KeeperRef::default(),
             kept: Vec::new(),
+            last: None,
         },
         says(Command::CancelRun),
         Input::TimerDue {
@@ -787,6 +788,7 @@ fn sums_of_calls_exits_and_uses() {
     let uses = [(None, None), (Some(1), None), (None, Some(1))].map(|(input_tokens, output_tokens)| Usage {
         input_tokens,
         output_tokens,
+        ..Usage::default()
     });
     assert_eq!(uses.map(|usage| usage.is_none()), [true, false, false]);
     let failed = Exit {
@@ -825,6 +827,7 @@ fn a_later_session_goes_by_its_own_options() {
         options: Box::new(other.clone()),
         keeper: KeeperRef::default(),
         kept: Vec::new(),
+        last: None,
     });
     assert_eq!(simulation.state.options, other);
 }
