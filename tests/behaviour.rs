@@ -116,6 +116,8 @@ mod questions;
 mod reports;
 #[path = "behaviour/review.rs"]
 mod review;
+#[path = "behaviour/rubrics.rs"]
+mod rubrics;
 #[path = "behaviour/scale.rs"]
 mod scale;
 #[path = "behaviour/schema.rs"]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::TaskId;
+use super::{Finding, Points, TaskId};
 
 /// What an agent is consulted about. The journal names it by its code; variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,6 +32,13 @@ pub enum Purpose {
         #[serde(rename = "a")]
         approver: u32,
     },
+    /// What the work is worth by a rubric (section 10).
+    #[serde(rename = "g")]
+    Grade {
+        /// The round of the verification, from 1.
+        #[serde(rename = "r")]
+        round: u32,
+    },
 }
 
 impl Purpose {
@@ -43,6 +50,7 @@ impl Purpose {
             Self::Answer => "answer",
             Self::Resolve { .. } => "resolve",
             Self::Approve { .. } => "approve",
+            Self::Grade { .. } => "grade",
         }
     }
 }
@@ -97,6 +105,9 @@ pub enum Advice {
         #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
+    /// [`Purpose::Grade`]: its grades.
+    #[serde(rename = "g")]
+    Grades(Box<RubricReply>),
     /// It does not fit what was asked, so it says nothing.
     #[serde(rename = "x")]
     Unreadable {
@@ -107,6 +118,49 @@ pub enum Advice {
         #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         excerpt: String,
     },
+}
+
+/// What a judge said about work by a rubric, as it said it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RubricReply {
+    /// The grades, whatever they are grades of.
+    #[serde(rename = "g")]
+    pub grades: Vec<GradeGiven>,
+    /// The verdict that it declares.
+    #[serde(rename = "v")]
+    pub verdict: DeclaredVerdict,
+    /// How sure it is, a share as points.
+    #[serde(rename = "k")]
+    pub confidence: Points,
+    /// What it found.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}
+
+/// One grade of a judge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GradeGiven {
+    /// What it is a grade of, as the judge spells it.
+    #[serde(rename = "c")]
+    pub criterion: String,
+    /// The grade, a share from 0 to 1 as points.
+    #[serde(rename = "p")]
+    pub points: Points,
+    /// Why.
+    #[serde(rename = "e", default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+}
+
+/// A verdict as a judge declares it beside its grades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeclaredVerdict {
+    /// It is good.
+    Pass,
+    /// It is not.
+    Fail,
+    /// A person must decide.
+    Refer,
 }
 
 /// Which call to a consulted agent.

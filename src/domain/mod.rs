@@ -16,7 +16,7 @@ mod request;
 mod score;
 mod verdict;
 
-pub use consult::{Advice, ConsultId, Purpose};
+pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Purpose, RubricReply};
 pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
 pub use duration::{Millis, ParseDurationError, Timestamp};

@@ -4,7 +4,7 @@
 
 use crate::domain::{AgentId, ConsultId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
-use super::decide::{must_be_allowed, must_note, needs_prompt};
+use super::decide::{grades_by_facts, must_be_allowed, must_note, needs_prompt};
 use super::event::Event;
 use super::ledger::{Call, CallId};
 use super::notice::NoticeEvent;
@@ -177,7 +177,8 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
                 check: *check,
             }]
         }
-        Event::GradingRequested { task, round, .. } => {
+        // By a rubric a judge grades, who is consulted.
+        Event::GradingRequested { task, round, .. } if grades_by_facts(&state.plan, *task) => {
             vec![Effect::Grade {
                 task: *task,
                 attempt: state.task(*task).attempt,
@@ -250,7 +251,7 @@ pub fn pending_effects(state: &State) -> Vec<Effect> {
                     turn: state.current_turn(id),
                     command,
                 }));
-                pending.extend(pending_judging(id, task));
+                pending.extend(pending_judging(state, id, task));
             }
             Status::AwaitingApproval => pending.extend(pending_approver(id, task)),
             _ => {}
@@ -336,7 +337,7 @@ fn released(state: &State, call: CallId) -> Vec<Effect> {
         Call::Seat(seat) => {
             let of_seat =
                 |effect: &Effect| matches!(effect, Effect::CallSeat { seat: of, .. } if *of == seat);
-            let mut pending = pending_judging(call.task, task);
+            let mut pending = pending_judging(state, call.task, task);
             pending.retain(of_seat);
             pending
         }
@@ -382,7 +383,7 @@ fn pending_approver(id: TaskId, task: &TaskState) -> Option<Effect> {
     })
 }
 
-fn pending_judging(id: TaskId, task: &TaskState) -> Vec<Effect> {
+fn pending_judging(state: &State, id: TaskId, task: &TaskState) -> Vec<Effect> {
     let Some(judging) = task.judging.as_deref() else {
         return Vec::new();
     };
@@ -398,7 +399,9 @@ fn pending_judging(id: TaskId, task: &TaskState) -> Vec<Effect> {
             check,
         })
         .collect();
-    let grading = judging.grading.filter(|grading| grading.open);
+    let grading = judging
+        .grading
+        .filter(|grading| grading.open && grades_by_facts(&state.plan, id));
     pending.extend(grading.map(|grading| Effect::Grade {
         task: id,
         attempt,

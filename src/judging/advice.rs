@@ -5,6 +5,8 @@ use serde::Deserialize;
 
 use crate::domain::{Advice, Purpose};
 
+use super::rubric;
+
 /// How much of a reply that could not be read is kept, in characters.
 const EXCERPT_CHARS: usize = 1_000;
 
@@ -61,6 +63,7 @@ pub fn parse_advice(purpose: Purpose, reply: &str) -> Advice {
         Purpose::Answer => answer(text),
         Purpose::Resolve { .. } => object(text).and_then(resolution),
         Purpose::Approve { .. } => object(text).and_then(decision),
+        Purpose::Grade { .. } => rubric::read(text).map(|reply| Advice::Grades(Box::new(reply))),
     };
     read.unwrap_or_else(|why| unreadable(why, reply))
 }

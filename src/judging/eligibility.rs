@@ -81,6 +81,16 @@ pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
     }
 }
 
+/// The judge that grades a task by its rubric: the first who may. None where plain facts grade, or nobody may. A person
+/// is asked by an approval, not for grades.
+#[must_use]
+pub fn grader(plan: &Plan, task: TaskId) -> Option<AgentId> {
+    plan.task(task).verification.as_deref()?.rubric.as_ref()?;
+    let able = reviewers(plan, task, named(plan, task)).into_iter();
+    able.map(|eligible| eligible.agent)
+        .find(|agent| plan.agent(*agent).spec.adapter != Adapter::Human)
+}
+
 /// What the mission wants a reviewer of `task` not to share with its author.
 #[must_use]
 pub fn independence(plan: &Plan, task: TaskId) -> Independence {

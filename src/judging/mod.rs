@@ -14,5 +14,6 @@ pub mod hollow;
 pub mod independence;
 pub mod parser;
 pub mod question;
+pub mod rubric;
 pub mod triage;
 pub mod verification;

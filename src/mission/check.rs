@@ -20,7 +20,7 @@ use super::together;
 pub(super) struct Checked {
     /// Errors, and notes about keys that are not built.
     pub problems: Problems,
-    /// Names of channels, and all names used under keys that no struct has a field for; the others are validated on the
+    /// Names of channels and rubrics, and all names used under keys that no struct has a field for; the others are validated on the
     /// structs.
     pub references: Vec<(Referent, NodeId)>,
     /// Kinds of names of which some were pruned, so that a reference to an unknown one may be no mistake.
@@ -196,7 +196,8 @@ impl Checker<'_, '_> {
             self.found.problems.push(Problem::fault(self.place(node), fault));
             return false;
         }
-        let is_kept = |referent: &Referent| self.later || *referent == Referent::Channel;
+        let is_kept =
+            |referent: &Referent| self.later || matches!(referent, Referent::Channel | Referent::Rubric);
         if let Some(referent) = shape.refers_to.filter(is_kept) {
             self.found.references.push((referent, node));
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use super::condition::Conditions;
-use super::defaults;
+use super::defaults::{self, DEFAULT_RUBRIC};
 use super::growth::AddedTask;
 use super::model::{
     self, Expectation, FailToPass, GateFailure, Grader, LlmReview, Mission, Settings, ViolationAction,
@@ -40,6 +40,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         settings: &mission.settings,
         options,
         agents: agent_ids(&mission),
+        rubrics: rubrics(&mission),
     };
     let timeouts: Vec<Times> = mission
         .agents
@@ -102,6 +103,7 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
         settings,
         options,
         agents: HashMap::new(),
+        rubrics: HashMap::new(),
     };
     let task = model::Task {
         title: added.title.clone(),
@@ -388,6 +390,7 @@ struct Compiler<'m> {
     settings: &'m Settings,
     options: &'m RunOptions,
     agents: HashMap<Box<str>, AgentId>,
+    rubrics: HashMap<Box<str>, Arc<model::Rubric>>,
 }
 
 impl Compiler<'_> {
@@ -427,7 +430,7 @@ impl Compiler<'_> {
             target_files: task.target_files.into(),
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
-            verification: verification(task.verification, task.acceptance),
+            verification: verification(task.verification, task.acceptance, &self.rubrics),
             finish: finish_gate(task.verify, self.options),
             foundation: false,
             wave: 0,
@@ -549,22 +552,57 @@ fn finish_gate(declared: Option<Box<model::FinishGate>>, options: &RunOptions) -
     }))
 }
 
-/// The criteria of a task and how they are graded, where plain facts grade them.
+fn rubrics(mission: &Mission) -> HashMap<Box<str>, Arc<model::Rubric>> {
+    let rubrics = mission.rubrics.0.iter();
+    rubrics
+        .map(|(name, rubric)| (name.clone(), Arc::new(rubric.clone())))
+        .collect()
+}
+
+/// The criteria of a task and how they are graded: by plain facts, else by a judge with a rubric.
 fn verification(
     declared: Option<Box<model::Verification>>,
     acceptance: Box<[Box<str>]>,
+    rubrics: &HashMap<Box<str>, Arc<model::Rubric>>,
 ) -> Option<Box<Verification>> {
-    let declared = declared.filter(|declared| declared.grader == Some(Grader::Heuristic))?;
+    if declared.is_none() && acceptance.is_empty() {
+        return None;
+    }
+    let declared = declared.unwrap_or_default();
+    let acceptance: Vec<String> = acceptance.into_iter().map(String::from).collect();
+    let rubric = (declared.grader == Grader::Llm).then(|| {
+        let name = declared.rubric.as_deref().unwrap_or(DEFAULT_RUBRIC);
+        let own = rubrics.get(name).cloned();
+        own.unwrap_or_else(|| Arc::new(model::Rubric::built_in(name).unwrap_or_default()))
+    });
+    let criteria = rubric.as_ref().map_or_else(
+        || acceptance.clone(),
+        |rubric| {
+            rubric
+                .criteria
+                .iter()
+                .map(|criterion| String::from(&*criterion.name))
+                .collect()
+        },
+    );
+    let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
+    let least = least.map_or(Points::whole(defaults::MIN_CONFIDENCE), Fraction::points);
     let bar = declared.threshold.map(|points| Bar {
         points,
         origin: BarOrigin::Mission,
     });
     Some(Box::new(Verification {
-        criteria: acceptance.into_iter().map(String::from).collect(),
+        min_confidence: match declared.min_confidence.map(Fraction::points) {
+            // A task may ask for more certainty than its rubric, never for less.
+            Some(own) if rubric.is_some() => own.max(least),
+            Some(own) => own,
+            None => least,
+        },
+        rubric,
+        acceptance,
+        criteria,
+        on_refer: declared.on_refer,
         bar: bar.unwrap_or_else(Bar::default_bar),
-        min_confidence: declared
-            .min_confidence
-            .map_or_else(|| Points::whole(defaults::MIN_CONFIDENCE), Fraction::points),
     }))
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::keys;
-use super::load::{Document, Report, Source, names_under, read_document};
+use super::load::{Document, Report, Source, read_document};
 use super::model::{Config, Mission};
 use super::read::Named;
 use super::validate;
@@ -38,6 +38,7 @@ impl Layers {
             mission.settings = mission.settings.or(config.settings.clone());
             add_missing(&mut mission.agents, &config.agents);
             add_missing(&mut mission.channels, &config.channels);
+            add_missing(&mut mission.rubrics, &config.rubrics);
         }
         mission
     }
@@ -54,7 +55,7 @@ impl Layers {
 
     pub(super) fn rubrics(&self) -> HashSet<Box<str>> {
         self.each()
-            .flat_map(|config| config.rubrics.iter().cloned())
+            .flat_map(|config| config.rubrics.0.iter().map(|(name, _)| name.clone()))
             .collect()
     }
 }
@@ -86,8 +87,6 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
         let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
         return Err(Report { diagnostics, more });
     }
-    let rubrics = names_under(&tree, "rubrics").into_iter();
-    config.rubrics = rubrics.map(|name| tree.text(name).into()).collect();
     let origin = match layer {
         ConfigLayer::Project => BarOrigin::Project,
         ConfigLayer::User => BarOrigin::User,

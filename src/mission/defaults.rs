@@ -96,6 +96,9 @@ pub fn default_settings() -> Settings {
     }
 }
 
+/// The rubric of a verification that names none (section 10).
+pub(super) const DEFAULT_RUBRIC: &str = "default-task";
+
 /// As many tasks at once as the machine has processors.
 pub(super) fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))

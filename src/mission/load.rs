@@ -15,7 +15,7 @@ use super::config::Layers;
 use super::diagnostics::{Diagnostic, Severity, Style, render_all};
 use super::document::{Kind, NodeId, Tree};
 use super::keys::{self, Referent, Table};
-use super::model::Mission;
+use super::model::{BUILT_IN_RUBRICS, Mission};
 use super::problem::{Place, Problem, Problems};
 use super::text::{quoted, suggestion};
 use super::validate;
@@ -23,8 +23,6 @@ use crate::domain::Digest;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// Rubrics that need no definition (semantics, section 10).
-const BUILT_IN_RUBRICS: [&str; 2] = ["frontend-design", "default-task"];
 
 /// The bytes of a document and what to call it.
 #[derive(Debug, Clone)]
@@ -255,7 +253,7 @@ pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
 
 const EMPTY_HELP: &str = "write keys such as `name: ...`, `agents: ...` and `tasks: ...`";
 
-/// Looks for the names of channels, and for all names used under keys that no struct has a field for.
+/// Looks for the names of channels and rubrics, and for all names used under keys that no struct has a field for.
 fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layers: &Layers) -> Problems {
     let mut problems = Problems::default();
     let names = validate::Names::new(mission, &checked.incomplete);
@@ -289,7 +287,7 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
 }
 
 /// The names defined under a key of the document, pruned or not.
-pub(super) fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
+fn names_under(tree: &Tree<'_>, key: &str) -> Vec<NodeId> {
     match tree.entry(tree.root(), key) {
         Some(entry) => tree.all_entries(entry.value).map(|entry| entry.key).collect(),
         None => Vec::new(),

@@ -355,11 +355,17 @@ pub enum Requirement {
     Command,
 }
 
-/// `acceptance` and `verification`, resolved. The grader is the heuristic one: the other is not built.
+/// `acceptance` and `verification`, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
-    /// `acceptance`: each one a probe, and all of them required.
+    /// What a judge grades by; `None`: plain facts decide.
+    pub rubric: Option<Arc<model::Rubric>>,
+    /// `acceptance`: each one a probe. Plain facts grade each of them, a judge is told them.
+    pub acceptance: Vec<String>,
+    /// What is graded, by name: the criteria of the rubric, else the probes, all of which are required.
     pub criteria: Vec<String>,
+    /// What becomes of work of which the grader is not sure.
+    pub on_refer: model::OnRefer,
     /// What the mean of the grades must reach.
     pub bar: Bar,
     /// How sure the verdict must be, a share as points.

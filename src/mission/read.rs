@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::model::{Remedy, RemedyOrder};
-use super::scalar::{Filled, RubricLevel, Scalar};
+use super::scalar::{Filled, Fraction, RubricLevel, Scalar};
+use crate::domain::Points;
 
 /// Reads one value of type `T` from its text.
 struct One<T>(PhantomData<T>);
@@ -144,6 +145,11 @@ where
     Ok(option::<D, S>(deserializer)?.map(T::from))
 }
 
+/// The value, which must be there.
+pub(super) fn single<'de, D: Deserializer<'de>, T: Scalar>(deserializer: D) -> Result<T, D::Error> {
+    Single::deserialize(deserializer).map(|Single(value)| value)
+}
+
 /// The value, or its type's default.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T: Scalar + Default>(
     deserializer: D,
@@ -218,6 +224,17 @@ where
         .0
         .into_iter()
         .map(|(name, Single(text))| (name.into(), text.into()))
+        .collect())
+}
+
+/// A map of shares by name, empty if it is missing.
+pub(super) fn shares<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(Box<str>, Points)>, D::Error> {
+    let map: Named<Single<Fraction>> = or_empty(deserializer)?;
+    let shares = map.0.into_iter();
+    Ok(shares
+        .map(|(name, Single(share))| (name, share.points()))
         .collect())
 }
 

@@ -335,6 +335,12 @@ impl Positive {
     /// The number 1.
     pub const ONE: Self = Self(Decimal::ONE);
 
+    /// So many hundredths; at least one.
+    #[must_use]
+    pub fn percent(percent: u8) -> Self {
+        Self(Decimal::new(percent.max(1).into(), 2))
+    }
+
     /// The number.
     #[must_use]
     pub fn get(self) -> Decimal {

@@ -4,7 +4,6 @@
 
 use rust_decimal::Decimal;
 
-use super::check::not_built;
 use super::codes::Code;
 use super::document::{NodeId, Tree};
 use super::problem::{Place, Problem, Problems, first_line};
@@ -84,11 +83,6 @@ fn ways_out(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
 fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
     let acceptance = tree.get(task, "acceptance");
     let Some(declared) = tree.get(task, "verification") else {
-        // A rubric of its own would grade them, and there is none yet.
-        if let Some(node) = acceptance {
-            let what = "acceptance` without `verification: {grader: heuristic}";
-            problems.push(not_built(at(tree, node), what, "verification"));
-        }
         return;
     };
     let is_heuristic = tree
@@ -101,11 +95,15 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
             "a heuristic verification needs `acceptance`, which is missing",
             "add `acceptance: [...]` to the task, for example \"`README.md` exists\"",
         ));
-    } else if !is_heuristic && tree.get(declared, "rubric").is_none() {
-        problems.push(missing(
-            "a verification needs `rubric`, which is missing",
-            "add `rubric: ...`, or `grader: heuristic` and `acceptance` on the task",
-        ));
+    } else if let Some(rubric) = tree.get(declared, "rubric").filter(|_| is_heuristic) {
+        problems.push(
+            Problem::error(
+                Code::KeyDoesNotApply,
+                at(tree, rubric),
+                "a heuristic grader grades by no rubric",
+            )
+            .help("remove `rubric`, or `grader: heuristic`"),
+        );
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::domain::{Points, Stage, TaskId};
 use crate::engine::{StageReport, State};
+use crate::judging::eligibility::grader;
 
 use super::view::{SeatDimension, SeatView};
 
@@ -63,7 +64,7 @@ impl<'a> ReviewRow<'a> {
     pub fn of_verification(state: &'a State, id: TaskId, report: &'a StageReport) -> Self {
         Self {
             stage: report.stage.as_str(),
-            reviewer: HEURISTIC,
+            reviewer: grader(&state.plan, id).map_or(HEURISTIC, |judge| &*state.plan.agent(judge).name),
             model: None,
             points: report.points.map(Points::to_f64),
             dimensions: Vec::new(),
@@ -90,6 +91,8 @@ pub(super) struct CriterionRow<'a> {
     pub criterion: &'a str,
     /// `passed`, `failed`, `partial` or `unchecked`.
     pub result: &'static str,
+    /// The grade, from 0 to 1; `null` if it could not be checked.
+    pub grade: Option<f64>,
     /// What was seen, or why nothing could be said.
     pub evidence: &'a str,
 }
@@ -107,6 +110,7 @@ pub(super) fn criterion_rows<'a>(
         .map(|(criterion, grade)| CriterionRow {
             criterion,
             result: grade.result(),
+            grade: grade.points.map(share),
             evidence: &grade.evidence,
         })
         .collect()

@@ -161,7 +161,10 @@ impl Mission {
     /// The last task is accepted by these criteria, which plain facts grade.
     pub fn accepted_by(mut self, criteria: &[&str]) -> Self {
         self.last().verification = Some(Box::new(Verification {
+            rubric: None,
+            acceptance: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),
             criteria: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),
+            on_refer: crate::mission::model::OnRefer::Human,
             bar: Bar::default_bar(),
             min_confidence: Points::whole(70),
         }));

@@ -9,4 +9,5 @@ pub mod evidence;
 pub mod facts;
 pub mod fence;
 pub mod prompt;
+pub mod rubric;
 pub mod snapshot;

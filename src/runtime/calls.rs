@@ -14,15 +14,13 @@ use crate::engine::{
 use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
-use crate::mission::{AgentPlan, Origin, Plan};
-use crate::review::evidence::{self, Preview};
-use crate::review::prompt::{
-    self, Artifact, CheckReport, JudgePrompt, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work,
-};
+use crate::mission::{AgentPlan, Plan};
+use crate::review::prompt::{self, JudgePrompt};
 use crate::store::{self, RunFolder, SpoolName};
 
+use super::material::Material;
 use super::session::RunError;
-use super::spool::{Sealed, read_head, read_output, read_tail, seal};
+use super::spool::{Sealed, read_head, read_tail, seal};
 use super::world::{Child, Message, Reach, World, jitter, not_reachable, workspace};
 
 /// How long a reviewer may take, where its agent does not say.
@@ -31,8 +29,6 @@ const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
 pub(super) const LARGEST_REPLY: u64 = 1024 * 1024;
 /// How much of a judge's standard error is read when it fails, in bytes.
 const STDERR_TAIL: u64 = 8_000;
-/// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
-const LARGEST_QUOTED: u64 = 1024 * 1024;
 /// How much of a reply that could not be read is carried into feedback, in characters.
 const EXCERPT_CHARS: usize = 2_000;
 
@@ -536,77 +532,13 @@ pub(super) fn judge_prompt(
     task_state: &TaskState,
     call: &SeatCall,
 ) -> Result<(JudgePrompt, Quoted), String> {
-    let task_plan = plan.task(call.task);
-    let panel = panel_of(plan, call.task);
-    let turn = TurnId {
-        task: call.task,
-        attempt: task_state.attempt,
-        turn: task_state.turn,
-    };
-    let output = read_output(folder, turn, &task_state.output, 4 * MAX_OUTPUT)
-        .map_err(|error| format!("the work's output is lost: {error}"))?;
-    let workspace = workspace(plan, call.task);
-    let judging = task_state.judging.as_deref();
-    let files = judging.map_or(&[][..], |judging| &judging.files);
-    let mut artifacts: Vec<Artifact> = files
-        .iter()
-        .take(MAX_FILES)
-        .map(|file| Artifact {
-            path: file.path.clone(),
-            size: file.size,
-            preview: evidence::preview(&workspace, file, LARGEST_QUOTED),
-        })
-        .collect();
-    let results = judging
-        .into_iter()
-        .flat_map(|judging| judging.checks.iter().flatten());
-    let checks: Vec<CheckReport> = (1..)
-        .zip(results)
-        .map(|(n, result)| CheckReport {
-            name: format!("check {n}"),
-            passed: result.passed,
-            output: result.message.clone(),
-        })
-        .collect();
-    let mut said = Quoted::default();
-    said.add(&output.head);
-    said.add(&output.tail);
-    checks.iter().for_each(|check| said.add(&check.output));
-    for artifact in &mut artifacts {
-        if let Preview::Text(text) = &mut artifact.preview {
-            said.add(text);
-            // The prompt shows less, and what it does not need must not be held.
-            let most = (0..=4 * MAX_PREVIEW).rfind(|at| text.is_char_boundary(*at));
-            text.truncate(most.unwrap_or_default());
-        }
-    }
-    let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
-        panel.verify_prior_feedback
-    });
-    let prior = task_state
-        .feedback
-        .last()
-        .filter(|_| verify)
-        .map_or(&[][..], |feedback| &feedback.findings);
-    let work = Work {
-        title: &task_plan.title,
-        description: task_plan.description.as_deref(),
-        handed_down: task_plan
-            .provenance
-            .as_deref()
-            .is_some_and(|provenance| provenance.origin == Origin::Delegated),
-        criteria: panel.and_then(|panel| panel.criteria.as_deref()),
-        output: &output,
-        artifacts: &artifacts,
-        checks: &checks,
-        prior_feedback: prior,
-        now: Timestamp::now(),
-    };
-    let asked = match panel {
+    let material = Material::gather(folder, plan, call.task, task_state)?;
+    let work = material.work(plan, call.task, task_state);
+    let asked = match panel_of(plan, call.task) {
         Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),
         None => prompt::evaluation(&work, call.strict.as_deref()),
     };
-    Ok((asked, said))
+    Ok((asked, material.said))
 }
 
 /// The review request for a command judge that would rather not read prose.
@@ -638,7 +570,7 @@ fn review_json(plan: &Plan, call: &SeatCall, asked: &JudgePrompt) -> Vec<u8> {
     request.to_string().into_bytes()
 }
 
-fn panel_of(plan: &Plan, task: TaskId) -> Option<&crate::mission::Panel> {
+pub(super) fn panel_of(plan: &Plan, task: TaskId) -> Option<&crate::mission::Panel> {
     plan.task(task).expectations.as_deref()?.panel.as_ref()
 }
 

@@ -11,11 +11,13 @@ use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, 
 use crate::judging::advice::{parse_advice, unreadable};
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
+use crate::review;
 use crate::review::consult::{self as prompt, MAX_SAID, Subject};
 use crate::review::fence::Excerpt;
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_reply};
+use super::material::Material;
 use super::session::RunError;
 use super::spool::{Sealed, read_head, read_output, seal};
 use super::world::{Child, Message, Reach, World, jitter, workspace};
@@ -44,7 +46,7 @@ impl World {
     ) -> Result<(), RunError> {
         let other = match purpose {
             Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
-            Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } => None,
+            Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } | Purpose::Grade { .. } => None,
         };
         let call = Call {
             id,
@@ -133,6 +135,7 @@ impl Call {
                     .collect();
                 prompt::answer(&task, question, &earlier)
             }
+            (Purpose::Grade { round }, _) => self.grading(round)?,
             (Purpose::Approve { .. }, _) => {
                 let plan = self.plan.task(self.id.task);
                 let gate = self.task.waiting.as_ref().map(|waiting| &waiting.gate);
@@ -166,6 +169,50 @@ impl Call {
         })
     }
 
+    /// What a judge is asked that grades the work by a rubric.
+    fn grading(&self, round: u32) -> Result<String, String> {
+        let (plan, id) = (&self.plan, self.id.task);
+        let verification = plan.task(id).verification.as_deref();
+        let rubric =
+            verification.and_then(|verification| Some((verification, verification.rubric.as_deref()?)));
+        let (verification, rubric) = rubric.ok_or("the task has no rubric any more")?;
+        let material = Material::gather(&self.folder, plan, id, &self.task)?;
+        let work = material.work(plan, id, &self.task);
+        Ok(review::rubric::grades(&work, rubric, &verification.acceptance, round > 1).joined())
+    }
+
+    /// The same for a command judge that would rather not read prose.
+    fn grading_json(&self, round: u32, asked: &str) -> Vec<u8> {
+        let task = self.plan.task(self.id.task);
+        let rubric = task
+            .verification
+            .as_deref()
+            .and_then(|verification| verification.rubric.as_deref());
+        let criteria: Vec<_> = rubric
+            .into_iter()
+            .flat_map(|rubric| &rubric.criteria)
+            .map(|criterion| {
+                serde_json::json!({
+                    "name": criterion.name,
+                    "weight": criterion.weight.get().to_string(),
+                    "grade": criterion.grade.as_str(),
+                    "required": criterion.required,
+                    "description": criterion.description,
+                })
+            })
+            .collect();
+        let request = serde_json::json!({
+            "schema": "quorum.review-request/v1",
+            "task": task.title,
+            "description": task.description,
+            "attempt": self.task.attempt,
+            "round": round,
+            "criteria": criteria,
+            "prompt": asked,
+        });
+        request.to_string().into_bytes()
+    }
+
     /// What the agent of a task said last.
     fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, String> {
         let turn = TurnId {
@@ -183,7 +230,7 @@ impl Call {
         surroundings: &Surroundings,
         mut variables: Vec<(String, String)>,
     ) -> Result<Spawn, String> {
-        self.write_request()?;
+        let asked = self.write_request()?;
         let request = self.path(SpoolName::ConsultRequest(self.id));
         let cwd = workspace(&self.plan, self.id.task);
         // It may be asked before the task's agent has ever worked there.
@@ -194,6 +241,12 @@ impl Call {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
         variables.push(("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned()));
+        if let Purpose::Grade { round } = self.purpose {
+            let review = self.path(SpoolName::ConsultReview(self.id));
+            store::write_new(&review, &self.grading_json(round, &asked))
+                .map_err(|error| format!("cannot write {}: {error}", review.display()))?;
+            variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
+        }
         let placeholders = Placeholders {
             task: &self.plan.task(self.id.task).title,
             attempt: &self.task.attempt.to_string(),

@@ -21,6 +21,7 @@ mod errands;
 mod finish;
 mod grading;
 mod inspect;
+mod material;
 mod missions;
 mod notices;
 mod observer;

@@ -348,6 +348,8 @@ pub enum SpoolName {
     ReplyErr(crate::domain::TaskId, SeatId),
     /// What a consulted agent was asked.
     ConsultRequest(ConsultId),
+    /// The same as JSON, where it is to grade.
+    ConsultReview(ConsultId),
     /// What it replied.
     ConsultReply(ConsultId),
     /// What a consulted command wrote to standard error.
@@ -388,6 +390,7 @@ impl fmt::Display for SpoolName {
             Self::Reply(task, id) => seat(f, *task, id, "reply"),
             Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
             Self::ConsultRequest(id) => write!(f, "{id}.request"),
+            Self::ConsultReview(id) => write!(f, "{id}.review"),
             Self::ConsultReply(id) => write!(f, "{id}.reply"),
             Self::ConsultErr(id) => write!(f, "{id}.err"),
         }

@@ -135,7 +135,7 @@ tasks: [{title: work, assignTo: worker, expectations: [{type: llm_review, criter
 }
 
 #[test]
-fn a_time_limit_of_a_task_is_held_and_none_is_none() {
+fn a_time_limit_of_a_task_is_held() {
     // polpo 55
     let workspace = Workspace::with(
         "

@@ -234,42 +234,32 @@ fn commands_get_a_clean_environment_and_only_the_criteria_name_them() {
 }
 
 #[test]
-fn what_is_not_built_is_noted_and_refused() {
-    for (from, to, words) in [
-        (
-            "grader: heuristic",
-            "grader: heuristic, rubric: default-task",
-            "`rubric` is known but not built",
-        ),
-        (
-            "{grader: heuristic}",
-            "{rubric: default-task}",
-            "`rubric` is known but not built",
-        ),
-        (
-            "grader: heuristic",
-            "grader: heuristic, onRefer: pass",
-            "`onRefer` is known but not built",
-        ),
-        (
-            "verification: {grader: heuristic}",
-            "tags: [x]",
-            "`acceptance` without",
-        ),
-    ] {
-        let workspace = workspace(&["`a` exists"], "", "true").tap_mission(from, to);
-        workspace
-            .quorum(&["validate", "mission.yaml"])
-            .exits(0)
-            .says(&[words]);
-        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[words]);
-        assert!(!workspace.exists(".polpo/runs"));
-    }
+fn a_grader_that_goes_by_facts_needs_criteria_and_no_rubric() {
+    let rubric = workspace(&["`a` exists"], ", rubric: default-task", "true");
+    rubric
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["a heuristic grader grades by no rubric"]);
     let alone = workspace(&["`a` exists"], "", "true").tap_mission("acceptance", "x-acceptance");
     alone
         .quorum(&["run", "mission.yaml"])
         .exits(2)
         .says(&["needs `acceptance`"]);
+    for workspace in [rubric, alone] {
+        assert!(!workspace.exists(".polpo/runs"));
+    }
+}
+
+#[test]
+fn what_the_facts_cannot_tell_goes_where_the_mission_says() {
+    let unclear = |on_refer| {
+        workspace(&["it is beautiful"], on_refer, "true")
+            .tap_mission("title: guide", "title: guide\n    maxAttempts: 1")
+    };
+    let document = unclear(", onRefer: rework").run_json(3, &[]);
+    assert_eq!(standing(&document, "guide"), ("failed", ""));
+    let document = unclear(", onRefer: pass").run_json(5, &[]);
+    assert_eq!(standing(&document, "guide"), ("done", "unverified"));
 }
 
 #[test]

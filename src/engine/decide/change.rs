@@ -83,11 +83,13 @@ fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     if task.attempt == 0 {
         return Vec::new();
     }
-    // It was sent back and its next attempt has not begun: that attempt is the first of the new task.
+    // It was sent back and its next attempt has not begun: that attempt is the first of the new task. One that has begun,
+    // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
+    let attempt = task.attempt + u32::from(task.turn > 0);
     let mut draft = Draft::new(state, id);
     draft.emit(Event::AttemptPlanned {
         task: id,
-        attempt: task.attempt,
+        attempt,
         kind: crate::domain::AttemptKind::Execute,
     });
     draft.into_events()

@@ -14,7 +14,7 @@ use crate::engine::state::{Consult, State};
 use super::approvals;
 use super::draft::Draft;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
-use super::{dependencies, questions};
+use super::{dependencies, questions, verification};
 
 /// Asks an agent.
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
@@ -87,6 +87,7 @@ fn conclude(draft: &mut Draft<'_>, consult: &Consult, advice: Result<&Advice, &s
         Purpose::Answer => questions::advised(draft, consult.agent, advice),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
+        Purpose::Grade { round } => verification::advised(draft, round, advice),
     }
 }
 

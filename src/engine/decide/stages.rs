@@ -271,9 +271,9 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
         return breaker::not_judged(draft, rejections);
     }
     match judged_by(draft.state, draft.id) {
-        JudgedBy::Panel(panel) if panel.is_empty() => nobody_may(draft),
+        JudgedBy::Panel(panel) if panel.is_empty() => nobody_may(draft, Stage::Judge),
         JudgedBy::Panel(panel) if panel.seats.is_empty() => ask_people(draft, &panel.people),
-        JudgedBy::Evaluation(agents) if agents.is_empty() => nobody_may(draft),
+        JudgedBy::Evaluation(agents) if agents.is_empty() => nobody_may(draft, Stage::Judge),
         JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
             seats::ask_round(draft, &agents);
         }
@@ -292,10 +292,14 @@ pub(super) fn ask_people(draft: &mut Draft<'_>, people: &[AgentId]) {
 pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
     let judging = state.task(id).judging.as_deref();
     let asks = judging.is_some_and(|judging| judging.grading.is_none() && !judging.seats.is_empty());
-    asks && matches!(judged_by(state, id), JudgedBy::ChecksOnly | JudgedBy::Nobody)
+    let grades = judging.is_some_and(|judging| judging.grading.is_some_and(|grading| grading.open))
+        && !verification::grades_by_facts(&state.plan, id)
+        && !state.plan.rules.evaluate;
+    grades || asks && matches!(judged_by(state, id), JudgedBy::ChecksOnly | JudgedBy::Nobody)
 }
 
-fn nobody_may(draft: &mut Draft<'_>) {
+/// A review that was asked for is missing.
+pub(super) fn nobody_may(draft: &mut Draft<'_>, at: Stage) {
     let plan = draft.plan();
     let dependent = excluded(plan, draft.id, named(plan, draft.id));
     let why = match dependent.first() {
@@ -306,7 +310,7 @@ fn nobody_may(draft: &mut Draft<'_>) {
         ),
     };
     let message = format!("nobody may review this work: {why}");
-    conclude::refer(draft, Stage::Judge, Cause::NoReviewer, &message);
+    conclude::refer(draft, at, Cause::NoReviewer, &message);
 }
 
 /// The people who have the last word about work that a panel let pass.

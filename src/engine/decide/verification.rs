@@ -3,31 +3,88 @@
 //! The engine counts rounds here and knows of no grader: whoever grades, its grades come back as one input, and what
 //! they mean is decided in `judging::verification`. A grader that fails never costs the worker an attempt.
 
-use crate::domain::{Cause, CriterionGrade, Stage, TaskId, Verdict};
+use crate::domain::{Advice, Cause, CriterionGrade, Finding, Purpose, Severity, Stage, TaskId, Verdict};
 use crate::engine::event::Event;
 use crate::engine::state::State;
-use crate::judging::verification::decide;
+use crate::judging::eligibility::grader;
+use crate::judging::rubric;
+use crate::judging::verification::{Decision, decide};
+use crate::mission::Plan;
+use crate::mission::model::OnRefer;
 
 use super::conclude::{self, Accepted};
+use super::consult;
 use super::draft::Draft;
 use super::seats::panel_rounds;
-use super::stages::in_review;
+use super::stages::{self, in_review};
 
 /// The stages before are content: on to the criteria, where the task has some, else to acceptance.
 pub(super) fn begin(draft: &mut Draft<'_>, grounds: Accepted) {
-    if draft.task_plan().verification.is_some() {
-        ask(draft, 1, grounds == Accepted::Unreviewed);
-    } else {
-        conclude::accept(draft, grounds);
+    let Some(verification) = draft.task_plan().verification.as_deref() else {
+        return conclude::accept(draft, grounds);
+    };
+    if verification.rubric.is_some() && !draft.plan().rules.evaluate {
+        // No judge of any kind is called, and nobody else grades by a rubric.
+        return conclude::accept(draft, Accepted::Unreviewed);
     }
+    ask(draft, 1, grounds == Accepted::Unreviewed);
 }
 
+/// Asks whoever grades: plain facts, or the first who may judge the task.
 fn ask(draft: &mut Draft<'_>, round: u32, unreviewed: bool) {
+    let judge = grader(draft.plan(), draft.id);
+    if judge.is_none() && !grades_by_facts(draft.plan(), draft.id) {
+        return stages::nobody_may(draft, Stage::Verification);
+    }
     draft.emit(Event::GradingRequested {
         task: draft.id,
         round,
         unreviewed,
     });
+    if let Some(judge) = judge {
+        consult::ask(draft, Purpose::Grade { round }, judge);
+    }
+}
+
+/// Whether plain facts grade the criteria of a task, and no judge.
+pub(in crate::engine) fn grades_by_facts(plan: &Plan, task: TaskId) -> bool {
+    let verification = plan.task(task).verification.as_deref();
+    verification.is_some_and(|verification| verification.rubric.is_none())
+}
+
+/// The judge graded, or could not be asked.
+pub(super) fn advised(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>) {
+    let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
+    let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
+        return;
+    };
+    let verification = draft.task_plan().verification.as_deref();
+    let Some((verification, rubric)) = verification.and_then(|v| Some((v, v.rubric.as_deref()?))) else {
+        return;
+    };
+    let reply = match advice {
+        Ok(Advice::Grades(reply)) => Ok(reply),
+        Ok(Advice::Unreadable { why, .. }) => Err(format!("the reply could not be read: {why}")),
+        Ok(_) => Err("the reply is about something else".to_owned()),
+        Err(message) => Err(message.to_owned()),
+    };
+    let graded = reply.and_then(|reply| Ok((rubric::fit(rubric, reply)?, reply)));
+    match graded {
+        Ok((grades, reply)) => {
+            let decision = rubric::decide(
+                rubric,
+                &grades,
+                reply,
+                verification.bar,
+                verification.min_confidence,
+            );
+            let sure = reply.confidence.value().round_dp(1);
+            let message = format!("the judge is {sure} % sure, and its verdict is not enough to decide by");
+            // Whoever graded the work has reviewed it.
+            settle(draft, &grades, decision, message, false, Accepted::Reviewed);
+        }
+        Err(message) => no_grades(draft, round, &message, grading.unreviewed),
+    }
 }
 
 /// A grader came back.
@@ -46,26 +103,29 @@ pub(super) fn graded(
         return Vec::new();
     };
     match result {
-        Ok(grades) => settle(&mut draft, grades, grading.unreviewed),
-        Err(message) => {
-            draft.emit(Event::GradingFailed {
-                task,
-                round,
-                message: message.clone(),
-            });
-            if u64::from(round) < panel_rounds(draft.plan()) {
-                ask(&mut draft, round + 1, grading.unreviewed);
-            } else {
-                let message = format!("the criteria could not be graded: {message}");
-                let message = put_to_a_person(message, grading.unreviewed);
-                conclude::refer(&mut draft, Stage::Verification, Cause::GateError, &message);
-            }
-        }
+        Ok(grades) => settle_facts(&mut draft, grades, grading.unreviewed),
+        Err(message) => no_grades(&mut draft, round, message, grading.unreviewed),
     }
     draft.into_events()
 }
 
-fn settle(draft: &mut Draft<'_>, grades: &[CriterionGrade], unreviewed: bool) {
+/// The grader failed: it is asked again within the bound, then a person must decide.
+fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool) {
+    draft.emit(Event::GradingFailed {
+        task: draft.id,
+        round,
+        message: message.to_owned(),
+    });
+    if u64::from(round) < panel_rounds(draft.plan()) {
+        ask(draft, round + 1, unreviewed);
+    } else {
+        let message = format!("the criteria could not be graded: {message}");
+        let message = put_to_a_person(message, unreviewed);
+        conclude::refer(draft, Stage::Verification, Cause::GateError, &message);
+    }
+}
+
+fn settle_facts(draft: &mut Draft<'_>, grades: &[CriterionGrade], unreviewed: bool) {
     let Some(verification) = draft.task_plan().verification.as_deref() else {
         return;
     };
@@ -75,8 +135,6 @@ fn settle(draft: &mut Draft<'_>, grades: &[CriterionGrade], unreviewed: bool) {
         draft.plan().relieved(draft.id, verification.bar),
         verification.min_confidence,
     );
-    let verdict = decision.verdict;
-    let cause = decision.cause.unwrap_or(Cause::Confidence);
     let open: Vec<&str> = verification
         .criteria
         .iter()
@@ -90,18 +148,52 @@ fn settle(draft: &mut Draft<'_>, grades: &[CriterionGrade], unreviewed: bool) {
         grades.len(),
         open.join("; ")
     );
-    conclude::stage(draft, Stage::Verification, verdict, decision.cause, |report| {
+    let grounds = if unreviewed {
+        Accepted::Unreviewed
+    } else {
+        Accepted::Checked
+    };
+    settle(draft, grades, decision, message, unreviewed, grounds);
+}
+
+/// What follows from the grades. `unsure` says to a person what speaks against deciding without them.
+fn settle(
+    draft: &mut Draft<'_>,
+    grades: &[CriterionGrade],
+    decision: Decision,
+    unsure: String,
+    unreviewed: bool,
+    grounds: Accepted,
+) {
+    let on_refer = draft
+        .task_plan()
+        .verification
+        .as_deref()
+        .map_or(OnRefer::Human, |verification| verification.on_refer);
+    let (verdict, cause) = match (decision.verdict, on_refer) {
+        (Verdict::Refer, OnRefer::Rework) => (Verdict::Fail, decision.cause),
+        // What could not be told is no pass, whatever follows from it: the work is marked.
+        (Verdict::Refer, OnRefer::Pass) => (Verdict::Skip, Some(Cause::Unmet)),
+        _ => (decision.verdict, decision.cause),
+    };
+    let is_unsure = decision.verdict == Verdict::Refer;
+    conclude::stage(draft, Stage::Verification, verdict, cause, |report| {
         report.points = decision.points;
         report.findings = decision.findings;
         report.grades = grades.to_vec();
         report.confidence = Some(decision.confidence);
+        if is_unsure && on_refer != OnRefer::Human {
+            report
+                .findings
+                .push(Finding::new(Severity::Medium, unsure.clone()));
+        }
     });
     match verdict {
-        Verdict::Pass if unreviewed => conclude::accept(draft, Accepted::Unreviewed),
-        Verdict::Pass => conclude::accept(draft, Accepted::Checked),
+        Verdict::Pass | Verdict::Skip => conclude::accept(draft, grounds),
         Verdict::Fail => conclude::not_good_enough(draft),
-        Verdict::Refer | Verdict::Skip | Verdict::Fault => {
-            let message = put_to_a_person(message, unreviewed);
+        Verdict::Refer | Verdict::Fault => {
+            let message = put_to_a_person(unsure, unreviewed);
+            let cause = cause.unwrap_or(Cause::Confidence);
             conclude::ask_person(draft, Stage::Verification, cause, &message);
         }
     }

@@ -6,6 +6,8 @@ use crate::engine::state::{State, TaskState};
 use crate::mission::TaskPlan;
 use crate::mission::model::OnExhausted;
 
+use crate::judging::eligibility::grader;
+
 use super::conclude::allowed_attempt;
 use super::seats::{MAX_REPROMPTS, panel_rounds};
 use super::stages::{JudgedBy, judged_by};
@@ -45,10 +47,14 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     }
     let per_attempt = |calls: u64| attempts.map(|attempts| u64::from(attempts).saturating_mul(calls));
     let tries = u64::from(1 + MAX_REPROMPTS + MAX_REQUEST_RETRIES);
+    // A judge that grades by a rubric is asked anew, without a strict reprompt of its own.
+    let grades = u64::from(state.plan.rules.evaluate && grader(&state.plan, id).is_some());
+    let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(panel_rounds(&state.plan));
+    let repeats = seats.saturating_mul(tries).saturating_mul(rounds);
     WorstCase {
         attempts,
-        judge_calls: per_attempt(seats),
-        judge_calls_with_repeats: per_attempt(seats.saturating_mul(tries).saturating_mul(rounds)),
+        judge_calls: per_attempt(seats + grades),
+        judge_calls_with_repeats: per_attempt(repeats.saturating_add(grades * grade_repeats)),
     }
 }
 

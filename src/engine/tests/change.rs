@@ -4,7 +4,9 @@
 use proptest::prelude::*;
 
 use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
-use crate::engine::{Effect, Event, Input, MissionChange, RunPhase, State, outcome};
+use crate::engine::{
+    Asked, Command, Effect, Event, Input, MissionChange, OperatorInput, RunPhase, State, outcome,
+};
 use crate::mission::{Part, RunOptions};
 
 use super::properties::{followed, random_run, really_ok};
@@ -424,4 +426,46 @@ fn a_checkpoint_that_waits_for_something_else_is_ahead_again() {
             super::properties::is_up_to_date(&simulation.state);
         }
     }
+}
+
+#[test]
+fn a_changed_task_that_had_begun_never_uses_the_name_of_a_turn_twice() {
+    let yaml = "
+name: asked
+agents: {w: {run: [/bin/true]}}
+tasks: [{title: a, description: one, assignTo: w, review: none}]
+";
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.run(|_, effect| match effect {
+        Effect::RunTurn { .. } => Answer::Asks(Asked {
+            text: "Which one?".to_owned(),
+            detected: false,
+        }),
+        effect => panic!("{effect:?}"),
+    });
+    // Answered while nobody works on the run: it waits for a slot in the middle of its attempt.
+    assert!(simulation.say(&Input::Operator(Box::new(OperatorInput {
+        id: None,
+        command: Command::Answer {
+            task: TaskId(0),
+            number: 1,
+            text: "This one.".to_owned(),
+        },
+        by: "ada".to_owned(),
+    }))));
+    assert_eq!(statuses(&simulation.state), [Status::Pending]);
+    assert!(simulation.say(&change(
+        &yaml.replace("description: one", "description: two"),
+        &options()
+    )));
+    simulation.resume();
+    simulation.run(good);
+    let events = simulation.journal.iter().flatten();
+    let turns: Vec<(u32, u32)> = events
+        .filter_map(|event| match event {
+            Event::TurnStarted { turn, .. } => Some((turn.attempt, turn.turn)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(turns, [(1, 1), (2, 1)]);
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{Advice, FailureClass, Millis, Purpose};
+use crate::domain::{Advice, FailureClass, Millis, Purpose, TaskId};
 use crate::engine::{Asked, Effect, TurnFiles};
-use crate::mission::RunOptions;
+use crate::mission::model::TaskType;
+use crate::mission::{RunOptions, SubTask};
 
 use super::simulation::{Answer, options};
 
@@ -192,6 +193,9 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
             text: "Which one?".to_owned(),
             detected: random.chance(50),
         }),
+        Effect::RunTurn { turn, .. } if random.chance(8) => {
+            Answer::HandsDown(random_sub_tasks(random, turn.task))
+        }
         Effect::RunTurn { .. } => Answer::Finished,
         Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),
         Effect::Consult { .. } if random.chance(10) => Answer::Unreachable(class),
@@ -206,6 +210,23 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         _ if random.chance(15) => Answer::Unreadable,
         _ => Answer::Score(u8::try_from(20 + random.below(81)).unwrap()),
     }
+}
+
+/// Work that an agent hands down: some of it cannot be made, some is asked for twice.
+fn random_sub_tasks(random: &mut Random, by: TaskId) -> Vec<SubTask> {
+    let some = (0..1 + random.below(3)).map(|n| {
+        let needs = format!("{}.{}", by.0, random.below(4));
+        SubTask {
+            title: format!("{}.{}", by.0, n),
+            description: None,
+            assign_to: Some(random.pick(&["w1", "w2", "o", "h", "nobody"]).to_owned()),
+            kind: TaskType::default(),
+            depends_on: random.chance(40).then_some(needs).into_iter().collect(),
+            priority: None,
+            target_files: Vec::new(),
+        }
+    });
+    some.collect()
 }
 
 fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
@@ -228,6 +249,7 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
         },
         (Purpose::Resolve { .. }, 2) => Advice::Retry { reason },
         (Purpose::Resolve { .. }, _) => Advice::Unresolvable { reason },
+        (Purpose::Grade { .. }, _) => Advice::NoAnswer,
     }
 }
 

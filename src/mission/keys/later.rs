@@ -1,8 +1,8 @@
 //! The parts of the table that nothing acts on yet: complete, so that a file written today is checked today.
 
-use super::{Referent, Shape, Table, key, one, one_shape, reference};
+use super::{Referent, Shape, Table, key, one, reference};
 use crate::domain::Millis;
-use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, Positive, words};
+use crate::mission::scalar::{Filled, Fraction, InnerPath, Name, words};
 
 /// Declares an enum whose values nothing reads yet: only its words are checked.
 macro_rules! word_list {
@@ -21,9 +21,6 @@ word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "en
 word_list!(OnMissing: "what happens without a red team", "block" => Block, "skip" => Skip);
 word_list!(VisionKind: "a kind of vision check",
     "noop" => Noop, "heuristic" => Heuristic, "llm_vision" => LlmVision);
-word_list!(OnRefer: "what happens to referred work", "human" => Human, "rework" => Rework, "pass" => Pass);
-word_list!(Grade: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
-word_list!(ExpectedVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
 word_list!(IdentityDecomposer: "a decomposer", "identity" => Identity);
 word_list!(AgentMiddleware: "an agent middleware",
     "checkpoint_resume" => CheckpointResume, "delegation_chain_hash" => DelegationChainHash,
@@ -37,71 +34,11 @@ word_list!(CoordinationMiddleware: "a coordination middleware",
     "authority_deference_coordination" => AuthorityDeferenceCoordination);
 
 const NAME: Shape = one::<Name>();
-const TEXT: Shape = one::<String>();
 const FILLED: Shape = one::<Filled>();
-const FLAG: Shape = one::<bool>();
 const SPAN: Shape = one::<Millis>();
 const SHARE: Shape = one::<Fraction>();
 const PATHS: Shape = Shape::List(&one::<InnerPath>());
 const AGENT: Shape = reference(Referent::Agent);
-
-pub(super) static RUBRIC: Table = Table {
-    name: "a rubric",
-    keys: &[
-        key("description", TEXT, "What it is for."),
-        key(
-            "criteria",
-            Shape::NonEmptyList(&Shape::Map(&CRITERION)),
-            "What is graded.",
-        )
-        .required(),
-        key(
-            "examples",
-            Shape::List(&Shape::Map(&EXAMPLE)),
-            "Graded examples for the judge.",
-        ),
-        key(
-            "minConfidence",
-            SHARE,
-            "The confidence below which a grade counts as referred.",
-        ),
-    ],
-};
-
-static CRITERION: Table = Table {
-    name: "a criterion",
-    keys: &[
-        key("name", NAME, "Its name.").required(),
-        key("description", FILLED, "What is looked at."),
-        key("weight", one::<Positive>(), "Its weight.").required(),
-        key("grade", one::<Grade>(), "How it is graded."),
-        key("required", FLAG, "Whether failing it fails everything."),
-        key(
-            "levels",
-            Shape::Named(&one_shape::<crate::mission::scalar::RubricLevel>(), &FILLED),
-            "What each level means.",
-        ),
-    ],
-};
-
-static EXAMPLE: Table = Table {
-    name: "an example",
-    keys: &[
-        key("artifact", FILLED, "The work.").required(),
-        key(
-            "verdict",
-            one::<ExpectedVerdict>(),
-            "What a judge should say of it.",
-        )
-        .required(),
-        key("rationale", FILLED, "Why that verdict is right.").required(),
-        key(
-            "grades",
-            Shape::Named(&one_shape::<Name>(), &SHARE),
-            "The grade of each criterion.",
-        ),
-    ],
-};
 
 pub(super) static RED_TEAM: Table = Table {
     name: "a red team",

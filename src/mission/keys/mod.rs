@@ -8,6 +8,7 @@ mod channels;
 mod expectations;
 mod finish;
 mod later;
+mod rubric;
 mod sla;
 mod tables;
 mod verification;

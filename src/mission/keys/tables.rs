@@ -8,8 +8,9 @@ use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
 use super::later::{
-    AgentMiddleware, Autonomy, Clarification, Isolation, MIDDLEWARE, RED_TEAM, RUBRIC, STAGES, Stakes, VISION,
+    AgentMiddleware, Autonomy, Clarification, Isolation, MIDDLEWARE, RED_TEAM, STAGES, Stakes, VISION,
 };
+use super::rubric::RUBRIC;
 use super::sla::SLA;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
@@ -173,8 +174,7 @@ const RUBRICS: Key = key(
     "rubrics",
     Shape::Named(&TITLE, &ONE_RUBRIC),
     "Rubrics for verification, by name.",
-)
-.later("verification");
+);
 const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS), "How the mission is run.");
 
 static AGENT: Table = Table {

@@ -1,10 +1,9 @@
-//! The table of `verification` and what belongs to it on a task: the heuristic grader is built, rubrics and models are
-//! not.
+//! The table of `verification` and what belongs to it on a task.
 
-use super::later::{DECOMPOSER, OnRefer};
+use super::later::DECOMPOSER;
 use super::tables::{BAR, FILLED};
 use super::{Key, Referent, Shape, Table, key, one, reference};
-use crate::mission::model::Grader;
+use crate::mission::model::{Grader, OnRefer};
 use crate::mission::scalar::Fraction;
 
 const AREA: &str = "verification";
@@ -34,9 +33,12 @@ static TABLE: Table = Table {
             "grader",
             one::<Grader>(),
             "Who grades: a judge [llm], or plain facts about files, commands and output (heuristic).",
-        )
-        .only(&["heuristic"], AREA),
-        key("rubric", reference(Referent::Rubric), "The rubric by its name.").later(AREA),
+        ),
+        key(
+            "rubric",
+            reference(Referent::Rubric),
+            "The rubric that a judge grades by [default-task].",
+        ),
         key(
             "threshold",
             BAR,
@@ -45,13 +47,12 @@ static TABLE: Table = Table {
         key(
             "minConfidence",
             one::<Fraction>(),
-            "The share of criteria that must have been checked, or a person decides [0.7].",
+            "How sure the judge, or which share of the criteria checked: below it the work is referred [0.7].",
         ),
         key(
             "onRefer",
             one::<OnRefer>(),
-            "What happens to referred work [human].",
-        )
-        .later_unless(AREA, "human"),
+            "What happens to referred work: a person decides (human), it goes back (rework), or it is accepted as unverified (pass) [human].",
+        ),
     ],
 };

@@ -11,7 +11,8 @@ use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, words}
 
 use super::approval::ApprovalGate;
 use super::{
-    Agent, Budget, Channel, Consensus, Independence, OnExhausted, PanelMode, Price, RemedyOrder, Sla, Task,
+    Agent, Budget, Channel, Consensus, Independence, OnExhausted, PanelMode, Price, RemedyOrder, Rubric, Sla,
+    Task,
 };
 
 /// A mission file.
@@ -48,6 +49,9 @@ pub struct Mission {
     /// Where notifications go; after loading also the channels of a `quorum.yaml`, behind the mission's own.
     #[serde(deserialize_with = "read::or_empty")]
     pub channels: Named<Channel>,
+    /// What work is graded by; after loading also those of a `quorum.yaml`, behind the mission's own.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub rubrics: Named<Rubric>,
     /// How it is run.
     #[serde(deserialize_with = "read::or_empty")]
     pub settings: Settings,
@@ -81,9 +85,9 @@ pub struct Config {
     /// Channels that missions may name without describing them.
     #[serde(deserialize_with = "read::or_empty")]
     pub channels: Named<Channel>,
-    /// The names of its rubrics.
-    #[serde(skip)]
-    pub(in crate::mission) rubrics: Vec<Box<str>>,
+    /// Rubrics that missions may name without describing them.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub rubrics: Named<Rubric>,
 }
 
 /// `settings`: how a mission is run. `None` leaves a value to the next layer and at last to the default.

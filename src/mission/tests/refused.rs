@@ -90,16 +90,16 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("stages: [{name: s}]\n", vec!["Q0202", "Q0210"]),
         (
             "rubrics: {r: {criteria: [{name: c, weight: 0.5}]}}\n",
-            vec!["Q0204", "Q0210"],
+            vec!["Q0204"],
         ),
         (
             "rubrics: {r: {criteria: [{name: c, weight: 0.5}, {name: c, weight: 0.5}]}}\n",
-            vec!["Q0209", "Q0210"],
+            vec!["Q0209"],
         ),
         (
             "rubrics: {r: {criteria: [{name: c, weight: 1}], \
              examples: [{artifact: a, verdict: pass, rationale: r, grades: {d: 1}}]}}\n",
-            vec!["Q0205", "Q0210"],
+            vec!["Q0205"],
         ),
         (
             "qualityGates: [{name: g, afterTasks: [t], blocksTasks: []}]\n",
@@ -194,11 +194,15 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ),
         (
             "  - {title: t, assignTo: a, verification: {rubric: none}}\n",
-            vec!["Q0504", "Q0210"],
+            vec!["Q0504"],
         ),
         (
-            "  - {title: t, assignTo: a, verification: {rubric: default-task}}\n",
-            vec!["Q0210"],
+            "  - {title: t, assignTo: a, acceptance: [x], verification: {grader: heuristic, rubric: default-task}}\n",
+            vec!["Q0206"],
+        ),
+        (
+            "  - {title: t, assignTo: a, verification: {grader: heuristic}}\n",
+            vec!["Q0202"],
         ),
         (
             "  - {title: t, assignTo: a, type: verification, onPass: x}\n",

@@ -1,6 +1,6 @@
 //! Public events of consulted agents.
 
-use crate::domain::{Advice, Purpose, TaskId, Timestamp};
+use crate::domain::{Advice, GradeGiven, Purpose, TaskId, Timestamp};
 use crate::engine::Event;
 use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
@@ -108,6 +108,7 @@ impl Exploder {
                 let payload = self.consult(*id).with("purpose", purpose.as_str());
                 let payload = match purpose {
                     Purpose::Resolve { dependency } => payload.with("failedDepId", task_key(*dependency)),
+                    Purpose::Grade { round } => payload.with("round", *round),
                     Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } => payload,
                 };
                 let payload = payload.with("agentName", self.agent_name(*agent));
@@ -160,6 +161,18 @@ fn advised(payload: Payload, advice: &Advice) -> Payload {
         Advice::Undecided { reason } => payload
             .with("decision", "undecided")
             .with("reason", reason.as_str()),
+        Advice::Grades(reply) => {
+            let grade = |given: &GradeGiven| {
+                let row = Payload::default().with("criterion", given.criterion.as_str());
+                let row = row.with("points", given.points.to_f64());
+                serde_json::Value::Object(row.with("reasoning", given.reasoning.as_str()).0)
+            };
+            let grades: Vec<_> = reply.grades.iter().map(grade).collect();
+            payload
+                .with("verdict", serde_json::json!(reply.verdict))
+                .with("confidence", reply.confidence.to_f64() / 100.0)
+                .with("grades", grades)
+        }
         Advice::Unreadable { .. } => payload,
     }
 }

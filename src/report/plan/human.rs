@@ -130,7 +130,10 @@ fn judged_words(task: &TaskRow<'_>) -> String {
         parts.push(count(task.checks, "check"));
     }
     if task.criteria > 0 {
-        parts.push(format!("criteria by facts: {}", task.criteria));
+        parts.push(match task.grader {
+            Some(judge) => format!("criteria by {}: {}", sanitize(judge), task.criteria),
+            None => format!("criteria by facts: {}", task.criteria),
+        });
     }
     match task.judged_by {
         "panel" | "evaluation" => {

@@ -74,6 +74,9 @@ struct TaskRow<'a> {
     checks: usize,
     /// Criteria that plain facts grade after all other judging.
     criteria: usize,
+    /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grader: Option<&'a str>,
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
     note: Option<&'static str>,
@@ -348,6 +351,7 @@ impl<'a> TaskRow<'a> {
             target_files: &task.target_files,
             checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
             criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
+            grader: eligibility::grader(plan, id).map(|judge| &*plan.agent(judge).name),
             judged_by: kind,
             note,
             foundation: task.foundation,

@@ -425,6 +425,13 @@ impl History {
             &input,
             // The same call failed for good once more: its letter is written anew, and is there already.
             Input::Filed { ids } if ids.iter().any(|id| self.state.notices.letters().contains_key(id))
+        ) || matches!(
+            &input,
+            // Asked once more about the same request: what it says of that counts, whichever time it was asked.
+            Input::ApproverSaid { task, number, approver, .. }
+                if self.state.task(*task).waiting.as_ref().is_some_and(|waiting| {
+                    waiting.number == *number && waiting.asking == Some(*approver)
+                })
         );
         let before = self.records.len();
         self.turn(vec![input.clone()], Vec::new())?;

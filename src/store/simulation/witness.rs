@@ -83,6 +83,8 @@ pub(super) struct Seen {
     pub(super) fixup: Option<TaskId>,
     pub(super) mends: Option<TaskId>,
     pub(super) superseded: bool,
+    /// It handed work down since it last began.
+    pub(super) handed_down: bool,
     /// A pass of this attempt missed the bar that would hold without a relief.
     pub(super) relief: bool,
     pub(super) questions: u32,
@@ -405,8 +407,10 @@ impl Witness {
                     let size = self.tasks.len().max(added.id.index() + 1);
                     self.tasks.resize_with(size, Seen::default);
                 }
-                if addition.origin == Origin::Fixup {
-                    self.fixup_added(state, addition);
+                match addition.origin {
+                    Origin::Fixup => self.fixup_added(state, addition),
+                    Origin::Delegated => self.handed_down(state, addition),
+                    Origin::Request => {}
                 }
             }
             Event::Superseded { task, by } => {
@@ -598,6 +602,28 @@ impl Witness {
         let seen = &self.tasks[id.index()];
         assert_eq!(seen.status, Status::Failed, "{id:?} {seen:?}");
         assert!(!seen.superseded && self.has_ended(id), "{id:?} {seen:?}");
+    }
+
+    /// A task is about to be done and hands work down: what it asked for, once, and only if it is done clean.
+    fn handed_down(&mut self, state: &State, addition: &Addition) {
+        let source = addition.source.expect("somebody hands it down");
+        let most = state.plan.rules.max_delegations as usize;
+        assert!(addition.tasks.len() <= most, "{addition:?}");
+        assert!(
+            addition.tasks.iter().all(|added| added.needs.contains(&source)),
+            "{addition:?}"
+        );
+        for added in &addition.tasks {
+            let seen = &self.tasks[added.id.index()];
+            assert_eq!(seen.status, Status::Pending, "made twice: {added:?}");
+            for waiting in &added.awaited_by {
+                let seen = &self.tasks[waiting.index()];
+                assert_eq!(seen.status, Status::Pending, "it has begun: {added:?}");
+            }
+        }
+        let seen = &mut self.tasks[source.index()];
+        assert_eq!(seen.status, Status::Review, "{addition:?} {seen:?}");
+        assert!(!std::mem::replace(&mut seen.handed_down, true), "{addition:?}");
     }
 
     /// A task is about to fail and gets a fixup: at most one, and never a fixup itself.
@@ -827,7 +853,10 @@ impl Witness {
         let seen = &mut self.tasks[task.index()];
         // An attempt that was planned and has not begun may become the first of a changed task.
         let unbegun = kind == AttemptKind::Execute && seen.turn == 0 && attempt == seen.attempt;
-        assert!(unbegun || attempt == seen.attempt + 1, "{task:?}");
+        assert!(
+            unbegun || attempt == seen.attempt + 1,
+            "{task:?} {kind:?} {attempt} {seen:?}"
+        );
         assert!(!seen.in_flight, "{task:?} {seen:?}");
         let is_forgiven = kind == AttemptKind::Execute;
         assert!(
@@ -869,6 +898,11 @@ impl Witness {
         let seen = &mut self.tasks[task.index()];
         let from = std::mem::replace(&mut seen.status, to);
         seen.flag = flag;
+        let hands_down = std::mem::take(&mut seen.handed_down);
+        assert!(
+            !hands_down || (to, flag) == (Status::Done, Some(QualityFlag::Clean)),
+            "handed down, and not clean: {task:?} {seen:?}"
+        );
         if to == Status::Assigned && seen.attempt == 0 {
             seen.tries = 1;
             seen.begin(1);
@@ -880,6 +914,7 @@ impl Witness {
             seen.checks.clear();
             seen.gate.clear();
             (seen.rounds, seen.scored) = (0, false);
+            (seen.judge, seen.verification) = (None, None);
         }
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;

@@ -91,6 +91,7 @@ agents:
 settings:
   concurrency: 6
   judgeBreaker: 0
+  foundation: false
   orchestrator: lead
   defaultChannels: [told]
   approvalGates: [{{name: urgent, when: task.priority > 8, approvers: [{{command: 'test $QUORUM_TASK != t7'}}]}}]

@@ -1,0 +1,208 @@
+//! `rubrics`: what a judge grades work by (semantics, section 10).
+
+use rust_decimal::Decimal;
+use serde::Deserialize;
+
+use crate::domain::{DeclaredVerdict, Points};
+use crate::mission::read;
+use crate::mission::scalar::{Filled, Fraction, Name, Positive, words};
+
+/// What a judge grades work by.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rubric {
+    /// What it is for.
+    #[serde(deserialize_with = "read::option")]
+    pub description: Option<Box<str>>,
+    /// What is graded; their weights sum to 1.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub criteria: Vec<Criterion>,
+    /// Graded examples for the judge.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub examples: Vec<Example>,
+    /// How sure the judge must be of its verdict.
+    #[serde(deserialize_with = "read::option")]
+    pub min_confidence: Option<Fraction>,
+}
+
+/// One thing that is graded.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Criterion {
+    /// Its name, as the judge must spell it.
+    #[serde(deserialize_with = "read::text_as::<Name, _>")]
+    pub name: Box<str>,
+    /// What is looked at.
+    #[serde(default, deserialize_with = "read::option_as::<Filled, _, _>")]
+    pub description: Option<Box<str>>,
+    /// Its share of the points.
+    #[serde(deserialize_with = "read::single")]
+    pub weight: Positive,
+    /// Which grades there are.
+    #[serde(default, deserialize_with = "read::or_default")]
+    pub grade: GradeKind,
+    /// Whether work that fails it fails.
+    #[serde(default, deserialize_with = "read::or_default")]
+    pub required: bool,
+    /// What each level from 1 to 5 means, where given.
+    #[serde(default, deserialize_with = "read::levels")]
+    pub levels: Vec<(u8, String)>,
+}
+
+/// Which grades a criterion knows, as shares from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GradeKind {
+    /// 0 or 1.
+    Binary,
+    /// 0, 0.5 or 1.
+    Ternary,
+    /// Anything from 0 to 1.
+    #[default]
+    Score,
+}
+
+impl GradeKind {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Ternary => "ternary",
+            Self::Score => "score",
+        }
+    }
+}
+
+words!(GradeKind: "a kind of grade", "binary" => Binary, "ternary" => Ternary, "score" => Score);
+
+/// Work that was graded already, for the judge to go by.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Example {
+    /// The work, in short.
+    #[serde(deserialize_with = "read::text_as::<Filled, _>")]
+    pub artifact: Box<str>,
+    /// What a judge should say of it.
+    #[serde(deserialize_with = "read::single")]
+    pub verdict: DeclaredVerdict,
+    /// Why that is right.
+    #[serde(deserialize_with = "read::text_as::<Filled, _>")]
+    pub rationale: Box<str>,
+    /// Its grades, by criterion.
+    #[serde(default, deserialize_with = "read::shares")]
+    pub grades: Vec<(Box<str>, Points)>,
+}
+
+words!(DeclaredVerdict: "a verdict", "pass" => Pass, "fail" => Fail, "refer" => Refer);
+
+/// What happens to work of which the judge is not sure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnRefer {
+    /// A person decides.
+    #[default]
+    Human,
+    /// It goes back to its worker.
+    Rework,
+    /// It is accepted, and marked as unverified.
+    Pass,
+}
+
+words!(OnRefer: "what happens to referred work", "human" => Human, "rework" => Rework, "pass" => Pass);
+
+impl Rubric {
+    /// A rubric that needs no definition.
+    #[must_use]
+    pub fn built_in(name: &str) -> Option<Self> {
+        let (description, criteria): (_, &[BuiltIn]) = match name {
+            "frontend-design" => ("The design of a user interface.", &FRONTEND_DESIGN),
+            "default-task" => ("Any task.", &DEFAULT_TASK),
+            _ => return None,
+        };
+        let criterion = |(name, percent, grade, description): &BuiltIn| Criterion {
+            name: (*name).into(),
+            description: Some((*description).into()),
+            weight: Positive::percent(*percent),
+            grade: *grade,
+            required: false,
+            levels: Vec::new(),
+        };
+        Some(Self {
+            description: Some(description.into()),
+            criteria: criteria.iter().map(criterion).collect(),
+            ..Self::default()
+        })
+    }
+
+    /// The weights, in the order of the criteria.
+    pub fn weights(&self) -> impl Iterator<Item = Decimal> + '_ {
+        self.criteria.iter().map(|criterion| criterion.weight.get())
+    }
+}
+
+/// The names of the rubrics that need no definition.
+pub const BUILT_IN: [&str; 2] = ["frontend-design", "default-task"];
+
+/// Name, weight in percent, grades, what is looked at.
+type BuiltIn = (&'static str, u8, GradeKind, &'static str);
+
+const FRONTEND_DESIGN: [BuiltIn; 4] = [
+    (
+        "design",
+        25,
+        GradeKind::Score,
+        "Colours, type, layout and pictures make one whole with a mood of its own",
+    ),
+    (
+        "originality",
+        25,
+        GradeKind::Score,
+        "Decisions were made for this product; it is no template with the defaults left in",
+    ),
+    (
+        "craft",
+        25,
+        GradeKind::Score,
+        "Spacing, alignment, contrast and hierarchy are carried out with care",
+    ),
+    (
+        "functionality",
+        25,
+        GradeKind::Score,
+        "Somebody who has never seen it finds what they need and can do what they came for",
+    ),
+];
+
+const DEFAULT_TASK: [BuiltIn; 3] = [
+    (
+        "correctness",
+        40,
+        GradeKind::Score,
+        "What was made does what the task asks, and what it says is true",
+    ),
+    (
+        "completeness",
+        35,
+        GradeKind::Score,
+        "Everything that the task asks for is there",
+    ),
+    (
+        "probe-adherence",
+        25,
+        GradeKind::Binary,
+        "Every one of the task's acceptance criteria holds; where it has none, the task's own words are kept",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_rubrics_weigh_one_in_all() {
+        for name in BUILT_IN {
+            let rubric = Rubric::built_in(name).unwrap();
+            assert_eq!(rubric.weights().sum::<Decimal>(), Decimal::ONE, "{name}");
+        }
+        assert_eq!(Rubric::built_in("mine"), None);
+    }
+}
