@@ -11,6 +11,8 @@ mod comparison;
 mod mission;
 #[path = "soak/recount.rs"]
 mod recount;
+#[path = "soak/seen.rs"]
+mod seen;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,6 +24,7 @@ use serde_json::Value;
 use crate::support::{Running, Workspace, wait_for};
 use crate::torture::{Dice, at_work_in, child_of, length, number};
 
+use mission::Plan;
 use recount::Recount;
 
 /// What every `cargo test` plays.
@@ -41,9 +44,73 @@ struct Person {
     /// What is left open for good.
     left: BTreeSet<String>,
     counts: BTreeMap<&'static str, u64>,
+    /// Requests that nobody has decided about yet, by number, and those that became tasks.
+    undecided: Vec<usize>,
+    taken: Vec<usize>,
 }
 
 impl Person {
+    fn new(seed: u64) -> Self {
+        Self {
+            dice: Dice::new(seed),
+            left: BTreeSet::new(),
+            counts: BTreeMap::new(),
+            undecided: Vec::new(),
+            taken: Vec::new(),
+        }
+    }
+
+    /// Asks for everything that is to be asked for. Nothing is decided by that. The last two are refused and called off.
+    fn submit(&mut self, workspace: &Workspace, plan: &Plan) {
+        for asked in &plan.requests {
+            let mut arguments = vec!["request", "submit", &asked.title, "--to", "worker"];
+            for on in &asked.needs {
+                arguments.extend(["--depends-on", &plan.tasks[*on].title]);
+            }
+            workspace.quorum(&arguments).exits(0);
+        }
+        let refused = plan.requests.len();
+        for arguments in [
+            &["reject", &format!("req-{refused}"), "--reason", "no"][..],
+            &["cancel", &format!("req-{}", refused - 1)],
+        ] {
+            let arguments: Vec<&str> = ["request"].iter().chain(arguments).copied().collect();
+            workspace.quorum(&arguments).exits(0);
+        }
+        self.undecided = (1..refused - 1).rev().collect();
+    }
+
+    /// Approves the next request, whatever the run is doing. Nobody may have heard of it yet: then it is said again later.
+    fn approve_next(&mut self, workspace: &Workspace, when: &'static str) -> bool {
+        let Some(number) = self.undecided.pop() else {
+            return false;
+        };
+        let approved = workspace.quorum(&["request", "approve", &format!("req-{number}")]);
+        if approved.code() == Some(8) {
+            self.undecided.push(number);
+            self.count("requests left to the run");
+        } else {
+            approved.exits(0);
+            self.taken.push(number);
+            self.count(when);
+        }
+        true
+    }
+
+    /// Each request that was approved is a task of the run, once; no other is.
+    fn was_heard(&self, workspace: &Workspace, plan: &Plan, recount: &Recount<'_>) {
+        let list = workspace.quorum(&["request", "list", "--json"]).exits(0).json();
+        let rows = list["requests"].as_array().expect("there are requests");
+        assert_eq!(rows.len(), plan.requests.len());
+        assert_eq!(self.taken.len() + 2, rows.len(), "all were decided about");
+        for (n, (row, asked)) in rows.iter().zip(&plan.requests).enumerate() {
+            let is_taken = self.taken.contains(&(n + 1));
+            let status = if is_taken { "task_created" } else { "cancelled" };
+            assert_eq!(row["status"], status, "{row}");
+            assert_eq!(recount.has(&asked.title), is_taken, "{row}");
+        }
+    }
+
     fn count(&mut self, what: &'static str) {
         *self.counts.entry(what).or_default() += 1;
     }
@@ -51,7 +118,7 @@ impl Person {
     /// Answers most of what waits, and lets most failed gates pass. Whether anything was said. Nothing that much hangs on
     /// is left as it is.
     fn answer(&mut self, workspace: &Workspace, status: &Value) -> bool {
-        let mut said = false;
+        let mut said = self.approve_next(workspace, "requests approved between sessions");
         let gates = status["gates"].as_array().expect("there are gates");
         for gate in gates[..gates.len() * 4 / 5]
             .iter()
@@ -99,11 +166,8 @@ fn soak(seed: u64, tasks: u64, kills: u64) {
     let (workspace, plan) = mission::workspace(seed, tasks);
     let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
     let mut dice = Dice::new(seed ^ 0x50a4);
-    let mut person = Person {
-        dice: Dice::new(seed ^ 0xbeef),
-        left: BTreeSet::new(),
-        counts: BTreeMap::new(),
-    };
+    let mut person = Person::new(seed ^ 0xbeef);
+    person.submit(&workspace, &plan);
     let (mut killed, mut sessions) = (0, 0);
     let step = tasks * BYTES / (kills + 2);
     let status = loop {
@@ -116,10 +180,16 @@ fn soak(seed: u64, tasks: u64, kills: u64) {
         };
         let running = workspace.start(arguments);
         let growth = (killed < kills).then(|| dice.below(2 * step));
-        if strike(running, &journal, &mut dice, growth) {
+        let mut meanwhile = || {
+            person.approve_next(&workspace, "requests approved in a live run");
+        };
+        if strike(running, &journal, &mut dice, growth, &mut meanwhile) {
             killed += 1;
             let status = workspace.status();
             Recount::of(&plan, &journal).agrees_with(&status);
+            if killed % 3 == 0 {
+                person.approve_next(&workspace, "requests approved after a kill");
+            }
             continue;
         }
         let status = workspace.status();
@@ -131,6 +201,7 @@ fn soak(seed: u64, tasks: u64, kills: u64) {
     let recount = Recount::of(&plan, &journal);
     recount.agrees_with(&status);
     recount.has_ended(&person.left);
+    person.was_heard(&workspace, &plan, &recount);
     let mut lines = BTreeSet::new();
     for line in workspace.lines("log") {
         assert!(
@@ -155,15 +226,27 @@ fn soak(seed: u64, tasks: u64, kills: u64) {
 }
 
 /// Kills the runner, its keeper or both once the journal has grown by so much; `None`: never. `false` if it ended before,
-/// which it must do with an outcome.
-fn strike(mut running: Running, journal: &Path, dice: &mut Dice, growth: Option<u64>) -> bool {
-    let reached = growth.map_or(u64::MAX, |growth| length(journal) + 1 + growth);
+/// which it must do with an outcome. Half-way there something else is done meanwhile.
+fn strike(
+    mut running: Running,
+    journal: &Path,
+    dice: &mut Dice,
+    growth: Option<u64>,
+    meanwhile: &mut dyn FnMut(),
+) -> bool {
+    let begun = length(journal);
+    let reached = growth.map_or(u64::MAX, |growth| begun + 1 + growth);
+    let mut half_way = growth.map(|growth| begun + 1 + growth / 2);
     let begin = Instant::now();
     while length(journal) < reached {
         if running.has_ended() {
             let code = running.finish().code();
             assert!(matches!(code, Some(0 | 3..=6 | 8)), "it ended with {code:?}");
             return false;
+        }
+        if half_way.is_some_and(|half_way| length(journal) >= half_way) {
+            half_way = None;
+            meanwhile();
         }
         assert!(begin.elapsed() < PATIENCE, "nothing moves any more");
         std::thread::sleep(Duration::from_millis(1));

@@ -6,7 +6,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::recount::{Held, Recount, Seen};
+use super::recount::{Held, Recount};
+use super::seen::Seen;
 
 impl Recount<'_> {
     /// What anybody is shown is what the journal comes to.
@@ -22,6 +23,13 @@ impl Recount<'_> {
             assert_eq!(shown["points"].as_f64(), seen.points, "{shown} {seen:?}");
             let reason = seen.waiting.as_ref().map(|(_, reason, _)| reason.clone());
             assert_eq!(text(&shown["waiting"]["reason"]), reason, "{shown}");
+            assert!(
+                !seen.deadline.has_run_out,
+                "late, and nothing came of it: {seen:?}"
+            );
+            if let Some(ended) = seen.deadline.ended {
+                assert_eq!(shown["deadline"]["status"], ended, "{shown}");
+            }
             let attempts = shown["attempts"].as_array().map_or(0, Vec::len);
             assert_eq!(attempts as u64, seen.attempt, "{shown}");
         }
@@ -40,6 +48,7 @@ impl Recount<'_> {
         }
         for (count, flag) in [
             ("clean", "clean"),
+            ("relaxed", "relaxed"),
             ("unreviewed", "unreviewed"),
             ("unverified", "unverified"),
             ("degraded", "degraded"),
@@ -90,12 +99,15 @@ impl Recount<'_> {
     /// or another task that waits.
     pub fn has_ended(&self, left: &BTreeSet<String>) {
         let mut explained: BTreeMap<usize, bool> = BTreeMap::new();
-        for task in 0..self.tasks.len() {
+        for task in (0..self.tasks.len()).filter(|task| !self.tasks[*task].withdrawn) {
             assert!(
                 self.tasks[task].is_terminal() || self.waits_for_a_reason(task, left, &mut explained),
                 "nobody knows what it waits for: {:?}",
                 self.tasks[task]
             );
+            let seen = &self.tasks[task];
+            let is_open = seen.deadline.span.is_some() && seen.deadline.ended.is_none();
+            assert!(seen.status != "done" || !is_open, "was it in time? {seen:?}");
         }
     }
 
@@ -110,11 +122,16 @@ impl Recount<'_> {
         }
         known.insert(task, false);
         let seen = &self.tasks[task];
-        let open = |on: &usize| !self.tasks[*on].is_terminal();
+        // What failed is waited for until its fixup has ended.
+        let open = |on: &usize| {
+            let known = [Some(*on), self.tasks[*on].fixup];
+            let mut open = known.into_iter().flatten();
+            open.find(|task| !self.tasks[*task].is_terminal())
+        };
         let has_reason = if let Some((number, reason, _)) = &seen.waiting {
             left.contains(&format!("r1.{task}.{number}")) && !reason.is_empty()
         } else if seen.status == "pending" {
-            let mut behind: Vec<usize> = seen.needs.iter().copied().filter(|on| open(on)).collect();
+            let mut behind: Vec<usize> = seen.needs.iter().filter_map(open).collect();
             let mut is_shut = false;
             for (gate, result) in self
                 .plan
@@ -124,7 +141,8 @@ impl Recount<'_> {
                 .filter(|(gate, _)| gate.blocks.contains(&task))
             {
                 is_shut |= *result == (Some(false), false);
-                behind.extend(gate.after.iter().filter(|on| result.0.is_none() && open(on)));
+                let ahead = gate.after.iter().filter(|_| result.0.is_none());
+                behind.extend(ahead.filter_map(open));
             }
             for (n, (hold, held)) in self.plan.holds.iter().zip(&self.holds).enumerate() {
                 if !hold.blocks.contains(&task) {
@@ -132,7 +150,8 @@ impl Recount<'_> {
                 }
                 let was_left = left.iter().any(|id| id.starts_with(&format!("r1.c{n}.")));
                 is_shut |= *held == Held::Rejected || (*held == Held::Reached && was_left);
-                behind.extend(hold.after.iter().filter(|on| *held == Held::Ahead && open(on)));
+                let ahead = hold.after.iter().filter(|_| *held == Held::Ahead);
+                behind.extend(ahead.filter_map(open));
             }
             is_shut
                 || behind

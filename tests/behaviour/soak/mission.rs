@@ -12,6 +12,12 @@ const ENDS: [&str; 6] = ["accept", "fail", "degrade", "refer", "fixup", "fixup"]
 /// How far back a task's dependencies lie at most.
 const REACH: u64 = 40;
 
+/// Tasks that depend on a foundation, at least (semantics, section 12).
+const DEPENDENTS: usize = 3;
+/// What judged work must reach, in points, and what work on a foundation must.
+const BAR: f64 = 60.0;
+const RELIEVED: f64 = 40.0;
+
 /// What was asked for of one task.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
@@ -19,6 +25,10 @@ pub struct Asked {
     /// Tasks that it needs, by position.
     pub needs: Vec<usize>,
     pub max_attempts: u64,
+    /// The task itself says how many; else a foundation has one more.
+    pub has_own_cap: bool,
+    /// Much is built on it.
+    pub foundation: bool,
     pub side_effects: bool,
     /// It has a finish gate.
     pub finish: bool,
@@ -28,6 +38,9 @@ pub struct Asked {
     pub panel: bool,
     /// One reviewer is asked about it.
     pub evaluated: bool,
+    /// Milliseconds from its first turn to its deadline, and whether missing that fails it.
+    pub deadline: Option<u64>,
+    pub late_fails: bool,
     /// What follows when all attempts are used up, where the mission says so.
     pub exhausted: Option<&'static str>,
 }
@@ -40,6 +53,22 @@ impl Asked {
             evaluated: true,
             ..Self::default()
         }
+    }
+
+    /// Attempts that it may have.
+    pub fn most_attempts(&self) -> u64 {
+        let more = u64::from(self.foundation && !self.has_own_cap);
+        self.max_attempts.max(1) + more
+    }
+
+    /// What its work must reach, in points.
+    pub fn bar(&self) -> f64 {
+        if self.foundation { RELIEVED } else { BAR }
+    }
+
+    /// What work on it would have to reach if it were no foundation.
+    pub fn full_bar(&self) -> f64 {
+        BAR
     }
 }
 
@@ -68,6 +97,20 @@ pub struct Plan {
     pub tasks: Vec<Asked>,
     pub gates: Vec<Gate>,
     pub holds: Vec<Hold>,
+    /// What people ask for from outside, in the order in which they do.
+    pub requests: Vec<Asked>,
+}
+
+impl Plan {
+    fn mark_foundations(&mut self) {
+        let mut dependents = vec![0; self.tasks.len()];
+        for on in self.tasks.iter().flat_map(|task| &task.needs) {
+            dependents[*on] += 1;
+        }
+        for (task, dependents) in self.tasks.iter_mut().zip(dependents) {
+            task.foundation = dependents >= DEPENDENTS;
+        }
+    }
 }
 
 pub fn workspace(seed: u64, tasks: u64) -> (Workspace, Plan) {
@@ -91,20 +134,51 @@ agents:
 settings:
   concurrency: 6
   judgeBreaker: 0
-  foundation: false
   orchestrator: lead
   defaultChannels: [told]
+  sla: {{violationAction: {}, warningChannels: [told], violationChannels: [told]}}
   approvalGates: [{{name: urgent, when: task.priority > 8, approvers: [{{command: 'test $QUORUM_TASK != t7'}}]}}]
 tasks:
-"
+",
+        if late_fails(seed) { "fail" } else { "notify" },
     );
     for task in 0..tasks {
-        let asked = add_task(&mut yaml, &workspace, &mut dice, task);
+        let asked = Asked {
+            late_fails: late_fails(seed),
+            ..add_task(&mut yaml, &workspace, &mut dice, task)
+        };
         plan.tasks.push(asked);
     }
+    plan.mark_foundations();
     add_order(&mut yaml, &mut dice, &mut plan);
+    add_requests(&workspace, &mut dice, &mut plan);
     workspace.mission(&yaml);
     (workspace, plan)
+}
+
+/// Whether a missed deadline fails its task, or is told and no more: one mission has one rule.
+fn late_fails(seed: u64) -> bool {
+    seed % 2 == 1
+}
+
+/// Some tasks that people ask for while it runs, one for each hundred, five at least.
+fn add_requests(workspace: &Workspace, dice: &mut Dice, plan: &mut Plan) {
+    let tasks = plan.tasks.len() as u64;
+    for n in 0..5 + tasks / 100 {
+        let mut needs: Vec<usize> = (0..dice.below(3))
+            .map(|_| usize::try_from(dice.below(tasks)).expect("it is an index"))
+            .collect();
+        needs.sort_unstable();
+        needs.dedup();
+        let asked = Asked {
+            title: format!("r{n}"),
+            needs,
+            ..Asked::handed_down()
+        };
+        let fates = ["good", "good", "good", "bad", "crash", "ask", "delegate"];
+        add_fates(workspace, dice, &asked.title, &fates, &asked, "worker");
+        plan.requests.push(asked);
+    }
 }
 
 /// Titles of tasks, for a list.
@@ -216,6 +290,11 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
     if asked.checks || asked.panel || asked.evaluated {
         fates.extend(["delegate"; 8]);
     }
+    // Without a word of its own it has two attempts, and a foundation three.
+    asked.has_own_cap = !asked.evaluated || dice.chance(50);
+    if !asked.has_own_cap {
+        asked.max_attempts = 2;
+    }
     if dice.chance(2) {
         fates = vec!["crash"];
     }
@@ -235,9 +314,19 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         let _ = write!(keys, ", protect: [{title}.guard]");
         fates.extend(["vandal"; 10]);
     }
-    if dice.chance(2) {
+    let hangs = dice.chance(2);
+    if hangs {
         keys.push_str(", maxDuration: 400");
         fates.extend(["hang"; 80]);
+    }
+    // Most of these are missed, all of those are met.
+    if !hangs && dice.chance(3) {
+        asked.deadline = Some(300);
+        keys.push_str(", deadline: 300, maxDuration: 900");
+        fates.extend(["hang"; 80]);
+    } else if dice.chance(3) {
+        asked.deadline = Some(2 * 60 * 60 * 1000);
+        keys.push_str(", deadline: 2h");
     }
     if dice.chance(3) {
         keys.push_str(dice.pick(&[
@@ -262,10 +351,12 @@ fn add_task(yaml: &mut String, workspace: &Workspace, dice: &mut Dice, task: u64
         let _ = write!(keys, ", onExhausted: {end}");
         asked.exhausted = ENDS.into_iter().find(|known| *known == end);
     }
+    if asked.has_own_cap {
+        let _ = write!(keys, ", maxAttempts: {}", asked.max_attempts);
+    }
     let _ = writeln!(
         yaml,
-        "  - {{title: {title}, assignTo: {agent}, maxAttempts: {}, priority: {}, dependsOn: [{}]{keys}}}",
-        asked.max_attempts,
+        "  - {{title: {title}, assignTo: {agent}, priority: {}, dependsOn: [{}]{keys}}}",
         1 + dice.below(9),
         titles(&needs),
     );

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::mission::{Asked, Plan};
+use super::seen::Seen;
 
 /// The table of the life cycle (semantics, section 5), written down again.
 const EDGES: [(&str, &[&str]); 7] = [
@@ -27,166 +28,6 @@ const EDGES: [(&str, &[&str]); 7] = [
     ("done", &["pending"]),
     ("failed", &["pending"]),
 ];
-
-/// Flags, the one that weighs most last.
-const FLAGS: [&str; 6] = [
-    "clean",
-    "relaxed",
-    "unreviewed",
-    "unverified",
-    "degraded",
-    "below-threshold",
-];
-
-#[derive(Debug, Clone)]
-pub struct Seen {
-    pub asked: Asked,
-    pub status: String,
-    pub flag: Option<String>,
-    pub mode: Option<String>,
-    pub needs: BTreeSet<usize>,
-    /// Dependencies that it goes on without, and whether its work is only a part for that.
-    pub without: BTreeMap<usize, bool>,
-    pub attempt: u64,
-    pub tries: u64,
-    pub turn: u64,
-    pub in_flight: bool,
-    /// Something makes another turn due.
-    pub due: bool,
-    /// Turns for which nobody has to be asked, where it has side effects.
-    pub words: u64,
-    /// Why a person is asked: number, reason, cause.
-    pub waiting: Option<(u64, String, Option<String>)>,
-    pub points: Option<f64>,
-    pub indeterminate: bool,
-    /// What was seen of this attempt.
-    pub passed_by_judges: bool,
-    pub passed_by_person: bool,
-    pub passed_checks: bool,
-    pub unverified: bool,
-    pub forced: bool,
-    /// The last verdict that was against it, by stage.
-    pub against: Option<String>,
-    /// How the last turn failed, and whether it changed what is protected.
-    pub failure: Option<String>,
-    pub tampered: bool,
-    pub rejected: bool,
-    /// What it mends, and what mends it.
-    pub mends: Option<usize>,
-    pub fixup: Option<usize>,
-    pub superseded: bool,
-    /// It was taken back: the run does not have it.
-    pub withdrawn: bool,
-}
-
-impl Seen {
-    fn new(asked: Asked, needs: BTreeSet<usize>) -> Self {
-        Self {
-            asked,
-            needs,
-            status: "pending".to_owned(),
-            flag: None,
-            mode: None,
-            without: BTreeMap::new(),
-            attempt: 0,
-            tries: 0,
-            turn: 0,
-            in_flight: false,
-            due: true,
-            words: 1,
-            waiting: None,
-            points: None,
-            indeterminate: false,
-            passed_by_judges: false,
-            passed_by_person: false,
-            passed_checks: false,
-            unverified: false,
-            forced: false,
-            against: None,
-            failure: None,
-            tampered: false,
-            rejected: false,
-            mends: None,
-            fixup: None,
-            superseded: false,
-            withdrawn: false,
-        }
-    }
-
-    pub fn is_terminal(&self) -> bool {
-        self.status == "done" || self.status == "failed"
-    }
-
-    /// What it was to bring is there.
-    fn is_there(&self) -> bool {
-        self.status == "done" || self.superseded
-    }
-
-    /// It has failed, and nothing has made up for that.
-    fn has_failed(&self) -> bool {
-        self.status == "failed" && !self.superseded
-    }
-
-    /// It waits for judges that could not be had, not for a person.
-    fn is_for_judges(&self) -> bool {
-        self.waiting.as_ref().is_some_and(|(_, reason, cause)| {
-            reason == "refer" && matches!(cause.as_deref(), Some("gate-error" | "no-reviewer"))
-        })
-    }
-
-    fn begin(&mut self, attempt: u64, kind: &str) {
-        self.attempt = attempt;
-        self.turn = 0;
-        self.due = true;
-        self.tries = if kind == "execute" { 1 } else { self.tries + 1 };
-        self.points = None;
-        self.indeterminate = false;
-        (self.passed_by_judges, self.passed_by_person, self.passed_checks) = (false, false, false);
-        (self.unverified, self.forced) = (false, false);
-    }
-
-    /// The flag that done work must have.
-    fn flag_due(&self) -> &'static str {
-        let by_judging = if self.forced && self.asked.exhausted == Some("degrade") {
-            "degraded"
-        } else if self.forced {
-            "below-threshold"
-        } else if self.passed_by_judges || self.passed_by_person || (self.asked.checks && self.passed_checks)
-        {
-            "clean"
-        } else {
-            "unreviewed"
-        };
-        let partly = self.without.values().any(|partly| *partly);
-        let all = [
-            by_judging,
-            if self.unverified { "unverified" } else { "clean" },
-            if partly { "degraded" } else { "clean" },
-        ];
-        let weight = |flag: &&str| FLAGS.iter().position(|known| known == flag);
-        all.into_iter().max_by_key(weight).expect("there are three")
-    }
-
-    /// The mode of failure that what was seen accounts for.
-    fn may_fail_by(&self, mode: &str, tasks: &[Self]) -> bool {
-        match mode {
-            "timeout" => self.failure.as_deref() == Some("timeout"),
-            "error" => self.failure.as_deref().is_some_and(|class| class != "timeout"),
-            "protected" => self.tampered,
-            "rejected" => self.rejected,
-            "hollow" => self.against.as_deref() == Some("preflight"),
-            "quality" => matches!(self.against.as_deref(), Some("checks" | "judge")),
-            "cascade" => {
-                let failed = |on: &usize| {
-                    let on_it = &tasks[*on];
-                    on_it.status == "failed" && !on_it.superseded && !self.without.contains_key(on)
-                };
-                self.attempt == 0 && self.needs.iter().any(failed)
-            }
-            _ => false,
-        }
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
@@ -272,6 +113,7 @@ impl<'p> Recount<'p> {
                 seen.waiting = Some((number(&body["n"]), text(&body["w"]).to_owned(), cause));
             }
             "ar" => self.answered(body),
+            "dl" => self.deadline(body),
             "dw" => {
                 let (on, way) = (index(&body["d"]), text(&body["w"]));
                 self.count(&format!("without by {way}"));
@@ -354,6 +196,7 @@ impl<'p> Recount<'p> {
                 let mode = mode.expect("what failed says how");
                 assert!(seen.may_fail_by(mode, &self.tasks), "{body} {seen:?}");
             }
+            _ if seen.deadline.has_run_out => panic!("it is late and goes on: {body}"),
             _ => assert!(
                 !seen.in_flight || to == "in_progress",
                 "its agent is at work: {body}"
@@ -363,6 +206,7 @@ impl<'p> Recount<'p> {
             self.tried_again(task);
         }
         let seen = &mut self.tasks[task];
+        seen.deadline.has_run_out = false;
         if to == "assigned" && seen.attempt == 0 {
             seen.begin(1, "execute");
         }
@@ -433,7 +277,7 @@ impl<'p> Recount<'p> {
             "nobody let it act again: {id} {seen:?}"
         );
         assert!(
-            seen.tries <= seen.asked.max_attempts.max(1),
+            seen.tries <= seen.asked.most_attempts(),
             "too many attempts: {id} {seen:?}"
         );
         (seen.turn, seen.in_flight, seen.due) = (turn, true, false);
@@ -460,10 +304,22 @@ impl<'p> Recount<'p> {
         let points = body["p"]
             .as_str()
             .map(|points| points.parse().expect("points are a number"));
+        let by_judges = stage == "judge" && body["b"].is_null();
+        let relaxed = body["l"] == true;
         let seen = self.seen(body);
+        if let Some(points) = points.filter(|_| by_judges) {
+            let (bar, full) = (seen.asked.bar(), seen.asked.full_bar());
+            match verdict {
+                "pass" => assert!(points >= bar && relaxed == (points < full), "{body} {seen:?}"),
+                "fail" => assert!(cause != Some("score") || points < bar, "{body} {seen:?}"),
+                _ => {}
+            }
+        }
+        assert!(!relaxed || (by_judges && verdict == "pass"), "{body}");
         match (stage, verdict) {
             ("judge", "pass") => {
                 seen.passed_by_judges = true;
+                seen.relaxed = relaxed;
                 (seen.points, seen.indeterminate) = (points, false);
             }
             ("checks", "pass") => seen.passed_checks = true,
@@ -484,6 +340,26 @@ impl<'p> Recount<'p> {
         }
     }
 
+    fn deadline(&mut self, body: &Value) {
+        let step = text(&body["k"]);
+        let seen = self.seen(body);
+        let time = seen.asked.deadline.expect("it has a deadline");
+        seen.deadline.follow(
+            step,
+            number(&body["a"]),
+            number(&body["s"]),
+            number(&body["u"]),
+            time,
+        );
+        match step {
+            "s" => assert!(seen.in_flight, "its time begins with a turn: {body}"),
+            "v" => seen.deadline.has_run_out = seen.asked.late_fails && !seen.is_terminal(),
+            "m" => assert_eq!(seen.status, "done", "{body}"),
+            _ => {}
+        }
+        self.count(&format!("deadline {step}"));
+    }
+
     fn answered(&mut self, body: &Value) {
         let seen = self.seen(body);
         let (asked, reason, _) = seen.waiting.take().expect("it was asked");
@@ -499,6 +375,9 @@ impl<'p> Recount<'p> {
     }
 
     fn added(&mut self, body: &Value) {
+        if body["o"] == "request" {
+            return self.requested(body);
+        }
         let source = index(&body["s"]);
         let is_fixup = body["o"] == "fixup";
         for task in body["t"].as_array().expect("there are some") {
@@ -511,16 +390,16 @@ impl<'p> Recount<'p> {
             let asked = Asked {
                 title: text(&task["l"]).to_owned(),
                 ..if is_fixup {
-                    self.tasks[source].asked.clone()
+                    // Only a clean one helps: it is held to the full bar.
+                    Asked {
+                        foundation: false,
+                        ..self.tasks[source].asked.clone()
+                    }
                 } else {
                     Asked::handed_down()
                 }
             };
-            let known = self
-                .tasks
-                .iter()
-                .any(|other| other.asked.title == asked.title && !other.withdrawn);
-            assert!(!known, "{} was made twice", asked.title);
+            self.is_new(&asked.title);
             let mut seen = Seen::new(asked, indices("n"));
             if is_fixup {
                 assert!(indices("n").iter().all(|on| self.tasks[*on].is_there()), "{body}");
@@ -551,6 +430,36 @@ impl<'p> Recount<'p> {
             }
             self.count(if is_fixup { "fixups" } else { "handed down" });
         }
+    }
+
+    /// A request became the task that was asked for.
+    fn requested(&mut self, body: &Value) {
+        let number: usize = text(&body["r"])
+            .strip_prefix("req-")
+            .and_then(|number| number.parse().ok())
+            .expect("a request has a number");
+        let asked = self.plan.requests[number - 1].clone();
+        let [task] = &body["t"].as_array().expect("there is one")[..] else {
+            panic!("a request is one task: {body}");
+        };
+        let needs: Vec<usize> = task["n"].as_array().into_iter().flatten().map(index).collect();
+        assert_eq!(
+            (text(&task["l"]), &needs, index(&task["i"])),
+            (asked.title.as_str(), &asked.needs, self.tasks.len()),
+            "{body}"
+        );
+        self.is_new(&asked.title);
+        self.tasks.push(Seen::new(asked, needs.into_iter().collect()));
+        self.count("requested");
+    }
+
+    fn is_new(&self, title: &str) {
+        assert!(!self.has(title), "{title} was made twice");
+    }
+
+    /// Whether the run has a task of this title.
+    pub fn has(&self, title: &str) -> bool {
+        self.present().any(|seen| seen.asked.title == title)
     }
 
     /// Whose standing counts for a task: its own, or that of the fixup that made up for it.
