@@ -5,6 +5,8 @@
 //! `QUORUM_SOAK_SEED=n` plays another one, `QUORUM_SOAK_TASKS=n` and `QUORUM_SOAK_KILLS=n` a smaller or a longer one (see
 //! `benches/README.md`).
 
+#[path = "soak/bill.rs"]
+mod bill;
 #[path = "soak/comparison.rs"]
 mod comparison;
 #[path = "soak/mission.rs"]
@@ -240,8 +242,7 @@ fn strike(
     let begin = Instant::now();
     while length(journal) < reached {
         if running.has_ended() {
-            let code = running.finish().code();
-            assert!(matches!(code, Some(0 | 3..=6 | 8)), "it ended with {code:?}");
+            has_outcome(running);
             return false;
         }
         if half_way.is_some_and(|half_way| length(journal) >= half_way) {
@@ -250,6 +251,11 @@ fn strike(
         }
         assert!(begin.elapsed() < PATIENCE, "nothing moves any more");
         std::thread::sleep(Duration::from_millis(1));
+    }
+    if running.has_ended() {
+        // What was said meanwhile made the journal grow.
+        has_outcome(running);
+        return false;
     }
     let keeper = child_of(running.pid());
     let end_keeper = || keeper.is_some_and(|keeper| kill_process(keeper, Signal::KILL).is_ok());
@@ -270,6 +276,11 @@ fn strike(
         _ => running.kill(),
     }
     true
+}
+
+fn has_outcome(running: Running) {
+    let code = running.finish().code();
+    assert!(matches!(code, Some(0 | 3..=6 | 8)), "it ended with {code:?}");
 }
 
 #[test]

@@ -63,6 +63,7 @@ impl Recount<'_> {
         assert_eq!(status["counts"]["indeterminate"], of(&|seen| seen.indeterminate));
         let superseded = status["counts"]["superseded"].as_u64().unwrap_or_default();
         assert_eq!(superseded, of(&|seen| seen.superseded) as u64);
+        self.bill.agrees_with(status);
         let gates = status["gates"].as_array().expect("there are gates");
         for (shown, seen) in gates.iter().zip(&self.gates) {
             let state = match seen {
@@ -74,10 +75,14 @@ impl Recount<'_> {
             assert_eq!(shown["state"], state, "{shown}");
         }
         match &self.end {
-            None => assert_eq!(
-                (&status["state"], &status["exitCode"]),
-                (&"crashed".into(), &Value::Null)
-            ),
+            None => {
+                // A request that came after its end leaves work.
+                let state = if self.in_session { "crashed" } else { "suspended" };
+                assert_eq!(
+                    (&status["state"], &status["exitCode"]),
+                    (&state.into(), &Value::Null)
+                );
+            }
             Some(end) => {
                 let conditions = self.conditions();
                 let code = match conditions[0] {
@@ -187,6 +192,7 @@ impl fmt::Display for Recount<'_> {
             gates(false),
             self.gates.len()
         )?;
+        writeln!(f, "{}", self.bill)?;
         write!(f, "{} records' events: {:?}", self.next_seq - 1, self.tally)
     }
 }

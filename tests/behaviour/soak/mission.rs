@@ -122,20 +122,22 @@ pub fn workspace(seed: u64, tasks: u64) -> (Workspace, Plan) {
     let mut yaml = format!(
         "
 name: soak {seed}
+budget: {{maxCost: 1000000}}
 channels: {{told: {{type: file, path: told.jsonl}}}}
 agents:
-  worker: {{{worker}}}
-  helper: {{{worker}}}
-  blind: {{{worker}, input: none, maxConcurrent: 2}}
-  judge: {{run: [/bin/sh, '@agents/fated-judge.sh', '{root}', judge], role: reviewer}}
-  second: {{run: [/bin/sh, '@agents/fated-judge.sh', '{root}', second]}}
-  lead: {{run: [/bin/sh, '@agents/fated-lead.sh', '{root}']}}
+  worker: {{{worker}, maxCostPerTurn: 0.5}}
+  helper: {{{worker}, maxCostPerTurn: 0.5, model: paid}}
+  blind: {{{worker}, maxCostPerTurn: 0.5, input: none, maxConcurrent: 2}}
+  judge: {{run: [/bin/sh, '@agents/fated-judge.sh', '{root}', judge], role: reviewer, maxCostPerTurn: 0}}
+  second: {{run: [/bin/sh, '@agents/fated-judge.sh', '{root}', second], maxCostPerTurn: 0}}
+  lead: {{run: [/bin/sh, '@agents/fated-lead.sh', '{root}'], maxCostPerTurn: 0}}
   boss: {{adapter: human}}
 settings:
   concurrency: 6
   judgeBreaker: 0
   orchestrator: lead
   defaultChannels: [told]
+  prices: {{paid: {{input: 100, output: 1000}}}}
   sla: {{violationAction: {}, warningChannels: [told], violationChannels: [told]}}
   approvalGates: [{{name: urgent, when: task.priority > 8, approvers: [{{command: 'test $QUORUM_TASK != t7'}}]}}]
 tasks:
@@ -388,6 +390,26 @@ fn add_fates(
 ) {
     let write =
         |name: String, text: &str| workspace.write(&format!("fate/{title}.{name}"), format!("{text}\n"));
+    // Some say what it cost, some what they used, some nothing.
+    match dice.below(3) {
+        0 => write(
+            "usage".to_owned(),
+            &format!(
+                "{{\"cost\": 0.{:02}, \"inputTokens\": {}}}",
+                dice.below(100),
+                dice.below(5_000)
+            ),
+        ),
+        1 => write(
+            "usage".to_owned(),
+            &format!(
+                "{{\"inputTokens\": {}, \"outputTokens\": {}}}",
+                dice.below(5_000),
+                dice.below(500)
+            ),
+        ),
+        _ => {}
+    }
     let mut may_delegate = false;
     for attempt in 1..=ATTEMPTS {
         let how = dice.pick(fates);

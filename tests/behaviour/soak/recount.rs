@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::bill::Bill;
 use super::mission::{Asked, Plan};
 use super::seen::Seen;
 
@@ -49,6 +50,9 @@ pub struct Recount<'p> {
     pub(super) next_seq: u64,
     /// What the last session said it ended with, if nothing came after.
     pub(super) end: Option<Value>,
+    /// A session has begun and has no end on record.
+    pub(super) in_session: bool,
+    pub(super) bill: Bill,
     pub(super) tally: BTreeMap<String, u64>,
 }
 
@@ -63,6 +67,8 @@ impl<'p> Recount<'p> {
             started: BTreeSet::new(),
             next_seq: 1,
             end: None,
+            in_session: false,
+            bill: Bill::default(),
             tally: BTreeMap::new(),
         };
         let bytes = std::fs::read(journal).expect("there is a journal");
@@ -87,12 +93,14 @@ impl<'p> Recount<'p> {
                 .expect("it has a code");
             self.end = None;
             *self.tally.entry(format!("event {code}")).or_default() += 1;
+            self.bill.follow(code, body);
             self.event(code, body);
         }
     }
 
     fn event(&mut self, code: &str, body: &Value) {
         match code {
+            "run" | "res" => self.in_session = true,
             "tr" => self.transition(body),
             "at" => self.seen(body).begin(number(&body["a"]), text(&body["k"])),
             "ts" => self.turn_started(&body["i"]),
@@ -166,6 +174,7 @@ impl<'p> Recount<'p> {
                 );
                 assert_eq!(body["o"], conditions[0], "at the end of a session");
                 self.end = Some(body.clone());
+                self.in_session = false;
             }
             _ => {}
         }
