@@ -43,6 +43,8 @@ const PATIENCE: Duration = Duration::from_secs(900);
 /// What a person does with what waits for one.
 struct Person {
     dice: Dice,
+    /// How many tasks the mission has.
+    tasks: usize,
     /// What is left open for good.
     left: BTreeSet<String>,
     counts: BTreeMap<&'static str, u64>,
@@ -52,9 +54,10 @@ struct Person {
 }
 
 impl Person {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, plan: &Plan) -> Self {
         Self {
             dice: Dice::new(seed),
+            tasks: plan.tasks.len(),
             left: BTreeSet::new(),
             counts: BTreeMap::new(),
             undecided: Vec::new(),
@@ -133,7 +136,8 @@ impl Person {
             self.count("gates let pass");
             said = true;
         }
-        let late = status["tasks"].as_array().map_or(0, Vec::len) / 2;
+        // Much may hang on what was added: it may stand for an early task.
+        let late = self.tasks / 2..self.tasks;
         for approval in status["approvals"].as_array().expect("there is a list") {
             let id = approval["id"].as_str().expect("it has an id");
             if self.left.contains(id) {
@@ -146,7 +150,7 @@ impl Person {
                 .unwrap_or(0);
             let is_question = approval["reason"] == "question";
             let (what, arguments) = match self.dice.below(20) {
-                0 | 1 if task > late => {
+                0 | 1 if late.contains(&task) => {
                     self.left.insert(id.to_owned());
                     self.count("left open");
                     continue;
@@ -168,7 +172,7 @@ fn soak(seed: u64, tasks: u64, kills: u64) {
     let (workspace, plan) = mission::workspace(seed, tasks);
     let journal = workspace.path(".polpo/runs/r1/journal.jsonl");
     let mut dice = Dice::new(seed ^ 0x50a4);
-    let mut person = Person::new(seed ^ 0xbeef);
+    let mut person = Person::new(seed ^ 0xbeef, &plan);
     person.submit(&workspace, &plan);
     let (mut killed, mut sessions) = (0, 0);
     let step = tasks * BYTES / (kills + 2);
