@@ -90,8 +90,6 @@ fn change(state: &mut State, event: &Event) {
             if let Some(until) = until {
                 state.timers.set(Timer::Delay(*hold), *until);
             }
-            // It may have to be waited for in another way now.
-            state.timers.cancel(Timer::WaitOver);
         }
         Event::HoldPassed { hold, .. } => {
             leave_hold(state, *hold, HoldStage::Passed);
@@ -123,10 +121,7 @@ fn change(state: &mut State, event: &Event) {
                 all_have_ended(state, *task);
             }
         }
-        Event::ArtifactsScanned { task, .. } => {
-            change_task(state, *task, event);
-            all_have_ended(state, *task);
-        }
+        Event::ArtifactsScanned { task, .. } => change_task(state, *task, event),
         Event::DependencyResolved {
             task,
             dependency,
@@ -202,7 +197,6 @@ fn change(state: &mut State, event: &Event) {
         Event::ConsultRequested { id, .. } => change_task(state, id.task, event),
         Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
             change_task(state, id.task, event);
-            all_have_ended(state, id.task);
         }
         Event::FilesNoted { turn, .. } => {
             let starts = state.turns_started;

@@ -391,9 +391,6 @@ impl Notices {
         let closed = self.open.remove(&number)?;
         if let Some(queue) = self.queues.get_mut(&closed.channel) {
             queue.remove(&number);
-            if queue.is_empty() {
-                self.queues.remove(&closed.channel);
-            }
         }
         Some(closed)
     }

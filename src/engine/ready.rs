@@ -154,4 +154,24 @@ mod tests {
         queue.remove(TaskId(0), AgentId(0), Decimal::from(9));
         assert_eq!(order(&queue), [1, 2]);
     }
+
+    #[test]
+    fn an_agent_takes_on_as_many_as_it_may() {
+        let mut queue = queue(&[(0, 0, 9), (1, 0, 8), (2, 0, 7), (3, 0, 6)]);
+        assert_eq!(order(&queue), [0, 1, 2, 3]);
+        queue.set_limit(AgentId(0), 3);
+        for (busy, up, has_room) in [(0, 3, true), (1, 2, true), (2, 1, true), (3, 0, false)] {
+            assert_eq!(
+                (order(&queue).len(), queue.has_room(AgentId(0))),
+                (up, has_room),
+                "{busy}"
+            );
+            queue.occupy(AgentId(0));
+        }
+        for _ in 0..2 {
+            queue.release(AgentId(0));
+        }
+        assert_eq!(order(&queue).len(), 1, "four were busy and two are not any more");
+        assert!(queue.has_room(AgentId(7)), "nobody limits it");
+    }
 }

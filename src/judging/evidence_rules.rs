@@ -230,4 +230,90 @@ mod tests {
             None
         );
     }
+
+    /// A plan of one task of this kind.
+    fn plan(settings: &str, agent: &str, task: &str) -> Plan {
+        let yaml = format!("name: m\nagents: {{w: {{{agent}}}}}\n{settings}tasks: [{{title: a{task}}}]\n");
+        let source = crate::mission::Source::new("mission.yaml", yaml.as_str());
+        let loaded = crate::mission::load(&source, &crate::mission::Layers::default());
+        let mission = loaded.unwrap_or_else(|_| panic!("{yaml}")).mission;
+        crate::mission::compile(mission, &crate::mission::RunOptions::default())
+    }
+
+    const COMMAND: &str = "run: [x]";
+    const CLI: &str = "adapter: claude";
+    const MODEL: &str = "adapter: openai, model: x";
+
+    #[test]
+    fn files_are_looked_at_where_a_rule_asks_about_them() {
+        let targets = ", targetFiles: [f]";
+        let asked = ", targetFiles: [f], description: write a report";
+        let changes = "verify: {requireFileChanges: true}";
+        let declared =
+            format!(", targetFiles: [f], expectations: [{{type: file_exists, paths: [g]}}], {changes}");
+        for (agent, task, expected) in [
+            (COMMAND, "", Watched::Nothing),
+            (CLI, "", Watched::Nothing),
+            (COMMAND, targets, Watched::Nothing),
+            (CLI, targets, Watched::Files(vec!["f"])),
+            (COMMAND, asked, Watched::Files(vec!["f"])),
+            (COMMAND, ", description: write a report", Watched::Nothing),
+            (COMMAND, &format!(", {changes}"), Watched::Workspace),
+            (COMMAND, &declared, Watched::Files(vec!["f", "g"])),
+        ] {
+            let plan = plan("", agent, task);
+            assert_eq!(watched(&plan, TaskId(0)), expected, "{agent}{task}");
+        }
+        let protect = "settings: {protect: [x]}\n";
+        for (settings, agent, task, expected) in [
+            ("", COMMAND, "", false),
+            (protect, COMMAND, "", true),
+            ("", COMMAND, ", protect: [x]", true),
+            ("", COMMAND, asked, true),
+            (protect, CLI, targets, true),
+            // A model behind HTTP has no hands.
+            (protect, MODEL, asked, false),
+        ] {
+            assert_eq!(
+                is_watched(&plan(settings, agent, task), TaskId(0)),
+                expected,
+                "{settings}{agent}{task}"
+            );
+        }
+    }
+
+    #[test]
+    fn work_that_acts_needs_tool_calls_unless_it_says_otherwise() {
+        for (task, expected) in [
+            (", type: implement", true),
+            (", type: deploy, sideEffects: false", true),
+            (", type: research", false),
+            (", type: research, requiresToolCalls: true", true),
+            (", type: test, requiresToolCalls: false", false),
+        ] {
+            let plan = plan("", CLI, task);
+            assert_eq!(requires_tool_calls(plan.task(TaskId(0))), expected, "{task}");
+        }
+    }
+
+    #[test]
+    fn a_reject_names_its_points_and_what_was_not_written() {
+        let said = |reject: PreflightReject| (reject.points, reject.findings[0].description.clone());
+        let start = "the task asks for a file to be written, and";
+        let twenty = Points::whole(20);
+        assert_eq!(
+            said(nothing_written(&[])),
+            (twenty, format!("{start} no file was written"))
+        );
+        let two = ["a".into(), "b".into()];
+        assert_eq!(
+            said(nothing_written(&two)),
+            (twenty, format!("{start} none of these was written: a, b"))
+        );
+        assert_eq!(
+            said(hollow_work("why")),
+            (twenty, "no work was done: why".to_owned())
+        );
+        assert_eq!(zero_tool_calls().points, Points::ZERO);
+    }
 }

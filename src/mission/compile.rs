@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
+use thin_vec::ThinVec;
 
 use super::condition::Conditions;
 use super::defaults::{self, DEFAULT_RUBRIC};
@@ -427,7 +428,7 @@ impl Compiler<'_> {
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
             workspace: task.workspace,
-            target_files: task.target_files.into(),
+            target_files: task.target_files.into_iter().collect(),
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
             verification: verification(task.verification, task.acceptance, &self.rubrics),
@@ -454,7 +455,7 @@ impl Compiler<'_> {
     }
 
     /// An empty list declares nothing, like none at all.
-    fn expectations(&self, declared: Box<[Expectation]>) -> Option<Box<Expectations>> {
+    fn expectations(&self, declared: ThinVec<Expectation>) -> Option<Box<Expectations>> {
         if declared.is_empty() {
             return None;
         }
@@ -562,7 +563,7 @@ fn rubrics(mission: &Mission) -> HashMap<Box<str>, Arc<model::Rubric>> {
 /// The criteria of a task and how they are graded: by plain facts, else by a judge with a rubric.
 fn verification(
     declared: Option<Box<model::Verification>>,
-    acceptance: Box<[Box<str>]>,
+    acceptance: ThinVec<Box<str>>,
     rubrics: &HashMap<Box<str>, Arc<model::Rubric>>,
 ) -> Option<Box<Verification>> {
     if declared.is_none() && acceptance.is_empty() {

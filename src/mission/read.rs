@@ -180,12 +180,14 @@ where
 }
 
 /// A list of texts read by the rules of `S`, empty if it is missing.
-pub(super) fn list_as<'de, S, D>(deserializer: D) -> Result<Box<[Box<str>]>, D::Error>
+pub(super) fn list_as<'de, S, L, D>(deserializer: D) -> Result<L, D::Error>
 where
     S: Scalar + Into<Box<str>>,
+    L: FromIterator<Box<str>>,
     D: Deserializer<'de>,
 {
-    Ok(maybe_list_as::<S, D>(deserializer)?.unwrap_or_default())
+    let list: Option<Vec<S>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
+    Ok(list.into_iter().flatten().map(Into::into).collect())
 }
 
 /// An order of remedies, if there is one.

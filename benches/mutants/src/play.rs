@@ -16,7 +16,7 @@ use crate::Options;
 use crate::render::{Mutant, Source};
 
 /// Tests of the mutant's own room are run before all others; first those that each take less than this.
-const INSTANT: Duration = Duration::from_millis(100);
+const INSTANT: Duration = Duration::from_millis(250);
 /// What tests may take with a mutant: so much, and so many times what they take without one.
 const PATIENCE: (Duration, u32) = (Duration::from_secs(10), 10);
 /// Memory a test may use, so that a loop without end does not take the machine's.

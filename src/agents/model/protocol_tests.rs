@@ -442,7 +442,7 @@ async fn silence_is_given_up_endlessness_is_cut_and_half_a_reply_is_none() {
         let failed = silent.await.unwrap_err();
         assert_eq!((failed.class, failed.status), (FailureClass::Timeout, None));
 
-        let half = served_to(adapter, Duration::from_secs(20), |mut stream| {
+        let half = served_to(adapter, Duration::from_secs(120), |mut stream| {
             stream
                 .write_all(
                     b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"message\": {\"content\": \"SCORE",
@@ -452,7 +452,7 @@ async fn silence_is_given_up_endlessness_is_cut_and_half_a_reply_is_none() {
         let failed = half.await.unwrap_err();
         assert_eq!(failed.class, FailureClass::ProviderTransient, "{failed:?}");
 
-        let huge = served_to(adapter, Duration::from_secs(60), |mut stream| {
+        let huge = served_to(adapter, Duration::from_secs(300), |mut stream| {
             stream
                 .write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
                 .unwrap();

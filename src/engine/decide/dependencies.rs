@@ -32,8 +32,9 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     let order = own.unwrap_or(rules.on_dependency_failed);
     let remedies = draft.task.remedies.as_deref();
     let entry = remedies.and_then(|remedies| remedies.entry(dependency));
-    let (looked, asked) = entry.map_or((false, false), |entry| (entry.looked, entry.unresolvable));
-    let resolutions = remedies.map_or(0, |remedies| remedies.resolutions);
+    let looked = entry.is_some_and(|entry| entry.looked);
+    let asked = entry.is_some_and(|entry| entry.unresolvable);
+    let resolutions = remedies.map(|remedies| remedies.resolutions).unwrap_or_default();
     for remedy in order.iter() {
         match remedy {
             Remedy::Artifacts if !looked && !draft.plan().task(dependency).target_files.is_empty() => {

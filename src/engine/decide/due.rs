@@ -2,7 +2,7 @@
 
 use crate::domain::Timestamp;
 use crate::engine::event::Event;
-use crate::engine::state::{RunPhase, State};
+use crate::engine::state::State;
 use crate::engine::timers::Timer;
 
 use super::{approvals, budget, holds, schedule, sla};
@@ -15,8 +15,7 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) ->
     // A clock that was set back does not make a moment come twice.
     let now = now.max(at);
     match timer {
-        Timer::WaitOver if state.phase == RunPhase::Running => schedule::wait_over(state, at),
-        Timer::WaitOver => Vec::new(),
+        Timer::WaitOver => schedule::wait_over(state, at),
         Timer::Approval { task, number } => approvals::timed_out(state, task, number),
         Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
         Timer::DeadlineNear(entity) => sla::near(state, entity, now),

@@ -350,8 +350,9 @@ fn remarks(seats: &[Seat], scored: usize) -> Vec<Finding> {
 }
 
 fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
-    match seats.first().map(|seat| &seat.state) {
-        Some(SeatState::Replied(SeatResult::Evaluation { points, reasoning })) => {
+    let states: Vec<&SeatState> = seats.iter().map(|seat| &seat.state).collect();
+    match states[..] {
+        [SeatState::Replied(SeatResult::Evaluation { points, reasoning })] => {
             let (points, text) = (*points, reasoning.clone());
             let bar = draft.plan().relieved(draft.id, draft.plan().rules.eval_bar);
             let passed = bar.is_reached_by(points);
@@ -372,7 +373,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
                 conclude::not_good_enough(draft);
             }
         }
-        Some(SeatState::Unparsed(SeatResult::Unparsed { excerpt, .. })) => {
+        [SeatState::Unparsed(SeatResult::Unparsed { excerpt, .. })] => {
             let excerpt = excerpt.clone();
             unparsed_evaluation(draft, excerpt);
         }
@@ -401,7 +402,8 @@ fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
 
 /// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
 fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
-    let rounds = draft.task.judging.as_ref().map_or(0, |judging| judging.rounds);
+    let judging = draft.task.judging.as_deref();
+    let rounds = judging.map(|judging| judging.rounds).unwrap_or_default();
     let is_panel = panel_of(draft.plan(), draft.id).is_some();
     if is_panel && u64::from(rounds) < panel_rounds(draft.plan()) {
         let agents = all_seats(draft.state, draft.id);

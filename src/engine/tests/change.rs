@@ -308,6 +308,127 @@ proptest! {
 }
 
 #[test]
+fn a_changed_task_loses_the_turn_in_flight_and_one_between_attempts_begins_anew() {
+    let in_flight = |event: &Event| matches!(event, Event::TurnLost { .. });
+    let mut simulation = Simulation::new(BASE, options());
+    while simulation.running().is_empty() {
+        simulation.perform(0, &mut good);
+    }
+    let turn = simulation.running()[0];
+    let yaml = BASE.replace("title: a,", "title: a, description: other,");
+    let input = change(&yaml, &options());
+    assert_eq!(turn.task, TaskId(0));
+    assert!(simulation.say(&input));
+    assert_eq!(simulation.count(in_flight), 1);
+    let task = &simulation.state.tasks[0];
+    assert_eq!(
+        (task.status, task.running.is_some(), task.attempt),
+        (Status::Pending, false, 2)
+    );
+    // Sent back, and its next attempt has not begun.
+    let mut simulation = Simulation::new(
+        BASE,
+        RunOptions {
+            jobs: Some(1),
+            ..options()
+        },
+    );
+    while simulation.state.tasks[0].retries == 0 {
+        simulation.perform(0, &mut |_, _| Answer::AgentFailed(FailureClass::Unknown));
+    }
+    simulation.state.tasks[0].status = Status::Pending;
+    let before = simulation.state.tasks[0].attempt;
+    assert!(simulation.say(&input));
+    let task = &simulation.state.tasks[0];
+    assert_eq!(
+        (task.attempt, task.retries, task.tries),
+        (before, 0, 1),
+        "it is the first of the new task"
+    );
+    // And one that never began stays as it is.
+    assert_eq!(simulation.state.tasks[1].attempt, 0);
+}
+
+#[test]
+fn a_gates_result_holds_as_long_as_it_asks_the_same_of_the_same() {
+    let withdrawn = |from: &str, to: &str| changed_to(&[(from, to)]).state.gates[0].result.is_none();
+    let gate = "afterTasks: [a], blocksTasks: [d], minScore: 4";
+    for (to, expected) in [
+        (
+            "afterTasks: [a], blocksTasks: [d], minScore: 4, notifyChannels: []",
+            false,
+        ),
+        ("afterTasks: [a], blocksTasks: [d], minScore: 3", true),
+        ("afterTasks: [a, c], blocksTasks: [d], minScore: 4", true),
+        (
+            "afterTasks: [a], blocksTasks: [d], minScore: 4, requireAllPassed: true",
+            true,
+        ),
+    ] {
+        assert_eq!(withdrawn(gate, to), expected, "{to}");
+    }
+    assert!(
+        withdrawn("name: base\n", "name: base\nsettings: {evaluate: false}\n"),
+        "no score is given any more"
+    );
+}
+
+#[test]
+fn two_changes_are_the_same_if_they_say_the_same() {
+    let change = |number: u32, added: &[u32]| MissionChange {
+        number,
+        from: Digest::of(b"a"),
+        to: Digest::of(b"b"),
+        added: added.iter().map(|id| TaskId(*id)).collect(),
+        removed: Vec::new(),
+        changed: Vec::new(),
+        gates: Vec::new(),
+        mission: None,
+    };
+    assert!(change(2, &[1]) == change(2, &[1]));
+    assert!(change(2, &[1]) != change(3, &[1]) && change(2, &[1]) != change(2, &[2]));
+}
+
+#[test]
+fn a_checkpoint_that_waits_for_something_else_is_ahead_again() {
+    use crate::engine::HoldStage::{Ahead, Passed, Reached};
+    let held = |after: &str, blocks: &str| {
+        format!("{BASE}checkpoints: [{{name: h, afterTasks: [{after}], blocksTasks: [{blocks}]}}]\n")
+    };
+    let reached = || {
+        let mut simulation = Simulation::new(&held("c", "b"), options());
+        simulation.run(good);
+        assert_eq!(simulation.state.holds[0].stage, Reached);
+        simulation
+    };
+    let passed = || {
+        let mut simulation = reached();
+        let hold = crate::domain::HoldId(0);
+        let pass = crate::engine::Command::PassCheckpoint { hold, number: 1 };
+        assert!(simulation.say(&super::operator::says(pass)));
+        simulation
+    };
+    for (yaml, from_reached, from_passed) in [
+        (
+            held("c", "b").replace("name: base", "name: other"),
+            Reached,
+            Passed,
+        ),
+        (held("c", "b, d"), Reached, Passed),
+        (held("c, d", "b"), Ahead, Ahead),
+        (BASE.to_owned(), Ahead, Ahead),
+    ] {
+        for (mut simulation, expected) in [(reached(), from_reached), (passed(), from_passed)] {
+            assert!(simulation.say(&change(&yaml, &options())));
+            assert_eq!(simulation.state.holds[0].stage, expected, "{yaml}");
+            let waits = simulation.state.holds_reached.len();
+            assert_eq!(waits, usize::from(expected == Reached));
+            super::properties::is_up_to_date(&simulation.state);
+        }
+    }
+}
+
+#[test]
 fn a_changed_task_that_had_begun_never_uses_the_name_of_a_turn_twice() {
     let yaml = "
 name: asked

@@ -6,6 +6,7 @@ use crate::domain::{QualityFlag, Status, TaskId};
 use crate::engine::{Effect, Event, Input, State};
 use crate::mission::{Part, SubTask, read_delegations};
 
+use super::properties::is_up_to_date;
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
 const LEAD: &str = "name: m
@@ -196,4 +197,106 @@ fn work_that_is_done_again_hands_down_anew() {
     assert_eq!(part(&simulation, 3), Part::Removed);
     assert_eq!((state.counts.selected, state.counts.done), (5, 5));
     assert_eq!(state.task(TaskId(4)).attempt, 2, "attempt numbers go on");
+}
+
+/// Two who hand down, by what each of them wants in which attempt; both work one after the other.
+fn handed_down_by(lists: Vec<(u32, u32, serde_json::Value)>) -> impl FnMut(&State, &Effect) -> Answer {
+    move |state, effect| match effect {
+        Effect::RunTurn { turn, .. } => {
+            is_up_to_date(state);
+            let found = lists
+                .iter()
+                .find(|(task, attempt, _)| (*task, *attempt) == (turn.task.0, turn.attempt));
+            found.map_or(Answer::Finished, |(_, _, list)| Answer::HandsDown(wants(list)))
+        }
+        _ => good(state, effect),
+    }
+}
+
+const TWO: &str = "name: m
+agents:
+  w: {run: [/bin/true]}
+  lead: {run: [/bin/true], role: reviewer}
+  other: {run: [/bin/true], role: reviewer}
+tasks:
+  - {title: p, assignTo: lead, priority: 2, expectations: [{type: test, command: x}]}
+  - {title: q, assignTo: other, expectations: [{type: test, command: x}]}
+";
+
+#[test]
+fn a_title_that_another_one_handed_down_is_taken_even_when_that_was_withdrawn() {
+    let mut options = options();
+    options.jobs = Some(1);
+    let mut simulation = Simulation::new(TWO, options);
+    let x = json!([{"title": "x", "assignTo": "w"}]);
+    let mut script = handed_down_by(vec![(0, 1, x.clone()), (1, 2, x)]);
+    simulation.run(&mut script);
+    assert_eq!(simulation.state.plan.find("x"), Some(TaskId(2)));
+    for task in [0, 1] {
+        assert!(simulation.say(&Input::Redo(TaskId(task))));
+    }
+    assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Removed);
+    simulation.resume();
+    simulation.run(&mut script);
+    assert_eq!(
+        refusals(&simulation),
+        ["x: a task of this title is there already"]
+    );
+}
+
+#[test]
+fn what_hangs_on_redone_work_is_withdrawn_only_if_that_handed_it_down() {
+    let mut options = options();
+    options.jobs = Some(1);
+    let mut simulation = Simulation::new(TWO, options);
+    let y = json!([{"title": "y", "assignTo": "w", "dependsOn": ["p"]}]);
+    simulation.run(handed_down_by(vec![(1, 1, y)]));
+    assert_eq!(refusals(&simulation), Vec::<String>::new(), "p is done");
+    assert_eq!(statuses(&simulation.state), [Status::Done; 3]);
+    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert_eq!(
+        statuses(&simulation.state),
+        [Status::Pending, Status::Done, Status::Pending]
+    );
+    assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Selected);
+}
+
+#[test]
+fn work_for_whoever_is_left_goes_to_the_only_other_one() {
+    let list = json!([{"title": "x"}]);
+    let agent = |yaml: &str| {
+        let mut simulation = Simulation::new(yaml, options());
+        simulation.run(handed_down_by(vec![(0, 1, list.clone())]));
+        let plan = simulation.state.plan.clone();
+        let given = plan
+            .find("x")
+            .map(|id| plan.agent(plan.task(id).agent).name.to_string());
+        (given, refusals(&simulation).concat())
+    };
+    let two = TWO
+        .replace("  other: {run: [/bin/true], role: reviewer}\n", "")
+        .replace("assignTo: other", "assignTo: w");
+    assert_eq!(agent(&two), (Some("w".to_owned()), String::new()));
+    let many: String = (0..9)
+        .map(|n| format!("  a{n}: {{run: [/bin/true]}}\n"))
+        .collect();
+    let (given, refused) = agent(&TWO.replace("agents:\n", &format!("agents:\n{many}")));
+    assert_eq!(given, None);
+    assert!(
+        refused.ends_with("others are a0, a1, a2, a3, a4, a5, a6, a7"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn only_what_can_still_start_waits_for_what_is_handed_down() {
+    let mut simulation = Simulation::new(LEAD, options());
+    let cancel = crate::engine::Command::CancelTask { task: TaskId(1) };
+    simulation.feed(&super::operator::says(cancel));
+    simulation.run(script(&json!([{"title": "x", "assignTo": "w"}])));
+    let awaited = simulation.journal.iter().flatten().find_map(|event| match event {
+        Event::TasksAdded(addition) => Some(addition.tasks[0].awaited_by.clone()),
+        _ => None,
+    });
+    assert_eq!(awaited, Some(vec![TaskId(2)]), "the one behind the gate");
 }

@@ -163,3 +163,91 @@ fn unknown_is_neither_yes_nor_no() {
         assert_eq!(known.and(count, shared), expected, "{known:?} {count:?} {shared}");
     }
 }
+
+#[test]
+fn what_another_turn_may_have_done_meanwhile_is_unknown_however_early_that_one_began() {
+    let mission = "name: m
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: long, review: none}
+  - {title: first, review: none}
+  - {title: t, dependsOn: [first], description: write a report, targetFiles: [a], review: none}
+";
+    for long_works in [true, false] {
+        let mut simulation = Simulation::new(mission, options());
+        let is_long =
+            |effect: &Effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == TaskId(0));
+        while let Some(next) = simulation
+            .todo
+            .iter()
+            .position(|effect| !(long_works && is_long(effect)))
+        {
+            simulation.perform(next, &mut |state, effect| match effect {
+                Effect::RunTurn { turn, .. } if turn.task == TaskId(2) => Answer::Did(TurnFiles {
+                    changed: Some(1),
+                    written: Some(1),
+                    ..TurnFiles::default()
+                }),
+                other => good(state, other),
+            });
+        }
+        let expected = if long_works { Known::Unknown } else { Known::Yes };
+        assert_eq!(
+            simulation.state.task(TaskId(2)).evidence.changed,
+            expected,
+            "{long_works}"
+        );
+    }
+}
+
+#[test]
+fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
+    let turned_down = |task: &str, calls: Option<u32>, written: Option<u32>, hollow: bool| {
+        let yaml = format!(
+            "name: m\nagents: {{w: {{adapter: claude}}}}\ntasks: [{{title: t, type: research, review: none, maxAttempts: 1{task}}}]\n"
+        );
+        let mut simulation = Simulation::new(&yaml, options());
+        while let Some(effect) = simulation.todo.front().cloned() {
+            match effect {
+                Effect::RunTurn { turn, .. } => {
+                    simulation.todo.pop_front();
+                    let files = TurnFiles {
+                        changed: written,
+                        written,
+                        ..TurnFiles::default()
+                    };
+                    let tool_calls = calls.map(|calls| crate::engine::ToolCalls { calls, writes: 0 });
+                    let end = TurnEnd {
+                        files: Some(files),
+                        tool_calls,
+                        ..TurnEnd::clean(turn)
+                    };
+                    simulation.feed(&Input::TurnEnded(Box::new(end)));
+                }
+                Effect::ScanFiles { .. } if hollow => simulation.perform(0, &mut |_, _| Answer::Hollow),
+                _ => simulation.perform(0, &mut good),
+            }
+        }
+        simulation.state.task(TaskId(0)).status == Status::Failed
+    };
+    let (none, targets) = ("", ", targetFiles: [a]");
+    let asked = ", targetFiles: [a], description: write a report";
+    for (task, calls, written, hollow, expected) in [
+        (asked, Some(0), Some(0), false, true),
+        (asked, Some(3), Some(0), false, false),
+        (asked, Some(0), Some(1), false, false),
+        // Unknown is not zero: but nobody wrote to the files.
+        (asked, None, Some(0), false, true),
+        (asked, None, None, false, false),
+        (targets, Some(0), Some(0), false, true),
+        (targets, None, Some(0), false, false),
+        // An answer that stands for no work counts where nothing else was done.
+        (none, Some(0), None, true, true),
+        (none, Some(0), None, false, false),
+        (targets, Some(2), Some(0), true, false),
+        (targets, Some(0), Some(1), true, false),
+    ] {
+        let found = turned_down(task, calls, written, hollow);
+        assert_eq!(found, expected, "{task} {calls:?} {written:?} {hollow}");
+    }
+}

@@ -15,6 +15,7 @@ mod notices;
 mod operator;
 mod properties;
 pub(crate) mod random;
+mod rules;
 mod scenarios;
 pub(crate) mod simulation;
 mod stories;

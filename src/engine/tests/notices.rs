@@ -446,3 +446,123 @@ fn pending_effects_are_those_that_were_not_done() {
     };
     assert_eq!(pending, [files("n1"), files("n2")]);
 }
+
+#[test]
+fn the_end_says_how_the_tasks_ended() {
+    for (script, expected) in [
+        (good as fn(&State, &Effect) -> Answer, "2 done of 2 tasks"),
+        (first_fails, "0 done, 2 failed of 2 tasks"),
+    ] {
+        let mut simulation = Simulation::new(CHAIN, options());
+        simulation.run(script);
+        let said = notices(&simulation).find_map(|event| match event {
+            NoticeEvent::Requested { notice, .. } if notice.topic == Topic::RunFinished => {
+                Some(notice.text.clone())
+            }
+            _ => None,
+        });
+        assert_eq!(said.as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn every_default_channel_hears_of_the_end_once() {
+    let both = CHAIN.replace("[ops]", "[ops, dev]");
+    let mut simulation = Simulation::new(&both, options());
+    simulation.run(good);
+    assert_eq!(
+        told(&simulation),
+        [ops(Topic::RunFinished), own("dev", Topic::RunFinished)]
+    );
+}
+
+#[test]
+fn a_channel_is_left_alone_for_a_minute_or_until_it_works_again() {
+    // A failure that is told at such a moment, on a channel that is down until then.
+    let given_up = |at: u64, works_again: bool| {
+        let mut simulation = Simulation::new(CHAIN, options());
+        while simulation.running().is_empty() {
+            simulation.perform(0, &mut good);
+        }
+        let notice = Box::new(crate::engine::Notice::new(
+            Topic::TaskFailed,
+            crate::domain::Timestamp(1),
+        ));
+        let channel: Box<str> = "ops".into();
+        let until = crate::domain::Timestamp(1_000);
+        let mut events = vec![
+            NoticeEvent::Requested {
+                number: 1,
+                channel: channel.clone(),
+                notice: notice.clone(),
+            },
+            NoticeEvent::Failed {
+                number: 1,
+                channel: channel.clone(),
+                class: FailureClass::Timeout,
+                message: String::new(),
+                down_until: Some(until),
+            },
+        ];
+        if works_again {
+            events.push(NoticeEvent::Requested {
+                number: 2,
+                channel: channel.clone(),
+                notice,
+            });
+            events.push(NoticeEvent::Sent { number: 2, channel });
+        }
+        for event in events {
+            crate::engine::apply(&mut simulation.state, &Event::Notice(Box::new(event)));
+        }
+        let turn = simulation.running()[0];
+        let end = crate::engine::TurnEnd {
+            exit: crate::engine::Exit {
+                failure: Some(FailureClass::ProviderAuth),
+                ..crate::engine::Exit::default()
+            },
+            ..crate::engine::TurnEnd::clean(turn)
+        };
+        let input = Input::TurnEnded(Box::new(end));
+        let events = crate::engine::decide(&simulation.state, &input, crate::domain::Timestamp(at));
+        let died =
+            |event: &&Event| matches!(event, Event::Notice(event) if matches!(**event, NoticeEvent::Died(_)));
+        events.iter().any(|event| died(&event))
+    };
+    assert_eq!(
+        [given_up(999, false), given_up(1_000, false), given_up(999, true)],
+        [true, false, false]
+    );
+}
+
+#[test]
+fn what_holds_the_end_is_what_is_on_its_way_once_nothing_else_is_left() {
+    let parked = "name: m
+agents: {w: {run: [x]}, p: {adapter: human}}
+channels: {ops: {type: file, path: f}}
+settings: {defaultChannels: [ops]}
+tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [p]}]}]
+";
+    let patient = RunOptions {
+        wait_approvals: Some(Millis::from_secs(60)),
+        ..options()
+    };
+    // A person is waited for: what they are told is on its way, and holds nothing up.
+    let mut simulation = Simulation::new(parked, patient);
+    work(&mut simulation, good);
+    assert!(simulation.state.waits_until().is_some() && !simulation.state.notices.is_quiet());
+    assert!(!holds_the_end(&simulation.state));
+    // At work.
+    let mut simulation = Simulation::new(&gated(", notifyChannels: [dev]"), options());
+    work(&mut simulation, first_fails);
+    assert!(holds_the_end(&simulation.state));
+    simulation.state.slots = 1;
+    assert!(!holds_the_end(&simulation.state));
+    // Of a gate alone, where nobody hears of the end.
+    let quiet = gated(", notifyChannels: [dev]").replace("defaultChannels: [ops], ", "");
+    let mut simulation = Simulation::new(&quiet, options());
+    work(&mut simulation, good);
+    assert!(holds_the_end(&simulation.state) && !simulation.state.notices.announced);
+    simulation.run(good);
+    assert!(!holds_the_end(&simulation.state));
+}

@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 
-use crate::domain::{AgentId, OutcomeClass, QualityFlag, Status, TurnId};
+use crate::domain::{AgentId, OutcomeClass, QualityFlag, Status, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Event, Input, RunPhase, State, StopCause, apply, decide, outcome, pending_effects, worst_case,
+    Effect, Event, HoldStage, Input, RunPhase, State, StopCause, Timer, apply, decide, outcome,
+    pending_effects, worst_case,
 };
 use crate::mission::{Part, RunOptions};
 
@@ -84,6 +85,18 @@ pub(super) fn is_up_to_date(state: &State) {
     let mut anew = state.clone();
     anew.derive();
     assert_eq!(followed(&anew), followed(state));
+    for (_, timer) in state.timers.iter() {
+        let is_awaited = match timer {
+            Timer::WaitOver => state.phase == RunPhase::Running,
+            Timer::Delay(hold) => state.hold(hold).stage == HoldStage::Reached,
+            Timer::Approval { task, number } | Timer::AskAgain { task, number } => {
+                let waiting = state.task(task).waiting.as_ref();
+                waiting.is_some_and(|waiting| waiting.number == number)
+            }
+            Timer::DeadlineNear(_) | Timer::DeadlinePassed(_) | Timer::Budget => true,
+        };
+        assert!(is_awaited, "{timer:?} is about nothing");
+    }
 }
 
 /// Whether what comes of it would still mean something. Turns are adopted or lost, and are no part of it.
@@ -96,7 +109,7 @@ fn is_awaited(state: &State, effect: &Effect) -> bool {
         }],
         other => inputs(state, other, &Answer::Finished),
     };
-    let now = crate::domain::Timestamp(9);
+    let now = Timestamp(9);
     input.iter().any(|input| !decide(state, input, now).is_empty())
 }
 
@@ -105,6 +118,29 @@ fn same_call(a: &Effect, b: &Effect) -> bool {
     match (a, b) {
         (Effect::NoteFiles { turn: a, .. }, Effect::NoteFiles { turn: b, .. }) => a == b,
         _ => a == b,
+    }
+}
+
+/// The first of the lives that the properties below are about: a mistake shows in them at once.
+#[test]
+fn in_a_few_lives_everything_is_kept_up_to_date() {
+    for seed in 0..60 {
+        let (yaml, options, simulation) = random_run(seed);
+        let mut state = State::new(plan_of(&yaml, &options));
+        for record in &simulation.journal {
+            record.iter().for_each(|event| apply(&mut state, event));
+            is_up_to_date(&state);
+        }
+        let plan = state.plan.clone();
+        for id in plan.task_ids() {
+            let task = state.task(id);
+            let (redo, retry) = (Input::Redo(id), Input::RetryFailed);
+            let input = if task.status == Status::Done { redo } else { retry };
+            for event in decide(&state, &input, Timestamp(9)) {
+                apply(&mut state, &event);
+            }
+            is_up_to_date(&state);
+        }
     }
 }
 
@@ -138,6 +174,7 @@ proptest! {
             let mut anew = state.clone();
             anew.derive();
             prop_assert_eq!(followed(&anew), followed(&state), "after {:?}\n{}", record, yaml);
+            is_up_to_date(&state);
         }
     }
 

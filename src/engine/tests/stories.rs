@@ -183,7 +183,7 @@ fn shown(state: &State, of: &dyn Debug) -> String {
     for (index, task) in state.plan.tasks.iter().enumerate() {
         text = text.replace(&format!("TaskId({index})"), &task.title);
     }
-    for empty in ["None", "[]"] {
+    for empty in ["None", "[]", "false"] {
         let mut words: Vec<String> = Vec::new();
         for word in text.split(", ") {
             match word.split_once(&format!(": {empty}")) {

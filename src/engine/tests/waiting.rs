@@ -108,6 +108,10 @@ fn what_stops_a_session_stops_its_wait() {
         says(Command::CancelRun),
     ] {
         let mut simulation = waiting(options());
+        // With the word itself, before anything follows from it.
+        simulation.say(&stop);
+        assert_eq!(simulation.state.waits_until(), None, "{stop:?}");
+        let mut simulation = waiting(options());
         simulation.feed(&stop);
         assert_eq!(simulation.state.phase, RunPhase::Finished, "{stop:?}");
         assert_eq!(simulation.state.waits_until(), None);

@@ -81,7 +81,7 @@ impl Collector {
         for replies in &row.raw_replies {
             let say = say(replies, &scales).map_err(|why| format!("judge '{}': {why}", replies.judge))?;
             let judge = judge(set, &replies.judge);
-            says.resize(says.len().max(judge + 1), None);
+            says.resize(set.judges.len(), None);
             if says[judge].replace(say).is_some() {
                 return Err(format!("judge '{}' stands in it twice", replies.judge));
             }

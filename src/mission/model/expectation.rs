@@ -172,7 +172,7 @@ struct Written {
     timeout: Option<Millis>,
     #[serde(deserialize_with = "read::option_as::<InnerPath, _, _>")]
     cwd: Option<String>,
-    #[serde(deserialize_with = "read::list_as::<InnerPath, _>")]
+    #[serde(deserialize_with = "read::list_as::<InnerPath, _, _>")]
     paths: Box<[Box<str>]>,
     #[serde(deserialize_with = "read::option")]
     min_bytes: Option<u64>,

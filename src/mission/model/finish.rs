@@ -13,7 +13,7 @@ use crate::mission::scalar::Filled;
 #[serde(rename_all = "camelCase", default)]
 pub struct FinishGate {
     /// Tests that must pass.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub required_tests: Box<[Box<str>]>,
     /// The command that runs one of them; `{test}` is its name.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
@@ -31,7 +31,7 @@ pub struct FinishGate {
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub compile_command: Option<String>,
     /// Further commands that must exit 0.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub commands: Box<[Box<str>]>,
     /// How often the worker is told what is missing.
     #[serde(deserialize_with = "read::option")]

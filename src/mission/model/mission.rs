@@ -167,7 +167,7 @@ pub struct Settings {
     #[serde(deserialize_with = "read::option")]
     pub judge_breaker: Option<u32>,
     /// Paths or globs of files that no agent may change; those of every layer count.
-    #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
+    #[serde(deserialize_with = "read::list_as::<InnerGlob, _, _>")]
     pub protect: Box<[Box<str>]>,
     /// How long an agent may be silent before somebody is warned.
     #[serde(deserialize_with = "read::option")]
@@ -256,10 +256,10 @@ pub struct Gate {
     #[serde(deserialize_with = "read::text_as::<Name, _>")]
     pub name: Box<str>,
     /// Titles of the tasks it waits for.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub after_tasks: Box<[Box<str>]>,
     /// Titles of the tasks that wait for it.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub blocks_tasks: Box<[Box<str>]>,
     /// What the mean score must reach.
     #[serde(deserialize_with = "read::option")]
@@ -286,10 +286,10 @@ pub struct Hold {
     #[serde(deserialize_with = "read::text_as::<Name, _>")]
     pub name: Box<str>,
     /// Titles of the tasks it waits for.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub after_tasks: Box<[Box<str>]>,
     /// Titles of the tasks that wait for it.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub blocks_tasks: Box<[Box<str>]>,
     /// What the person is told, or what is shown meanwhile.
     #[serde(deserialize_with = "read::option")]

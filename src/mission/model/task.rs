@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use serde::Deserialize;
+use thin_vec::ThinVec;
 
 use crate::mission::read;
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span};
@@ -10,7 +11,7 @@ use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Posit
 use super::approval::{Approval, approval};
 use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType, Verification};
 
-/// A unit of work. A mission may have 100,000 of them, so lists are boxed slices.
+/// A unit of work. A mission may have 100,000 of them, so lists take one word.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Task {
@@ -33,14 +34,14 @@ pub struct Task {
     #[serde(rename = "type", deserialize_with = "read::or_default")]
     pub kind: TaskType,
     /// Titles of the tasks it needs; they may come later in the file.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
-    pub depends_on: Box<[Box<str>]>,
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
+    pub depends_on: ThinVec<Box<str>>,
     /// Orders the ready queue and weighs in the mission threshold.
     #[serde(deserialize_with = "read::option")]
     pub priority: Option<Positive>,
     /// The user's own labels.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
-    pub tags: Box<[Box<str>]>,
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
+    pub tags: ThinVec<Box<str>>,
     /// Whether nothing else may run while it runs and is judged.
     #[serde(deserialize_with = "read::or_default")]
     pub exclusive: bool,
@@ -54,11 +55,11 @@ pub struct Task {
     #[serde(deserialize_with = "read::option")]
     pub requires_tool_calls: Option<bool>,
     /// Files it must produce.
-    #[serde(deserialize_with = "read::list_as::<InnerPath, _>")]
-    pub target_files: Box<[Box<str>]>,
+    #[serde(deserialize_with = "read::list_as::<InnerPath, _, _>")]
+    pub target_files: ThinVec<Box<str>>,
     /// Paths or globs of files that its agent must not change, beside the mission's.
-    #[serde(deserialize_with = "read::list_as::<InnerGlob, _>")]
-    pub protect: Box<[Box<str>]>,
+    #[serde(deserialize_with = "read::list_as::<InnerGlob, _, _>")]
+    pub protect: ThinVec<Box<str>>,
     /// The agent that handed it down.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub delegated_by: Option<Box<str>>,
@@ -67,10 +68,10 @@ pub struct Task {
     pub review: Review,
     /// What it must pass.
     #[serde(deserialize_with = "read::or_empty")]
-    pub expectations: Box<[Expectation]>,
+    pub expectations: ThinVec<Expectation>,
     /// Criteria that it is accepted by.
-    #[serde(deserialize_with = "read::list_as::<Filled, _>")]
-    pub acceptance: Box<[Box<str>]>,
+    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
+    pub acceptance: ThinVec<Box<str>>,
     /// How they are graded.
     #[serde(deserialize_with = "read::or_empty")]
     pub verification: Option<Box<Verification>>,
@@ -106,6 +107,6 @@ mod tests {
 
     #[test]
     fn a_task_is_small() {
-        assert!(size_of::<Task>() <= 288, "{} bytes", size_of::<Task>());
+        assert!(size_of::<Task>() <= 256, "{} bytes", size_of::<Task>());
     }
 }

@@ -1,6 +1,6 @@
 //! Somebody's agreement before a task starts, and before one with side effects acts again.
 
-use crate::domain::{Advice, FailureClass, TaskId};
+use crate::domain::{Advice, FailureClass, Status, TaskId};
 use crate::engine::{Command, Input};
 use crate::mission::RunOptions;
 
@@ -94,17 +94,32 @@ fn what_comes_too_late_or_from_nobody_that_is_asked_means_nothing() {
 
 #[test]
 fn one_approval_after_the_other_and_all_of_them_again_when_it_is_done_anew() {
-    let gates = "settings: {approvalGates: [{name: g, when: \"task.priority > 2\"}]}\n";
+    let gates =
+        "settings: {approvalGates: [{name: g, when: \"task.priority > 2\", approvers: [{command: y}]}]}\n";
     let yaml = mission(", priority: 3, requiresApproval: true") + gates;
     let steps = vec![
         approve(0, 1),
-        approve(0, 2),
         Step::Comes(Input::Redo(TaskId(0))),
         Step::Resumes,
         approve(0, 3),
         reject(0, 4),
     ];
-    insta::assert_snapshot!(told(&yaml, good, steps));
+    let script = world(vec![("AskApprover", Answer::Score(90)), ("AskApprover", open())]);
+    insta::assert_snapshot!(told(&yaml, script, steps));
+}
+
+#[test]
+fn whoever_left_it_open_is_not_asked_again_once_a_person_has_answered() {
+    let yaml = mission(", requiresApproval: {approvers: [{command: x}]}");
+    let mut simulation = super::Simulation::new(&yaml, patient());
+    super::perform_all(&mut simulation, &mut world(vec![("AskApprover", open())]));
+    let timers = |simulation: &super::Simulation| simulation.state.timers.iter().count();
+    assert_eq!(timers(&simulation), 2, "to ask again, and the end of the wait");
+    let Step::Says(command) = approve(0, 1) else {
+        unreachable!()
+    };
+    simulation.feed(&super::super::operator::says(command));
+    assert_eq!(timers(&simulation), 0);
 }
 
 #[test]
@@ -130,8 +145,12 @@ fn what_is_agreed_to_starts_where_there_is_room() {
         ("no_slot", "", "", 1),
         ("one_alone", ", exclusive: true", "", 2),
         ("the_other_alone", "", ", exclusive: true", 2),
+        ("an_agent_at_its_limit", "", "", 3),
     ] {
-        let yaml = mission(&format!(", requiresApproval: true{first}")) + &beside(second);
+        let mut yaml = mission(&format!(", requiresApproval: true{first}")) + &beside(second);
+        if name == "an_agent_at_its_limit" {
+            yaml = yaml.replacen("]}", "], maxConcurrent: 1}", 1);
+        }
         let options = RunOptions {
             jobs: Some(jobs),
             ..patient()
@@ -147,6 +166,25 @@ fn what_is_agreed_to_starts_where_there_is_room() {
         simulation.run(good);
         insta::assert_snapshot!(name, super::telling(plan, &simulation.journal));
     }
+}
+
+#[test]
+fn what_is_agreed_to_overtakes_nothing_that_waits_to_be_alone_and_starts_in_no_paused_run() {
+    let others = "  - {title: b, assignTo: w, review: none, priority: 3}\n  - {title: alone, assignTo: w, review: none, \
+                  exclusive: true, priority: 2}\n";
+    let yaml = mission(", requiresApproval: true") + others;
+    let says = |simulation: &mut super::Simulation, command| {
+        simulation.feed(&super::super::operator::says(command));
+    };
+    let task = TaskId(0);
+    let mut simulation = super::Simulation::new(&yaml, patient());
+    assert!(simulation.state.tasks[1].holds_slot() && !simulation.state.tasks[2].holds_slot());
+    says(&mut simulation, Command::Approve { task, number: 1 });
+    assert_eq!(simulation.state.task(task).status, Status::Pending);
+    let mut simulation = super::Simulation::new(&mission(", requiresApproval: true"), patient());
+    says(&mut simulation, Command::Pause);
+    says(&mut simulation, Command::Approve { task, number: 1 });
+    assert_eq!(simulation.state.task(task).status, Status::Pending);
 }
 
 #[test]
@@ -171,6 +209,18 @@ fn only_a_person_makes_an_agent_with_side_effects_act_again() {
     insta::assert_snapshot!(
         "agreement_and_the_word_for_acting_again",
         told(&yaml, good, steps)
+    );
+    let mut simulation = super::Simulation::new(&mission(", sideEffects: true"), patient());
+    while simulation.running().is_empty() {
+        simulation.perform(0, &mut good);
+    }
+    let mut later = super::Simulation::recovered(simulation.state.plan.clone(), &simulation.journal);
+    later.resume();
+    super::perform_all(&mut later, &mut good);
+    assert_eq!(
+        later.state.tasks[0].status,
+        Status::AwaitingApproval,
+        "its turn was lost"
     );
     let checked = mission(", sideEffects: true, expectations: [{type: test, command: x}]");
     let script = world(vec![

@@ -38,6 +38,24 @@ fn a_person_answers_and_after_two_rounds_the_work_is_judged_as_it_is() {
 }
 
 #[test]
+fn one_round_is_one_question() {
+    let yaml = mission("", "").replace("maxQuestionRounds: 2", "maxQuestionRounds: 1");
+    let script = world(vec![asks(false), asks(false)]);
+    let text = told(&yaml, script, vec![answer(1)]);
+    assert_eq!(text.matches("\nQuestion {").count(), 1, "{text}");
+}
+
+#[test]
+fn the_orchestrator_is_asked_three_times_more_at_most() {
+    let yaml = mission(", orchestrator: o", "");
+    let refused = || ("Consult", Answer::Unreachable(FailureClass::RateLimited));
+    let mut answers = vec![asks(false)];
+    answers.extend((0..9).map(|_| refused()));
+    let text = told(&yaml, world(answers), vec![]);
+    assert_eq!(text.matches("\nConsultRequested {").count(), 4, "{text}");
+}
+
+#[test]
 fn the_orchestrator_answers_or_leaves_it_to_a_person() {
     let yaml = mission(", orchestrator: o", "");
     let script = world(vec![

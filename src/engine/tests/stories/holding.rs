@@ -128,3 +128,41 @@ fn a_stop_a_pause_and_a_wait_end_a_session_each_in_its_way() {
     ];
     insta::assert_snapshot!(told(&yaml, good, steps));
 }
+
+#[test]
+fn a_run_waits_anew_at_each_of_two_checkpoints() {
+    let two = "checkpoints: [{name: h, afterTasks: [a], blocksTasks: [b]}, {name: i, afterTasks: [a], blocksTasks: [b]}]\n";
+    let other = Step::Says(Command::PassCheckpoint {
+        hold: HoldId(1),
+        number: 1,
+    });
+    insta::assert_snapshot!(told(&format!("{TASKS}{two}"), good, vec![pass(1), other]));
+}
+
+#[test]
+fn what_is_done_again_before_anything_waits_for_it_is_waited_for() {
+    // Nothing is left behind the checkpoint when its task ends, so it is not reached; then both are to be done again.
+    let mut simulation = super::Simulation::new(&format!("{TASKS}{CHECKPOINT}"), super::patient());
+    let says = |simulation: &mut super::Simulation, command| {
+        simulation.feed(&super::super::operator::says(command));
+    };
+    says(&mut simulation, Command::CancelTask { task: TaskId(1) });
+    simulation.run(good);
+    assert_eq!(simulation.state.holds[0].number, 0);
+    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    super::super::properties::is_up_to_date(&simulation.state);
+    simulation.resume();
+    assert_eq!(simulation.state.holds[0].number, 0, "its task is at work again");
+    super::perform_all(&mut simulation, &mut good);
+    assert_eq!(simulation.state.holds[0].number, 1);
+}
+
+#[test]
+fn a_checkpoint_holds_as_long_as_any_of_what_it_blocks_is_open() {
+    let yaml = format!("{TASKS}{}", CHECKPOINT.replace("[b]", "[b, c]"));
+    let mut simulation = super::Simulation::new(&yaml, super::patient());
+    let cancel = Command::CancelTask { task: TaskId(2) };
+    simulation.feed(&super::super::operator::says(cancel));
+    super::perform_all(&mut simulation, &mut good);
+    assert_eq!(simulation.state.checkpoints_that_wait().count(), 1);
+}

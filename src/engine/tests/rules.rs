@@ -1,0 +1,947 @@
+//! Small rules as tables: what counts, how long it takes, what it is measured against.
+
+use crate::domain::{
+    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, GateId, HoldId, Millis,
+    OutcomeClass, Points, QualityFlag, RunId, Stage, Status, TaskId, Timestamp, TurnId, Verdict,
+};
+use crate::engine::decide::signature;
+use crate::engine::{
+    CheckResult, Command, CommandResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, Judging,
+    KeeperRef, RunPhase, RunStarted, SeatId, SeatResult, StageReport, State, StopCause, Timer, ToolCalls,
+    Usage, Way, apply, decide, evaluate_gate, meets, outcome, worst_case,
+};
+use crate::mission::RunOptions;
+
+use super::operator::says;
+use super::simulation::{Answer, Simulation, good, options, plan_of};
+
+const NOW: Timestamp = Timestamp(1_000_000);
+
+fn mission(settings: &str, tasks: &str) -> String {
+    format!(
+        "name: m\nagents:\n  w: {{run: [/bin/true]}}\n  i: {{run: [/bin/true], role: reviewer}}\n  j: {{run: [/bin/true], \
+         role: reviewer}}\n  k: {{run: [/bin/true], role: qa}}\n{settings}tasks:\n{tasks}"
+    )
+}
+
+fn simulation(yaml: &str) -> Simulation {
+    Simulation::new(yaml, options())
+}
+
+/// Performs until such an effect is next.
+fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) -> Effect {
+    loop {
+        let next = simulation.todo.front().expect("it comes").clone();
+        if wanted(&next) {
+            return next;
+        }
+        simulation.perform(0, &mut good);
+    }
+}
+
+fn is_turn(effect: &Effect) -> bool {
+    matches!(effect, Effect::RunTurn { .. })
+}
+
+#[test]
+fn nothing_can_be_said_to_a_run_that_has_not_begun() {
+    let yaml = mission("", "  - {title: a, assignTo: w}\n");
+    let state = State::new(plan_of(&yaml, &options()));
+    let started = Input::Start(Box::new(RunStarted {
+        format: FORMAT,
+        version: "0".to_owned(),
+        run_id: RunId::new("r").unwrap(),
+        mission_digest: Digest::of(b""),
+        mission_path: None,
+        options: options(),
+        keeper: KeeperRef::default(),
+    }));
+    for input in [
+        Input::Resume {
+            options: Box::new(options()),
+            keeper: KeeperRef::default(),
+            kept: Vec::new(),
+            last: None,
+        },
+        says(Command::CancelRun),
+        Input::TimerDue {
+            at: NOW,
+            timer: Timer::WaitOver,
+        },
+        Input::ChangeMission {
+            number: 2,
+            from: Digest::of(b""),
+            to: Digest::of(b"x"),
+            mission: plan_of(&yaml, &options()),
+        },
+        Input::Advance,
+        Input::Stop(StopCause::Interrupted),
+    ] {
+        assert!(decide(&state, &input, NOW).is_empty(), "{input:?}");
+    }
+    let mut begun = state.clone();
+    begun.timers.set(Timer::WaitOver, NOW);
+    let due = Input::TimerDue {
+        at: NOW,
+        timer: Timer::WaitOver,
+    };
+    assert!(decide(&begun, &due, NOW).is_empty());
+    assert!(!decide(&state, &started, NOW).is_empty());
+    let state = simulation(&yaml).state;
+    assert!(decide(&state, &started, NOW).is_empty(), "nor can it begin twice");
+}
+
+#[test]
+fn a_request_is_made_again_so_often_and_after_so_long() {
+    /// A task with a turn in flight, of which so many requests were refused.
+    fn running(more: &str, refused: u32) -> Simulation {
+        let yaml = mission(
+            "",
+            &format!("  - {{title: a, assignTo: w, review: none{more}}}\n"),
+        );
+        let mut simulation = simulation(&yaml);
+        until(&mut simulation, is_turn);
+        simulation.state.tasks[0]
+            .running
+            .as_mut()
+            .unwrap()
+            .failed_requests = refused;
+        simulation
+    }
+    let pause = |more: &str, refused, class, before_effect, retry_after: Option<u64>, jitter, phase| {
+        let mut state = running(more, refused).state;
+        state.phase = phase;
+        let turn = state.current_turn(TaskId(0));
+        let input = Input::TurnRequestFailed {
+            turn,
+            class,
+            before_effect,
+            message: "no".to_owned(),
+            retry_after: retry_after.map(Millis),
+            jitter,
+        };
+        match decide(&state, &input, NOW).as_slice() {
+            [Event::TurnRequestFailed { not_before, .. }] => Some(not_before.0 - NOW.0),
+            events => {
+                assert!(matches!(events[0], Event::TurnFinished { .. }), "{events:?}");
+                None
+            }
+        }
+    };
+    let (limited, unknown) = (FailureClass::RateLimited, FailureClass::Unknown);
+    let works = RunPhase::Running;
+    for (more, refused, class, before, retry_after, jitter, phase, expected) in [
+        ("", 0, limited, false, None, 0, works, Some(1_000)),
+        ("", 0, limited, false, None, 500, works, Some(1_250)),
+        ("", 0, limited, false, None, 1_000, works, Some(1_500)),
+        ("", 0, limited, false, None, 1_001, works, Some(1_500)),
+        ("", 1, limited, false, None, 0, works, Some(2_000)),
+        ("", 2, limited, false, None, 1_000, works, Some(6_000)),
+        ("", 3, limited, false, None, 0, works, None),
+        ("", 0, limited, false, Some(7), 500, works, Some(7)),
+        ("", 0, limited, false, Some(600_000), 0, works, Some(600_000)),
+        ("", 0, limited, false, Some(600_001), 0, works, None),
+        ("", 0, limited, false, None, 0, RunPhase::Stopping, None),
+        // What never began is begun once more, whatever kept it.
+        ("", 0, unknown, true, None, 0, works, Some(1_000)),
+        ("", 1, unknown, true, None, 0, works, None),
+        ("", 0, unknown, false, None, 0, works, None),
+        // Nothing makes an agent with side effects act twice.
+        (", sideEffects: true", 0, limited, false, None, 0, works, None),
+        (
+            ", sideEffects: true",
+            0,
+            limited,
+            true,
+            None,
+            0,
+            works,
+            Some(1_000),
+        ),
+        (", sideEffects: true", 1, limited, true, None, 0, works, None),
+    ] {
+        let found = pause(more, refused, class, before, retry_after, jitter, phase);
+        assert_eq!(
+            found, expected,
+            "{more} {refused} {class:?} {before} {retry_after:?} {jitter} {phase:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_task_may_take_at_most() {
+    let worst = |settings: &str, task: &str| {
+        let yaml = mission(settings, &format!("  - {{title: a, assignTo: w{task}}}\n"));
+        let worst = worst_case(&simulation(&yaml).state, TaskId(0));
+        (worst.attempts, worst.judge_calls, worst.judge_calls_with_repeats)
+    };
+    let panel = ", expectations: [{type: llm_review, criteria: c}]";
+    let rounds = "settings: {maxAssessmentRetries: 2}\n";
+    let many = |retries: u32| format!("settings: {{maxFixAttempts: 0, maxRetries: {retries}}}\n");
+    let free = ", review: none";
+    for (settings, task, expected) in [
+        // Three seats; each may be reprompted once and refused three times, in each of three rounds.
+        (rounds, panel, (Some(12), Some(36), Some(12 * 3 * 5 * 3))),
+        ("", "", (Some(2), Some(2), Some(10))),
+        (
+            "",
+            ", expectations: [{type: test, command: x}]",
+            (Some(12), Some(0), Some(0)),
+        ),
+        (
+            "",
+            ", review: none, acceptance: [c], verification: {grader: heuristic}",
+            (Some(12), Some(0), Some(0)),
+        ),
+        // What nothing can send back comes back only when its agent fails, and is then never fixed.
+        ("", free, (Some(4), Some(0), Some(0))),
+        (
+            "",
+            ", review: none, targetFiles: [f]",
+            (Some(12), Some(0), Some(0)),
+        ),
+        (&many(9_999), free, (Some(10_000), Some(0), Some(0))),
+        (&many(10_000), free, (None, None, None)),
+    ] {
+        assert_eq!(worst(settings, task), expected, "{settings}{task}");
+    }
+    // Where nobody may review, nothing is sent back either.
+    let alone = format!("name: m\nagents: {{w: {{run: [/bin/true]}}}}\ntasks: [{{title: a{panel}}}]\n");
+    assert_eq!(worst_case(&simulation(&alone).state, TaskId(0)).attempts, Some(4));
+}
+
+#[test]
+fn two_attempts_are_the_same_if_all_that_was_seen_of_them_is() {
+    let file = |path: &str, size, text: Option<&str>| FileFact {
+        path: path.to_owned(),
+        size,
+        digest: text.map(|text| Digest::of(text.as_bytes())),
+    };
+    let judging = |files: Vec<FileFact>, passed| Judging {
+        files,
+        checks: vec![Some(CheckResult {
+            passed,
+            message: String::new(),
+            duration: Millis(1),
+        })],
+        ..Judging::default()
+    };
+    let report = |stage, cause, points: u8| StageReport {
+        points: Some(Points::whole(points)),
+        ..StageReport::new(TaskId(0), 1, stage, Verdict::Fail, Some(cause))
+    };
+    let usual = || report(Stage::Judge, Cause::Score, 40);
+    let scored = |name: &str, points| StageReport {
+        dimensions: vec![DimensionScore {
+            dimension: name.to_owned(),
+            points: Points::whole(points),
+            reasoning: String::new(),
+        }],
+        ..usual()
+    };
+    let graded = |points| StageReport {
+        grades: vec![CriterionGrade {
+            points: Some(Points::whole(points)),
+            evidence: String::new(),
+        }],
+        ..usual()
+    };
+    let files = || vec![file("a", Some(1), Some("a")), file("b", None, None)];
+    let seen = [
+        signature(&usual(), Some(&judging(files(), false))),
+        signature(&usual(), Some(&judging(files(), true))),
+        signature(
+            &report(Stage::Checks, Cause::Score, 40),
+            Some(&judging(files(), false)),
+        ),
+        signature(
+            &report(Stage::Judge, Cause::Unparsed, 40),
+            Some(&judging(files(), false)),
+        ),
+        signature(
+            &report(Stage::Judge, Cause::Score, 41),
+            Some(&judging(files(), false)),
+        ),
+        signature(&scored("x", 40), Some(&judging(files(), false))),
+        signature(&scored("x", 41), Some(&judging(files(), false))),
+        signature(&scored("y", 40), Some(&judging(files(), false))),
+        signature(&graded(40), Some(&judging(files(), false))),
+        signature(&graded(41), Some(&judging(files(), false))),
+        signature(
+            &usual(),
+            Some(&judging(vec![file("a", Some(1), Some("b"))], false)),
+        ),
+        signature(
+            &usual(),
+            Some(&judging(vec![file("a", Some(1), Some("a"))], false)),
+        ),
+    ];
+    for (index, one) in seen.iter().enumerate() {
+        assert!(one.is_some() && !seen[..index].contains(one), "{index}");
+    }
+    assert_eq!(signature(&usual(), Some(&judging(files(), false))), seen[0]);
+    // Where no file is known, or one of them is not, nobody can say that nothing has changed.
+    for files in [
+        vec![],
+        vec![file("a", None, None)],
+        vec![file("a", Some(1), Some("a")), file("b", Some(1), None)],
+    ] {
+        assert_eq!(signature(&usual(), Some(&judging(files, false))), None);
+    }
+    assert_eq!(signature(&usual(), None), None);
+}
+
+#[test]
+fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
+    let tasks: String = (0..10)
+        .map(|n| format!("  - {{title: t{n}, assignTo: w, review: none}}\n"))
+        .collect();
+    let list = (0..10).map(|n| format!("t{n}")).collect::<Vec<_>>().join(", ");
+    let tasks = format!("{tasks}  - {{title: x, assignTo: w, dependsOn: [{list}]}}\n");
+    let yaml = mission("settings: {onDependencyFailed: [partial, skip]}\n", &tasks);
+    let begun = simulation(&yaml).state;
+    // So many done, the others failed in turn like these; `None`: one of them is still at work.
+    let decided = |done: usize, modes: &[Option<FailureMode>]| {
+        let mut state = begun.clone();
+        for (index, task) in state.tasks.iter_mut().take(10).enumerate() {
+            let mode = modes[index % modes.len()];
+            (task.status, task.mode) = match (index < done, mode) {
+                (true, _) => (Status::Done, None),
+                (false, Some(mode)) => (Status::Failed, Some(mode)),
+                (false, None) => (Status::InProgress, None),
+            };
+        }
+        let failed = (0..10)
+            .find(|index| state.tasks[*index].status == Status::Failed)
+            .unwrap();
+        state
+            .cascades_due
+            .insert((TaskId(10), TaskId::from_index(failed)));
+        let events = decide(&state, &Input::Advance, NOW);
+        let resolved = events.iter().filter(|event| {
+            matches!(
+                event,
+                Event::DependencyResolved {
+                    way: Way::Partial,
+                    ..
+                }
+            )
+        });
+        let failed = events
+            .iter()
+            .any(|event| matches!(event, Event::DependencyFailed { .. }));
+        (resolved.count(), failed)
+    };
+    use FailureMode::{
+        Cancelled, Cascade, Deadline, Error, Hollow, Protected, Quality, RateLimit, Rejected, Timeout,
+    };
+    for (mode, least) in [
+        (Timeout, Some(0)),
+        (RateLimit, Some(3)),
+        (Error, Some(5)),
+        (Quality, Some(7)),
+        (Hollow, Some(7)),
+        (Cascade, Some(8)),
+        (Rejected, None),
+        (Cancelled, None),
+        (Protected, None),
+        (Deadline, None),
+    ] {
+        for done in 0..10 {
+            let is_enough = least.is_some_and(|least| done >= least);
+            let expected = if is_enough { (10 - done, false) } else { (0, true) };
+            assert_eq!(decided(done, &[Some(mode)]), expected, "{mode:?} {done}");
+        }
+    }
+    // Of several the highest, and nothing before all have ended.
+    assert_eq!(decided(6, &[Some(Timeout), Some(Quality)]), (0, true));
+    assert_eq!(decided(7, &[Some(Timeout), Some(Quality)]), (3, false));
+    assert_eq!(decided(8, &[Some(Error), None]), (0, false));
+}
+
+#[test]
+fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
+    let resolved = |targets: &str, there: &[(&str, Option<u64>)]| {
+        let tasks = format!(
+            "  - {{title: a, assignTo: w, review: none, targetFiles: [{targets}]}}\n  - {{title: b, assignTo: w, dependsOn: [a]}}\n"
+        );
+        let yaml = mission(
+            "settings: {maxRetries: 0, onDependencyFailed: [artifacts, skip]}\n",
+            &tasks,
+        );
+        let mut simulation = simulation(&yaml);
+        while !matches!(simulation.todo.front(), Some(Effect::ScanArtifacts { .. })) {
+            simulation.perform(0, &mut |_, _| Answer::AgentFailed(FailureClass::Unknown));
+        }
+        let fact = |(path, size): &(&str, Option<u64>)| FileFact {
+            path: (*path).to_owned(),
+            size: *size,
+            digest: None,
+        };
+        let seen = Input::ArtifactsScanned {
+            task: TaskId(1),
+            dependency: TaskId(0),
+            files: there.iter().map(fact).collect(),
+        };
+        let events = decide(&simulation.state, &seen, NOW);
+        let note = events.iter().find_map(|event| match event {
+            Event::DependencyResolved { note, .. } => Some(note.clone()),
+            _ => None,
+        });
+        simulation.feed(&seen);
+        assert!(
+            decide(&simulation.state, &seen, NOW).is_empty(),
+            "it was asked for once"
+        );
+        note
+    };
+    let (full, empty) = (Some(1), Some(0));
+    for (targets, there, expected) in [
+        ("x, y", vec![("x", full), ("y", None)], Some("x")),
+        ("x, y", vec![("x", empty), ("y", full)], Some("y")),
+        ("x, y, z", vec![("x", full), ("y", empty), ("z", None)], None),
+        ("x, y, z", vec![("x", full), ("z", full)], Some("x, z")),
+        ("x", vec![("other", full)], None),
+        ("x", vec![], None),
+    ] {
+        assert_eq!(
+            resolved(targets, &there).as_deref(),
+            expected,
+            "{targets} {there:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
+    let yaml = mission(
+        "settings: {maxRetries: 0, orchestrator: k}\n",
+        "  - {title: a, assignTo: w, review: none}\n  - {title: b, assignTo: w, dependsOn: [a]}\n",
+    );
+    let options = RunOptions {
+        fail_fast: true,
+        ..options()
+    };
+    let mut simulation = Simulation::new(&yaml, options);
+    simulation.run(|_, _| Answer::AgentFailed(FailureClass::Unknown));
+    assert_eq!(
+        simulation.count(|event| matches!(event, Event::ConsultRequested { .. })),
+        0
+    );
+    assert_eq!(simulation.state.tasks[1].mode, Some(FailureMode::Cascade));
+}
+
+#[test]
+fn a_gate_is_measured_by_what_it_asks() {
+    let gate = |keys: &str| {
+        let gates = format!("qualityGates: [{{name: g, afterTasks: [a, b], blocksTasks: [c]{keys}}}]\n");
+        let tasks = "  - {title: a, assignTo: w}\n  - {title: b, assignTo: w}\n  - {title: c, assignTo: w}\n";
+        simulation(&(mission("", tasks) + &gates)).state
+    };
+    let (clean, below) = (QualityFlag::Clean, QualityFlag::BelowThreshold);
+    let done = |flag, points: Option<u8>| (Status::Done, Some(flag), points);
+    let failed = |points| (Status::Failed, None, points);
+    let of = |keys: &str, ends: [(Status, Option<QualityFlag>, Option<u8>); 2]| {
+        let mut state = gate(keys);
+        for (task, (status, flag, points)) in state.tasks.iter_mut().zip(ends) {
+            (task.status, task.flag, task.points) = (status, flag, points.map(Points::whole));
+        }
+        let result = evaluate_gate(&state, GateId(0));
+        (result.passed, result.reason.unwrap_or_default())
+    };
+    for (keys, ends, passed, reason) in [
+        ("", [done(clean, Some(90)), failed(None)], true, ""),
+        (
+            ", requireAllPassed: true",
+            [done(clean, Some(90)), failed(None)],
+            false,
+            "failed: b",
+        ),
+        (
+            ", requireAllPassed: true",
+            [done(clean, Some(90)), done(clean, None)],
+            true,
+            "",
+        ),
+        (
+            "",
+            [done(clean, Some(90)), done(below, Some(40))],
+            false,
+            "accepted below the bar: b",
+        ),
+        (
+            ", acceptBelowThreshold: true",
+            [done(clean, Some(90)), done(below, Some(40))],
+            true,
+            "",
+        ),
+        (
+            ", minScore: 4",
+            [done(clean, Some(90)), done(clean, Some(70))],
+            true,
+            "",
+        ),
+        (
+            ", minScore: 4",
+            [done(clean, Some(90)), failed(Some(60))],
+            false,
+            "average score 75 is below 80",
+        ),
+        (
+            ", minScore: 4",
+            [done(clean, Some(80)), done(clean, None)],
+            true,
+            "unscored, not counted: b",
+        ),
+        (
+            ", minScore: 4",
+            [failed(None), done(clean, None)],
+            false,
+            "no score to hold against minScore 80; unscored: a, b",
+        ),
+    ] {
+        assert_eq!(of(keys, ends), (passed, reason.to_owned()), "{keys} {ends:?}");
+    }
+}
+
+#[test]
+fn what_a_command_meets() {
+    use CommandResult::{AlreadySo, Applied, DecidedOtherwise, TooEarly, Unknown};
+    let gates = "qualityGates: [{name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}, {name: h, afterTasks: [d], \
+                 blocksTasks: [e]}]\n";
+    let titles = ["a", "b", "c", "d", "e"];
+    let tasks: String = titles
+        .map(|title| format!("  - {{title: {title}, assignTo: w}}\n"))
+        .concat();
+    let options = RunOptions {
+        only: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        ..options()
+    };
+    let state = Simulation::new(&(mission("", &tasks) + gates), options).state;
+    let with = |changes: &[(usize, Status, Option<FailureMode>, Option<u8>)]| {
+        let mut state = state.clone();
+        for (task, status, mode, points) in changes {
+            let task = &mut state.tasks[*task];
+            (task.status, task.mode, task.points) = (*status, *mode, points.map(Points::whole));
+        }
+        state.derive();
+        state
+    };
+    let cancel = |task| Command::CancelTask { task: TaskId(task) };
+    let over = |gate| Command::OverrideGate {
+        gate: GateId(gate),
+        reason: String::new(),
+    };
+    let (done, failed) = (Status::Done, Status::Failed);
+    let called_off = (2, failed, Some(FailureMode::Cancelled), None);
+    let all_done = [
+        (0, done, None, None),
+        (1, done, None, None),
+        (2, done, None, None),
+    ];
+    let one_called_off = [all_done[0], all_done[1], called_off];
+    let ended = |points| with(&[(0, done, None, Some(points))]);
+    let evaluated = |points| {
+        let mut state = ended(points);
+        let (gate, result) = (GateId(0), evaluate_gate(&state, GateId(0)));
+        apply(&mut state, &Event::GateEvaluated { gate, result });
+        state
+    };
+    let (passed, shut) = (evaluated(90), evaluated(70));
+    let mut paused = state.clone();
+    paused.paused = true;
+    let mut over_and_done = state.clone();
+    over_and_done.phase = RunPhase::Finished;
+    for (state, command, expected) in [
+        (&state, cancel(0), Applied),
+        (&state, cancel(3), DecidedOtherwise),
+        (&state, cancel(9), Unknown),
+        (&with(&all_done), cancel(0), DecidedOtherwise),
+        (&with(&one_called_off), cancel(2), AlreadySo),
+        (&with(&one_called_off), cancel(0), DecidedOtherwise),
+        (&state, Command::CancelRun, Applied),
+        (&with(&all_done), Command::CancelRun, DecidedOtherwise),
+        (&with(&one_called_off), Command::CancelRun, AlreadySo),
+        (&state, Command::Pause, Applied),
+        (&paused, Command::Pause, AlreadySo),
+        (&over_and_done, Command::Pause, AlreadySo),
+        (&state, over(7), Unknown),
+        (&state, over(0), TooEarly),
+        (&state, over(1), TooEarly),
+        (&passed, over(0), AlreadySo),
+        (&shut, over(0), Applied),
+        // Its tasks have ended, and nobody came to evaluate it.
+        (&ended(70), over(0), Applied),
+        (&ended(90), over(0), AlreadySo),
+    ] {
+        assert_eq!(meets(state, &command), expected, "{command:?}");
+    }
+    // An answer to a question that is not asked any more, and to one that never was.
+    let mut asked = state.clone();
+    asked.tasks[0].asked = 2;
+    for (number, expected) in [
+        (0, Unknown),
+        (1, DecidedOtherwise),
+        (2, DecidedOtherwise),
+        (3, Unknown),
+    ] {
+        let task = TaskId(0);
+        let text = String::new();
+        assert_eq!(meets(&asked, &Command::Approve { task, number }), expected);
+        assert_eq!(meets(&asked, &Command::Answer { task, number, text }), expected);
+    }
+    let hold = HoldId(0);
+    assert_eq!(
+        meets(&state, &Command::PassCheckpoint { hold, number: 1 }),
+        Unknown
+    );
+}
+
+#[test]
+fn a_gate_that_nobody_came_to_evaluate_is_evaluated_before_it_is_overridden() {
+    let tasks = "  - {title: a, assignTo: w}\n  - {title: b, assignTo: w}\n";
+    let gates = "qualityGates: [{name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}]\n";
+    let yaml = mission("", tasks) + gates;
+    let over = says(Command::OverrideGate {
+        gate: GateId(0),
+        reason: "risk".to_owned(),
+    });
+    for (score, expected) in [(70, 2), (90, 0)] {
+        let mut simulation = simulation(&yaml);
+        simulation.run(|state, effect| match effect {
+            Effect::CallSeat { .. } => Answer::Score(score),
+            other => good(state, other),
+        });
+        // The runner died before it.
+        let is_gate = |record: &Vec<Event>| {
+            record
+                .iter()
+                .any(|event| matches!(event, Event::GateEvaluated { .. }))
+        };
+        let cut = simulation.journal.iter().position(is_gate).unwrap();
+        let dead = Simulation::recovered(simulation.state.plan.clone(), &simulation.journal[..cut]);
+        let events = decide(&dead.state, &over, NOW);
+        assert_eq!(events.len(), expected, "{events:?}");
+        if let [first, second] = events.as_slice() {
+            assert!(matches!(first, Event::GateEvaluated { result, .. } if !result.passed));
+            assert!(matches!(second, Event::GateOverridden { .. }));
+        }
+    }
+}
+
+#[test]
+fn a_task_that_must_be_alone_waits_until_it_is_and_holds_the_others() {
+    let yaml = mission(
+        "",
+        "  - {title: a, assignTo: w, review: none, priority: 3}\n  - {title: alone, assignTo: w, review: none, exclusive: \
+         true, priority: 2}\n  - {title: b, assignTo: w, review: none}\n",
+    );
+    let mut simulation = simulation(&yaml);
+    let working = |simulation: &Simulation| {
+        let tasks = simulation.state.tasks.iter();
+        tasks.map(|task| u8::from(task.holds_slot())).collect::<Vec<_>>()
+    };
+    let mut seen = vec![working(&simulation)];
+    while !simulation.todo.is_empty() {
+        simulation.perform(0, &mut good);
+        if seen.last() != Some(&working(&simulation)) {
+            seen.push(working(&simulation));
+        }
+    }
+    assert_eq!(seen, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]);
+}
+
+#[test]
+fn an_agent_that_is_told_nothing_starts_at_once() {
+    let silent = |keys: &str| {
+        let yaml = mission(
+            "",
+            &format!("  - {{title: a, assignTo: w, review: none{keys}}}\n"),
+        );
+        yaml.replace("w: {run: [/bin/true]}", "w: {run: [/bin/true], input: none}")
+    };
+    let first = |yaml: &str| simulation(yaml).todo.front().cloned();
+    assert!(simulation(&silent("")).todo.iter().any(is_turn));
+    assert!(matches!(
+        first(&silent(", protect: [x]")),
+        Some(Effect::NoteFiles { .. })
+    ));
+    let mut approved = simulation(&silent(", requiresApproval: true"));
+    approved.state.phase = RunPhase::Running;
+    let task = TaskId(0);
+    let events = decide(&approved.state, &says(Command::Approve { task, number: 1 }), NOW);
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, Event::TurnStarted { .. })),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn what_does_not_fit_the_moment_means_nothing() {
+    let none = |state: &State, input: &Input| {
+        assert!(decide(state, input, NOW).is_empty(), "{input:?}");
+    };
+    let turn = |attempt, turn| TurnId {
+        task: TaskId(0),
+        attempt,
+        turn,
+    };
+    let ready = |turn| Input::PromptReady { turn, digest: None };
+    let noted = |turn| Input::FilesNoted {
+        turn,
+        starts: 0,
+        shared: false,
+        result: Ok(FileRef {
+            len: 1,
+            digest: Digest::of(b"x"),
+        }),
+    };
+    let yaml = mission(
+        "",
+        "  - {title: a, assignTo: w, expectations: [{type: test, command: x}]}\n",
+    );
+    let mut plain = simulation(&yaml);
+    for input in [ready(turn(1, 2)), ready(turn(2, 1)), noted(turn(1, 1))] {
+        none(&plain.state, &input);
+    }
+    let mut stopping = plain.state.clone();
+    stopping.phase = RunPhase::Stopping;
+    none(&stopping, &ready(turn(1, 1)));
+    until(&mut plain, is_turn);
+    for input in [ready(turn(1, 1)), ready(turn(1, 2))] {
+        none(&plain.state, &input);
+    }
+    until(&mut plain, |effect| matches!(effect, Effect::RunCheck { .. }));
+    none(&plain.state, &ready(turn(1, 2)));
+    let checked = |attempt, check| Input::CheckFinished {
+        task: TaskId(0),
+        attempt,
+        check,
+        result: CheckResult {
+            passed: true,
+            message: String::new(),
+            duration: Millis(1),
+        },
+    };
+    for input in [checked(2, 0), checked(1, 1)] {
+        none(&plain.state, &input);
+    }
+    let watched = yaml.replace(", expectations", ", protect: [x], expectations");
+    let watched = simulation(&watched).state;
+    none(&watched, &ready(turn(1, 1)));
+    none(&watched, &noted(turn(1, 2)));
+    let mut stopping = watched.clone();
+    stopping.phase = RunPhase::Stopping;
+    none(&stopping, &noted(turn(1, 1)));
+    // A reviewer's word of another round, or once the criteria are asked about.
+    let criteria = ", acceptance: [c], verification: {grader: heuristic}, expectations: [{type: llm_review, criteria: c}]";
+    let yaml = mission("", &format!("  - {{title: a, assignTo: w{criteria}}}\n"));
+    let mut judged = simulation(&yaml);
+    let seat = until(&mut judged, |effect| matches!(effect, Effect::CallSeat { .. }));
+    let Effect::CallSeat { seat, .. } = seat else {
+        unreachable!()
+    };
+    let reply = |seat: SeatId| Input::SeatReplied {
+        task: TaskId(0),
+        seat,
+        reply: crate::engine::ReplyRef {
+            file: FileRef {
+                len: 1,
+                digest: Digest::of(b"x"),
+            },
+            model: None,
+            usage: Usage::default(),
+        },
+        result: SeatResult::Unparsed {
+            why: String::new(),
+            excerpt: String::new(),
+        },
+    };
+    assert!(!decide(&judged.state, &reply(seat), NOW).is_empty());
+    none(&judged.state, &reply(SeatId { round: 2, ..seat }));
+    let graded = |attempt, round| Input::Graded {
+        task: TaskId(0),
+        attempt,
+        round,
+        result: Err("no".to_owned()),
+    };
+    none(&judged.state, &graded(1, 1));
+    until(&mut judged, |effect| matches!(effect, Effect::Grade { .. }));
+    for input in [graded(2, 1), graded(1, 2), reply(seat)] {
+        none(&judged.state, &input);
+    }
+    assert!(!decide(&judged.state, &graded(1, 1), NOW).is_empty());
+    let mut asked_anew = judged.state.clone();
+    let judging = asked_anew.tasks[0].judging.as_mut().unwrap();
+    judging.seats[0].state = crate::engine::SeatState::Asked;
+    none(&asked_anew, &reply(seat));
+}
+
+#[test]
+fn sums_of_calls_exits_and_uses() {
+    use crate::engine::state::Calls;
+    let calls = |calls, writes| Some(ToolCalls { calls, writes });
+    assert_eq!(Calls(calls(2, 1)).and(calls(3, 4)).known(), calls(5, 5));
+    assert_eq!(Calls(calls(2, 1)).and(None).known(), None);
+    let uses = [(None, None), (Some(1), None), (None, Some(1))].map(|(input_tokens, output_tokens)| Usage {
+        input_tokens,
+        output_tokens,
+        ..Usage::default()
+    });
+    assert_eq!(uses.map(|usage| usage.is_none()), [true, false, false]);
+    let failed = Exit {
+        failure: Some(FailureClass::Unknown),
+        ..Exit::default()
+    };
+    assert_eq!((Exit::default().is_clean(), failed.is_clean()), (true, false));
+}
+
+#[test]
+fn strictness_minds_only_what_nobody_reviewed() {
+    let strict = RunOptions {
+        strict: true,
+        ..options()
+    };
+    for (task, expected) in [
+        ("", OutcomeClass::Ok),
+        (", review: none", OutcomeClass::Indeterminate),
+    ] {
+        let yaml = mission("", &format!("  - {{title: a, assignTo: w{task}}}\n"));
+        let mut simulation = Simulation::new(&yaml, strict.clone());
+        simulation.run(good);
+        assert_eq!(outcome(&simulation.state).class, expected, "{task}");
+    }
+}
+
+#[test]
+fn a_later_session_goes_by_its_own_options() {
+    let mut simulation = simulation(&mission("", "  - {title: a, assignTo: w}\n"));
+    simulation.run(good);
+    let other = RunOptions {
+        fail_fast: true,
+        ..options()
+    };
+    simulation.feed(&Input::Resume {
+        options: Box::new(other.clone()),
+        keeper: KeeperRef::default(),
+        kept: Vec::new(),
+        last: None,
+    });
+    assert_eq!(simulation.state.options, other);
+}
+
+#[test]
+fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
+    let task = ", maxAttempts: 1, expectations: [{type: llm_review, criteria: c}]";
+    let yaml = mission(
+        "settings: {maxAssessmentRetries: 0}\n",
+        &format!("  - {{title: a, assignTo: w{task}}}\n"),
+    );
+    let said = |yaml: &str, answers: [Answer; 3]| {
+        let mut simulation = simulation(yaml);
+        let mut calls = 0;
+        simulation.run(|state, effect| match effect {
+            Effect::CallSeat { seat, .. } => {
+                calls += 1;
+                answers[seat.seat as usize].clone()
+            }
+            other => good(state, other),
+        });
+        assert!(calls >= 3);
+        let told = simulation
+            .journal
+            .iter()
+            .flatten()
+            .filter_map(|event| match event {
+                Event::StageVerdict(report) if report.stage == Stage::Judge => Some(report.findings.clone()),
+                _ => None,
+            });
+        let told: Vec<String> = told.flatten().map(|finding| finding.description).collect();
+        told
+    };
+    let unread = Answer::Unreadable;
+    let down = Answer::Unreachable(FailureClass::ProviderAuth);
+    let score = Answer::Score(90);
+    for (answers, expected) in [
+        ([score.clone(), score.clone(), score.clone()], vec![]),
+        ([score.clone(), down.clone(), score.clone()], vec![]),
+        (
+            [score.clone(), down.clone(), unread.clone()],
+            vec!["single reviewer: 2 of 3 seats gave no verdict"],
+        ),
+        (
+            [down.clone(), down.clone(), down.clone()],
+            vec!["no reviewer could be reached"],
+        ),
+        (
+            [unread.clone(), unread.clone(), unread.clone()],
+            vec!["no reviewer's reply could be read"],
+        ),
+        (
+            [unread.clone(), down.clone(), unread.clone()],
+            vec!["2 of 3 reviewers sent replies that could not be read, the others could not be reached"],
+        ),
+    ] {
+        assert_eq!(said(&yaml, answers.clone()), expected, "{answers:?}");
+    }
+    let few = "  w: {run: [/bin/true]}\n  i: {run: [/bin/true], role: reviewer}\n";
+    let (before, after) = (yaml.find("  w: ").unwrap(), yaml.find("settings").unwrap());
+    let few = format!("{}{few}{}", &yaml[..before], &yaml[after..]);
+    let told = said(&few, [score.clone(), score.clone(), score]);
+    assert_eq!(
+        told,
+        ["3 seats were filled by 1 agent(s): fewer eligible reviewers than seats"]
+    );
+}
+
+#[test]
+fn files_are_scanned_and_scores_meet_a_bar_where_a_rule_says_so() {
+    let of = |task: &str| {
+        let yaml = mission("", &format!("  - {{title: a, assignTo: w{task}}}\n"));
+        let mut simulation = simulation(&yaml);
+        let bar = crate::engine::bar(&simulation.state, TaskId(0)).map(|bar| bar.points);
+        simulation.run(good);
+        let scanned = simulation.count(|event| matches!(event, Event::ScanRequested { .. }));
+        (scanned, bar)
+    };
+    let points = |points| Some(Points::whole(points));
+    let criteria = |list: &str| {
+        format!(", review: none, acceptance: [{list}], verification: {{grader: heuristic, threshold: 40}}")
+    };
+    for (task, scanned, bar) in [
+        ("", 0, points(60)),
+        (", review: none", 0, None),
+        (", targetFiles: [f]", 1, points(60)),
+        (", expectations: [{type: test, command: x}]", 0, None),
+        (
+            ", expectations: [{type: test, command: x}, {type: file_exists, paths: [f]}]",
+            1,
+            None,
+        ),
+        (
+            ", expectations: [{type: llm_review, criteria: c, threshold: 80}]",
+            0,
+            points(80),
+        ),
+        (&criteria("it is fine"), 0, points(40)),
+        (&criteria("the file a.txt exists"), 1, points(40)),
+    ] {
+        assert_eq!(of(task), (scanned, bar), "{task}");
+    }
+}
+
+#[test]
+fn work_without_judges_is_indeterminate_and_waits_for_nobody() {
+    let yaml = mission("", "  - {title: a, assignTo: w, review: required}\n");
+    let mut simulation = simulation(&yaml);
+    simulation.run(|state, effect| match effect {
+        Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        other => good(state, other),
+    });
+    assert_eq!(
+        outcome(&simulation.state).conditions,
+        [OutcomeClass::Indeterminate]
+    );
+}
