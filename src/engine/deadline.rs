@@ -142,6 +142,17 @@ pub(super) fn follow(state: &mut State, event: &Event) {
                 arm(state, entity);
             }
         }
+        // A fixup has the moment of what it mends; what was withdrawn has none any more.
+        Event::TasksAdded(addition) => {
+            for added in &addition.tasks {
+                arm(state, Some(added.id));
+            }
+        }
+        Event::TasksWithdrawn { tasks } => {
+            for task in tasks {
+                arm(state, Some(*task));
+            }
+        }
         Event::Transition { task, from, to, .. } if from.is_terminal() != to.is_terminal() => {
             arm(state, Some(*task));
         }
@@ -177,7 +188,11 @@ fn arm(state: &mut State, entity: Option<TaskId>) {
     let due = match (deadline, since) {
         (Deadline::At(at), _) => at,
         (Deadline::After(span), Some(since)) => since.plus(span),
-        (Deadline::After(_), None) => return,
+        (Deadline::After(_), None) => {
+            // Of a moment that the mission does not name any more nothing is known.
+            state.deadlines.0.remove(&entity);
+            return;
+        }
     };
     state.deadlines.0.entry(entity).or_default().due = due;
     // A moment belongs to what it ends: in time is up to and with it.

@@ -13,14 +13,18 @@ pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -
     let mut more = Vec::new();
     for event in &events {
         let step = match event {
-            Event::RunStarted(_) => begun(state, None, now),
+            // A changed mission may have got one: its time begins with the session that takes it up.
+            Event::RunStarted(_) | Event::RunResumed { .. } => begun(state, None, now),
             Event::TurnStarted { turn, .. } => begun(state, Some(turn.task), now),
             Event::Transition {
                 task,
                 to: Status::Done,
                 ..
             } => settled(state, Some(*task), now),
-            Event::RunFinished { .. } if state.counts.done == state.counts.selected => {
+            // What a fixup mended is as good as done.
+            Event::RunFinished { .. }
+                if state.counts.done + state.counts.superseded == state.counts.selected =>
+            {
                 settled(state, None, now)
             }
             _ => None,

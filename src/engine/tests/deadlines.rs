@@ -1,9 +1,10 @@
 //! Deadlines: said once, kept over sessions, and never a change of the outcome by themselves.
 
-use crate::domain::{FailureMode, OutcomeClass, Status, TaskId, Timestamp};
-use crate::engine::{DeadlineStep, Effect, Event, Input, StopCause, Timer, outcome};
+use crate::domain::{Digest, FailureMode, Millis, OutcomeClass, Status, TaskId, Timestamp};
+use crate::engine::{DeadlineStep, Effect, Event, Input, State, StopCause, Timer, outcome};
+use crate::mission::Part;
 
-use super::simulation::{Simulation, good, options, plan_of, statuses};
+use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
 const TASK: Option<TaskId> = Some(TaskId(0));
 
@@ -146,4 +147,87 @@ fn the_missions_deadline_fails_what_is_left() {
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
     assert_eq!(steps(&simulation, None).last(), Some(&DeadlineStep::Violated));
+}
+
+#[test]
+fn the_deadline_of_a_changed_mission_begins_with_the_session_that_takes_it_up() {
+    // A moment becomes a span: what is left of the moment means nothing any more.
+    let yaml = mission("", "deadline: '1970-01-01T01:00:00'\ntasks: [{title: a}]");
+    let plain = mission("", "tasks: [{title: a}]");
+    let spans = mission("", "deadline: 1h\ntasks: [{title: a}]");
+    let mut simulation = at_work(&plain);
+    simulation.feed(&Input::Stop(StopCause::Interrupted));
+    simulation.run(good);
+    for (number, text) in [(2, &yaml), (3, &spans)] {
+        assert!(simulation.say(&Input::ChangeMission {
+            number,
+            from: Digest::of(b"old"),
+            to: Digest::of(text.as_bytes()),
+            mission: plan_of(text, &options()),
+        }));
+    }
+    assert_eq!(simulation.state.deadlines.of(None), None);
+    simulation.resume();
+    assert_eq!(steps(&simulation, None), [DeadlineStep::Set]);
+    let known = simulation.state.deadlines.of(None).copied().unwrap();
+    assert_eq!(
+        Some(known.due),
+        known.since.map(|since| since.plus(Millis::from_secs(3600)))
+    );
+    simulation.run(good);
+    assert_eq!(steps(&simulation, None), [DeadlineStep::Set, DeadlineStep::Met]);
+}
+
+/// A task that is not good enough, one that takes the slot after it, and the fixup, which is.
+const MENDED: &str = "tasks:
+  - {title: a, maxAttempts: 1, onExhausted: fixup, expectations: [{type: test, command: x}], deadline: '1970-01-01T01:00:00'}
+  - {title: b}";
+const FIXUP: TaskId = TaskId(2);
+
+fn mends(state: &State, effect: &Effect) -> Answer {
+    match effect {
+        Effect::RunCheck { task, .. } => Answer::Check(*task == FIXUP),
+        _ => good(state, effect),
+    }
+}
+
+#[test]
+fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
+    let yaml = mission(", concurrency: 1, sla: {violationAction: fail}", MENDED);
+    let passing = Timer::DeadlinePassed(Some(FIXUP));
+    let at = Timestamp(3_600_001);
+    let mut simulation = Simulation::new(&yaml, options());
+    while simulation.state.tasks.len() == 2 {
+        simulation.perform(0, &mut mends);
+    }
+    assert_eq!(simulation.state.task(FIXUP).turn, 0);
+    assert_eq!(simulation.state.timers.at(passing), Some(at), "it has not begun");
+    // It is not good enough either, so the whole is tried again without it.
+    simulation.run(|state, effect| match effect {
+        Effect::RunCheck { .. } => Answer::Check(false),
+        _ => good(state, effect),
+    });
+    assert_eq!(simulation.state.counts.failed, 2);
+    assert!(simulation.say(&Input::RetryFailed));
+    assert_eq!(simulation.state.plan.task(FIXUP).part, Part::Removed);
+    assert_eq!(
+        simulation.state.timers.at(passing),
+        None,
+        "nobody does it any more"
+    );
+    simulation.resume();
+    simulation.feed(&Input::TimerDue { at, timer: passing });
+    assert_eq!(simulation.state.counts.failed, 0);
+    simulation.run(good);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+}
+
+#[test]
+fn a_mission_whose_failed_task_was_mended_meets_its_deadline() {
+    let yaml = mission("", &format!("deadline: 2h\n{MENDED}"));
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(mends);
+    assert!(simulation.state.task(TaskId(0)).superseded);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    assert_eq!(steps(&simulation, None), [DeadlineStep::Set, DeadlineStep::Met]);
 }

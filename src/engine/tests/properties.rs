@@ -28,6 +28,10 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
         if steps == stop_after {
             simulation.feed(&Input::Stop(StopCause::Interrupted));
         }
+        simulation.timers_fire();
+        if random.chance(3) {
+            simulation.time_passes();
+        }
         let index = random.below(simulation.todo.len().max(1));
         simulation.perform(index, &mut |_, effect| random_answer(&mut random, effect));
         steps += 1;

@@ -70,8 +70,17 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             ", approvalGates: [{name: g, when: \"task.priority > 2 or task.sideEffects\", approvers: [{command: z}]}]",
         ]),
-        random.pick(&["", ", defaultChannels: [ops]", ", foundation: false"]),
+        random.pick(&["", ", defaultChannels: [ops]", ", foundation: false"])
+            .to_owned()
+            + random.pick(&["", ", sla: {violationAction: fail}", ", sla: {violationAction: fail, warningThreshold: 0.5}"]),
     );
+    yaml.push_str(random.pick(&[
+        "",
+        "",
+        "deadline: 400ms\n",
+        "deadline: 5s\n",
+        "deadline: '1970-01-01T00:20:00'\n",
+    ]));
     yaml.push_str("channels: {ops: {type: file, path: f}, dev: {type: file, path: g}}\n");
     if random.chance(30) {
         let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));
@@ -138,6 +147,14 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             ", sideEffects: true, requiresApproval: {approvers: [{command: x}, ada, {command: y}], timeout: 1s}",
             ", requiresApproval: true",
             ", requiresApproval: {timeout: 2s, message: go?}",
+        ]));
+        yaml.push_str(random.pick(&[
+            "",
+            "",
+            "",
+            ", deadline: 100ms",
+            ", deadline: 1s",
+            ", deadline: '1970-01-01T00:16:45'",
         ]));
         yaml.push_str("}\n");
     }

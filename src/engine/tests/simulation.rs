@@ -243,6 +243,14 @@ impl Simulation {
         next.is_some()
     }
 
+    /// What has become due by now, whatever else is under way.
+    pub fn timers_fire(&mut self) {
+        let due: Vec<_> = self.state.timers.due(Timestamp(self.now)).collect();
+        for (at, timer) in due {
+            self.feed(&Input::TimerDue { at, timer });
+        }
+    }
+
     /// Performs everything in order until nothing is left; where it waits, time passes, and no person answers.
     pub fn run(&mut self, mut script: impl FnMut(&State, &Effect) -> Answer) {
         let mut steps = 0;

@@ -14,8 +14,8 @@ use crate::domain::{Digest, GateId, HoldId, RunId, TaskId, Timestamp, TurnId, Wa
 use crate::engine::random::{Random, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    Command, Effect, Event, FORMAT, Input, KeeperRef, OperatorInput, RunPhase, RunStarted, State, StopCause,
-    Timer, TurnEnd, apply, decide, effects, pending_effects,
+    Command, DeadlineStep, Effect, Event, FORMAT, Input, KeeperRef, OperatorInput, RunPhase, RunStarted,
+    State, StopCause, Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 use crate::store::double::{Fate, MemoryLog};
@@ -160,6 +160,10 @@ impl History {
         self.clock += self.random.next() % 50;
         if self.state.phase == RunPhase::Finished || self.state.phase == RunPhase::New {
             return self.between_sessions();
+        }
+        let due = self.state.next_timer().filter(|(at, _)| at.0 <= self.clock);
+        if let Some((at, timer)) = due.filter(|_| self.random.chance(30)) {
+            return self.turn(vec![Input::TimerDue { at, timer }], Vec::new());
         }
         let quiet = self.in_flight.is_empty();
         match self.random.below(100) {
@@ -328,6 +332,10 @@ impl History {
         self.witness.take(&self.state, &events);
         for event in &events {
             self.missions.note(event);
+            if let Event::Deadline(said) = event {
+                self.tally.deadlines_met += u64::from(said.step == DeadlineStep::Met);
+                self.tally.deadlines_missed += u64::from(said.step == DeadlineStep::Violated);
+            }
             apply(&mut self.state, event);
             due.extend(effects(&self.state, event));
         }

@@ -17,6 +17,8 @@ pub struct Tally {
     pub adopted: u64,
     pub missions: u64,
     pub other_options: u64,
+    pub deadlines_met: u64,
+    pub deadlines_missed: u64,
 }
 
 impl Tally {
@@ -26,7 +28,7 @@ impl Tally {
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 12] {
+    fn fields(&self) -> [(&'static str, u64); 14] {
         [
             ("sessions", self.sessions),
             ("records", self.records),
@@ -40,10 +42,12 @@ impl Tally {
             ("turns adopted", self.adopted),
             ("changed missions", self.missions),
             ("changed options", self.other_options),
+            ("deadlines met", self.deadlines_met),
+            ("deadlines missed", self.deadlines_missed),
         ]
     }
 
-    fn fields_mut(&mut self) -> [&mut u64; 12] {
+    fn fields_mut(&mut self) -> [&mut u64; 14] {
         [
             &mut self.sessions,
             &mut self.records,
@@ -57,6 +61,8 @@ impl Tally {
             &mut self.adopted,
             &mut self.missions,
             &mut self.other_options,
+            &mut self.deadlines_met,
+            &mut self.deadlines_missed,
         ]
     }
 }

@@ -13,7 +13,7 @@ use crate::engine::{
     State, StopCause, Way, judged_by,
 };
 use crate::mission::model::OnExhausted;
-use crate::mission::{Addition, Origin, Part, Plan, succeed};
+use crate::mission::{Addition, Deadline, Origin, Part, Plan, succeed};
 
 /// The table of the life cycle (semantics, section 5), written down again.
 fn is_edge(from: Status, to: Status) -> bool {
@@ -154,6 +154,7 @@ impl Witness {
         for event in record {
             self.event(state, event, &forced);
         }
+        self.deadlines_hold(state, record);
     }
 
     fn event(&mut self, state: &State, event: &Event, forced: &dyn Fn(TaskId) -> bool) {
@@ -495,6 +496,87 @@ impl Witness {
             DeadlineStep::Met => assert!(said.at <= said.due, "{said:?}"),
             DeadlineStep::Violated => assert!(said.at > said.due, "{said:?}"),
             DeadlineStep::Set | DeadlineStep::Warned => {}
+        }
+    }
+
+    /// What a record leaves open of the deadlines that it is about (section 14).
+    fn deadlines_hold(&self, state: &State, record: &[Event]) {
+        let passes = |task: Option<TaskId>| {
+            let passed = |event: &Event| matches!(event, Event::Deadline(said) if said.task == task && said.step == DeadlineStep::Violated);
+            record.iter().any(passed)
+        };
+        let is_set = |task| self.deadlines.contains(&(task, DeadlineStep::Set as u8));
+        let ended = [DeadlineStep::Violated, DeadlineStep::Met];
+        let is_settled = |task| {
+            ended
+                .iter()
+                .any(|step| self.deadlines.contains(&(task, *step as u8)))
+        };
+        for event in record {
+            match event {
+                Event::Deadline(said) => {
+                    let planned = match said.task {
+                        Some(task) => state.plan.task(task).deadline,
+                        None => state.plan.rules.deadline,
+                    };
+                    let due = match (planned, said.since) {
+                        (Some(Deadline::At(at)), _) => Some(at),
+                        (Some(Deadline::After(span)), since) => since.map(|since| since.plus(span)),
+                        (None, _) => None,
+                    };
+                    assert_eq!(due, Some(said.due), "{said:?}");
+                    let part = said
+                        .task
+                        .map_or(Part::Selected, |task| state.plan.task(task).part);
+                    assert_eq!(part, Part::Selected, "{said:?}");
+                }
+                Event::TurnStarted { turn, .. } => {
+                    let is_planned = state.plan.task(turn.task).deadline.is_some();
+                    let of = Some(turn.task);
+                    assert!(!is_planned || is_set(of) || is_settled(of), "{event:?}");
+                }
+                Event::Transition {
+                    task,
+                    to: Status::Done,
+                    ..
+                } => {
+                    let of = Some(*task);
+                    assert!(
+                        !is_set(of) || state.plan.task(*task).deadline.is_none() || is_settled(of),
+                        "{event:?}"
+                    );
+                }
+                Event::Transition {
+                    task,
+                    to: Status::Failed,
+                    mode: Some(FailureMode::Deadline),
+                    ..
+                } => {
+                    assert!(
+                        state.plan.rules.sla.fails && (passes(Some(*task)) || passes(None)),
+                        "{event:?}"
+                    );
+                }
+                Event::RunFinished {
+                    outcome: OutcomeClass::Ok,
+                    ..
+                } => {
+                    assert!(
+                        state.plan.rules.deadline.is_none() || !is_set(None) || is_settled(None),
+                        "{event:?}"
+                    );
+                }
+                _ => {}
+            }
+        }
+        // Done too late is done all the same; whatever else passed its moment does not go on.
+        let open = |id: TaskId| !matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
+        let over = state
+            .plan
+            .selected_ids()
+            .filter(|id| passes(Some(*id)) || passes(None));
+        for id in over.filter(|_| state.plan.rules.sla.fails) {
+            assert!(!open(id), "{id:?} goes on: {record:?}");
         }
     }
 
