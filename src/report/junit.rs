@@ -113,6 +113,9 @@ fn test_case(state: &State, view: &RunView, id: TaskId) -> TestCase {
     if !reviewers.is_empty() {
         case.add_property(("reviewers", reviewers.join(", ").as_str()));
     }
+    if let Some(cost) = view.costs.get(&id) {
+        case.add_property(("cost", cost.to_f64().to_string().as_str()));
+    }
     if let Some(report) = view.verifications.get(&id) {
         case.add_property(("verification", criteria_words(&report.grades).as_str()));
     }

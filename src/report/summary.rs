@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId};
+use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, WaitingReason};
 use crate::engine::{self, Outcome, State};
 
 use super::asked::{Asked, asked};
@@ -374,7 +374,11 @@ pub(super) fn next_commands(
     let waits = |again: bool| {
         let for_judges = |asked: &Asked<'_>| asked.task.is_some_and(|task| state.task(task).indeterminate);
         let first = asked(state, view).find(|asked| for_judges(asked) == again)?;
-        Some(format!("quorum approve {}", first.id))
+        Some(if first.reason == WaitingReason::Question.as_str() {
+            format!("quorum answer {} 'ANSWER'", first.id)
+        } else {
+            format!("quorum approve {}", first.id)
+        })
     };
     let asked = waits(false);
     let judges_first = asked.is_none();

@@ -312,3 +312,14 @@ fn an_agent_can_say_what_its_turn_cost() {
     assert_eq!(document["usage"]["cost"], 0.25);
     assert_eq!(document["usage"]["inputTokens"], 3);
 }
+
+#[test]
+fn what_a_task_cost_stands_in_the_junit_report() {
+    let workspace = chain(1, "", "", r#"{"cost": 0.4}"#);
+    workspace.run_json(0, &["--report", "junit=junit.xml"]);
+    let report = workspace.read("junit.xml");
+    assert!(
+        report.contains(r#"<property name="cost" value="0.4"/>"#),
+        "{report}"
+    );
+}

@@ -74,6 +74,14 @@ fn a_person_answers_what_the_agent_asked() {
 }
 
 #[test]
+fn the_last_lines_say_how_to_answer() {
+    let ended = asking("quorum ask 'Which database?'", "")
+        .quorum(&["run", "mission.yaml"])
+        .exits(8);
+    assert!(ended.stdout.contains("next: quorum answer "), "{}", ended.stdout);
+}
+
+#[test]
 fn a_live_session_takes_the_answer_and_goes_on() {
     let workspace = asking("quorum ask 'Which database?'", "");
     let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);

@@ -129,12 +129,6 @@ fn judged_words(task: &TaskRow<'_>) -> String {
     if task.checks > 0 {
         parts.push(count(task.checks, "check"));
     }
-    if task.criteria > 0 {
-        parts.push(match task.grader {
-            Some(judge) => format!("criteria by {}: {}", sanitize(judge), task.criteria),
-            None => format!("criteria by facts: {}", task.criteria),
-        });
-    }
     match task.judged_by {
         "panel" | "evaluation" => {
             let why = |seat: &&str| {
@@ -151,8 +145,17 @@ fn judged_words(task: &TaskRow<'_>) -> String {
                 parts.push(format!("a person is asked: {}", list(&task.people, " or ")));
             }
         }
-        _ if parts.is_empty() => parts.push("nobody".to_owned()),
         _ => {}
+    }
+    // What is graded by a rubric or by facts comes after all other judging.
+    if task.criteria > 0 {
+        parts.push(match task.grader {
+            Some(judge) => format!("criteria by {}: {}", sanitize(judge), task.criteria),
+            None => format!("criteria by facts: {}", task.criteria),
+        });
+    }
+    if parts.is_empty() {
+        parts.push("nobody".to_owned());
     }
     parts.join(", then ")
 }
