@@ -3,23 +3,22 @@
 //! The stable core is in the command line's contract; fields are only ever added. Rows are made while they are
 //! written, so a mission of 100,000 tasks costs one row of memory.
 
+mod task;
+
 use std::io;
 
-use rust_decimal::prelude::ToPrimitive;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::domain::{
-    BarOrigin, Cause, DimensionScore, FailureClass, GateId, Money, OutcomeClass, Phase, Points, QualityFlag,
-    RunId, Status, TaskId, Timestamp, Verdict,
-};
+use crate::domain::{GateId, Money, OutcomeClass, Points, QualityFlag, RunId, TaskId, Timestamp};
 use crate::engine::{self, HoldStage, RunPhase, State};
 use crate::mission::{HoldKind, Part};
 
-use super::asked::{Asked, asked, delay_until, hold_state, of_task};
+use super::asked::{asked, delay_until, hold_state};
 use super::budget::ceiling_words;
 use super::ids::RequestId;
-use super::reviews::ReviewRow;
-use super::view::{AttemptView, FailureView, RunView};
+use super::view::RunView;
+
+pub(super) use task::{TaskRow, blocked_by, task_row, weight};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.run/v1";
@@ -329,248 +328,6 @@ impl Serialize for Tasks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let ids = self.0.state.plan.task_ids();
         serializer.collect_seq(ids.map(|id| TaskRow::of(self.0, id)))
-    }
-}
-
-/// The row of one task, as in the run's document.
-pub(super) fn task_row<'a>(state: &'a State, view: &'a RunView, id: TaskId) -> TaskRow<'a> {
-    TaskRow::of(Source { state, view }, id)
-}
-
-/// One task.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct TaskRow<'a> {
-    pub title: &'a str,
-    pub agent: &'a str,
-    pub status: &'static str,
-    phase: Option<&'static str>,
-    pub quality_flag: Option<&'static str>,
-    pub points: Option<f64>,
-    score: Option<f64>,
-    pub bar: Option<f64>,
-    bar_origin: Option<BarOrigin>,
-    attempts: Vec<AttemptRow>,
-    dimensions: Vec<DimensionRow<'a>>,
-    reviews: Vec<ReviewRow<'a>>,
-    pub failure: Option<FailureRow<'a>>,
-    pub waiting: Option<WaitingRow>,
-    /// Where a task comes from that the mission does not have itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    added: Option<AddedRow<'a>>,
-    /// For failed tasks: the fixup that made up for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    superseded_by: Option<&'a str>,
-    /// The agent that handed it down.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delegated_by: Option<&'a str>,
-    pub depends_on: Vec<&'a str>,
-    pub blocked_by: Vec<&'a str>,
-    started_at: Option<String>,
-    finished_at: Option<String>,
-    usage: Usage,
-    /// Left out where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deadline: Option<DeadlineRow>,
-}
-
-/// A task's deadline.
-#[derive(Serialize)]
-struct DeadlineRow {
-    /// The moment; `None` as long as its time has not begun.
-    at: Option<String>,
-    /// waiting, running, warning, violated or met
-    status: &'static str,
-}
-
-impl DeadlineRow {
-    fn of(state: &State, id: TaskId) -> Option<Self> {
-        state.plan.task(id).deadline?;
-        let known = state.deadlines.of(Some(id));
-        Some(Self {
-            at: known.map(|known| known.due.to_rfc3339()),
-            status: known.map_or("waiting", |known| known.status()),
-        })
-    }
-}
-
-impl<'a> TaskRow<'a> {
-    fn of(source: Source<'a>, id: TaskId) -> Self {
-        let Source { state, view } = source;
-        let (plan, task, seen) = (state.plan.task(id), state.task(id), view.task(id));
-        let bar = engine::bar(state, id);
-        let review = seen.review.as_deref();
-        let seats = review.map_or(&[][..], |review| &review.seats);
-        let dimensions = review.map_or(&[][..], |review| &review.dimensions);
-        let dependencies = state.plan.dependencies.of(id.index()).iter();
-        Self {
-            title: &plan.title,
-            agent: &state.plan.agent(plan.agent).name,
-            status: match plan.part {
-                Part::Selected => task.status.as_str(),
-                Part::NotSelected => NOT_TAKEN,
-                Part::Removed => "removed",
-            },
-            phase: task.phase.map(Phase::as_str),
-            quality_flag: task.flag.map(QualityFlag::as_str),
-            points: task.points.map(Points::to_f64),
-            score: task.points.map(Points::score_f64),
-            bar: bar.map(|bar| bar.points.to_f64()),
-            bar_origin: bar.map(|bar| bar.origin),
-            attempts: seen.attempts.iter().map(AttemptRow::of).collect(),
-            dimensions: dimensions
-                .iter()
-                .map(|score| DimensionRow::of(source, id, score))
-                .collect(),
-            reviews: seats
-                .iter()
-                .map(|seat| ReviewRow::of(state, seat))
-                .chain(
-                    view.verifications
-                        .get(&id)
-                        .map(|report| ReviewRow::of_verification(state, id, report)),
-                )
-                .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
-                .collect(),
-            failure: seen.failure.as_deref().map(FailureRow::of),
-            waiting: of_task(state, view, id).map(WaitingRow::of),
-            added: plan.provenance.as_deref().map(|from| AddedRow {
-                origin: from.origin.as_str(),
-                source: from.source.map(|id| &*state.plan.task(id).title),
-                request: from.request.as_deref(),
-            }),
-            superseded_by: task
-                .superseded
-                .then(|| &*state.plan.task(state.standing(id)).title),
-            delegated_by: plan.delegated_by.map(|id| &*state.plan.agent(id).name),
-            depends_on: dependencies.map(|id| &*state.plan.task(*id).title).collect(),
-            blocked_by: blocked_by(state, id),
-            started_at: seen.started_at.map(Timestamp::to_rfc3339),
-            finished_at: seen.finished_at.map(Timestamp::to_rfc3339),
-            usage: Usage::of_task(view, id),
-            deadline: DeadlineRow::of(state, id),
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AddedRow<'a> {
-    origin: &'static str,
-    source: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request: Option<&'a str>,
-}
-
-/// What holds a pending task: titles of dependencies that are not done, or of the fixups that are to mend them, then names
-/// of checkpoints, delays and gates that did not pass.
-pub(super) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
-    let plan = &state.plan;
-    if state.task(id).status != Status::Pending || plan.task(id).part != Part::Selected {
-        return Vec::new();
-    }
-    let dependencies = plan.dependencies.of(id.index()).iter();
-    let gates = plan.gates_before.of(id.index()).iter();
-    dependencies
-        .filter(|on| !state.is_met(**on) && !state.task(id).does_without(**on))
-        .map(|on| &*plan.task(state.open_fixup(*on).unwrap_or(*on)).title)
-        .chain(
-            plan.holds_before
-                .of(id.index())
-                .iter()
-                .filter(|id| state.hold(**id).stage != HoldStage::Passed)
-                .map(|id| &*plan.hold(*id).name),
-        )
-        .chain(
-            gates
-                .filter(|id| !state.gate(**id).is_open())
-                .map(|id| &*plan.gate(*id).name),
-        )
-        .collect()
-}
-
-#[derive(Serialize)]
-struct AttemptRow {
-    n: u32,
-    kind: &'static str,
-    verdict: Option<&'static str>,
-    cause: Option<&'static str>,
-    points: Option<f64>,
-}
-
-impl AttemptRow {
-    fn of(attempt: &AttemptView) -> Self {
-        Self {
-            n: attempt.number,
-            kind: attempt.kind.as_str(),
-            verdict: attempt.verdict.map(Verdict::as_str),
-            cause: attempt.cause.map(Cause::as_str),
-            points: attempt.points.map(Points::to_f64),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct DimensionRow<'a> {
-    dimension: &'a str,
-    score: f64,
-    weight: Option<f64>,
-    reasoning: &'a str,
-}
-
-impl<'a> DimensionRow<'a> {
-    fn of(source: Source<'a>, id: TaskId, scored: &'a DimensionScore) -> Self {
-        Self {
-            dimension: &scored.dimension,
-            score: scored.points.score_f64(),
-            weight: weight(source.state, id, &scored.dimension),
-            reasoning: &scored.reasoning,
-        }
-    }
-}
-
-/// The weight of one of the task's dimensions.
-pub(super) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> {
-    let expectations = state.plan.task(id).expectations.as_deref()?;
-    let dimensions = &expectations.panel.as_ref()?.dimensions;
-    let found = dimensions.iter().find(|candidate| candidate.name == dimension)?;
-    found.weight.to_f64()
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct FailureRow<'a> {
-    pub mode: &'static str,
-    class: Option<&'static str>,
-    error_type: Option<&'static str>,
-    pub message: &'a str,
-}
-
-impl<'a> FailureRow<'a> {
-    fn of(failure: &'a FailureView) -> Self {
-        Self {
-            mode: failure.mode.as_str(),
-            class: failure.class.map(FailureClass::as_str),
-            error_type: failure.class.map(FailureClass::error_type),
-            message: &failure.message,
-        }
-    }
-}
-
-#[derive(Serialize)]
-pub(super) struct WaitingRow {
-    pub reason: &'static str,
-    pub id: String,
-    since: String,
-}
-
-impl WaitingRow {
-    fn of(asked: Asked<'_>) -> Self {
-        Self {
-            reason: asked.reason,
-            since: asked.since.to_rfc3339(),
-            id: asked.id,
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::domain::BarOrigin;
 use crate::report::testing::{Mission, Scene, eventful, play_eventful};
 
 fn document(scene: &Scene<'_>, has_writer: bool) -> Value {

@@ -19,9 +19,10 @@ use crate::review::prompt::{self, JudgePrompt};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::material::Material;
+use super::reach::Reach;
 use super::session::RunError;
 use super::spool::{Sealed, read_head, read_tail, seal};
-use super::world::{Child, Message, Reach, World, jitter, not_reachable, workspace};
+use super::world::{Child, Message, World, jitter, not_reachable, workspace};
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);

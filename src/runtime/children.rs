@@ -17,10 +17,11 @@ use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
 
+use super::reach::Reach;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
 use super::watch::{After, Answer};
-use super::world::{Child, Reach, World, jitter, not_reachable, workspace};
+use super::world::{Child, World, jitter, not_reachable, workspace};
 use super::{consult, voice};
 
 /// How much of a check's output is kept in its result, in bytes.

@@ -18,9 +18,10 @@ use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_reply};
 use super::material::Material;
+use super::reach::Reach;
 use super::session::RunError;
 use super::spool::{Sealed, read_head, read_output, seal};
-use super::world::{Child, Message, Reach, World, jitter, workspace};
+use super::world::{Child, Message, World, jitter, workspace};
 
 /// One call to a consulted agent, with what it is about as it stood when the call was decided on.
 #[derive(Clone)]

@@ -21,9 +21,10 @@ use super::errands::Errand;
 use super::observer::Observer;
 use super::operator;
 use super::others::Others;
+use super::reach::Programs;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
-use super::world::{Message, Programs, World};
+use super::world::{Message, World};
 
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);

@@ -9,8 +9,8 @@ use crate::keeper::{self, Spawn};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
+use super::reach::{Reach, reach};
 use super::spool::read_head;
-use super::world::{Reach, reach};
 
 /// Asks an agent of the run's mission and waits for its reply.
 ///

@@ -11,17 +11,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::agents::channel::Channel;
-use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
-use crate::engine::{
-    Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, agents_needed, gets_prompt, may_be_made,
-};
+use crate::engine::{Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, gets_prompt, may_be_made};
 use crate::judging::parser::Quoted;
 use crate::keeper::{self, Command, Spawn};
-use crate::mission::model::Adapter;
-use crate::mission::{AgentPlan, Plan, expand};
+use crate::mission::Plan;
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
@@ -29,7 +24,7 @@ use super::approver::Question;
 use super::calls::Prepared;
 use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
-use super::notices::{self, Channels};
+use super::reach::Programs;
 use super::session::RunError;
 use super::silence::Silences;
 use super::voice::Progress;
@@ -48,159 +43,6 @@ pub(super) enum Message {
     Due(Effect),
     /// A command judge can be started.
     Prepared(Box<Prepared>),
-}
-
-/// How each agent of a run is reached.
-pub struct Programs {
-    needed: HashMap<AgentId, Reach>,
-    /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
-    others: HashMap<AgentId, Reach>,
-    channels: Channels,
-    mission_folder: PathBuf,
-}
-
-/// How an agent is reached.
-#[derive(Clone)]
-pub(super) enum Reach {
-    /// By starting a command with an environment of its own.
-    Command(Arc<Program>, Arc<Surroundings>),
-    /// Over HTTP.
-    Model(Box<Endpoint>),
-    /// Here: it repeats what it is told.
-    Echo,
-}
-
-/// What a run would need and this machine does not have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{who}: {problem}")]
-pub struct EnvironmentProblem {
-    /// Which agent could not work, or which channel could not be told.
-    pub who: String,
-    /// Why.
-    pub problem: String,
-}
-
-impl Programs {
-    /// Finds the programs and credentials of all agents and channels that the run would need; relative programs in
-    /// `folder`.
-    ///
-    /// # Errors
-    /// All that is missing; no agent was started.
-    pub fn resolve(state: &State, folder: &Path) -> Result<Self, Vec<EnvironmentProblem>> {
-        let mut found = HashMap::new();
-        let mut problems = Vec::new();
-        for id in agents_needed(state) {
-            let agent = state.plan.agent(id);
-            match reach(agent, folder) {
-                Ok(reach) => {
-                    found.insert(id, reach);
-                }
-                Err(problem) => problems.push(EnvironmentProblem {
-                    who: format!("agent '{}'", agent.name),
-                    problem,
-                }),
-            }
-        }
-        let channels = notices::resolve(&state.plan, folder).unwrap_or_else(|missing| {
-            problems.extend(missing.into_iter().map(|(name, problem)| EnvironmentProblem {
-                who: format!("channel '{name}'"),
-                problem,
-            }));
-            Channels::new()
-        });
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
-        let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
-        let others = others.filter_map(|(id, agent)| Some((id, reach(agent, folder).ok()?)));
-        Ok(Self {
-            others: others.collect(),
-            needed: found,
-            channels,
-            mission_folder: folder.to_owned(),
-        })
-    }
-
-    pub(super) fn channel(&self, name: &str) -> Option<Arc<Channel>> {
-        self.channels.get(name).cloned()
-    }
-
-    pub(super) fn channels(&self) -> &Channels {
-        &self.channels
-    }
-
-    pub(super) fn mission_folder(&self) -> &Path {
-        &self.mission_folder
-    }
-
-    /// Where each agent is, in the order of the mission: see [`locate`].
-    #[must_use]
-    pub fn places(&self, state: &State) -> Vec<(String, String)> {
-        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
-        agents
-            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.needed.get(&id)?.place())))
-            .collect()
-    }
-
-    pub(super) fn get(&self, agent: AgentId) -> Option<&Reach> {
-        self.needed.get(&agent).or_else(|| self.others.get(&agent))
-    }
-}
-
-/// Where an agent is: the path of its program, or the address of its model. Nothing is started and nobody contacted.
-///
-/// # Errors
-/// What is missing, in words.
-pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
-    reach(agent, folder).map(|reach| reach.place())
-}
-
-impl Reach {
-    fn place(&self) -> String {
-        match self {
-            Self::Command(program, _) => program.path().display().to_string(),
-            Self::Model(endpoint) => endpoint.url.to_string(),
-            Self::Echo => "answers with its prompt".to_owned(),
-        }
-    }
-}
-
-pub(super) fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
-    // The key that speaks for the user reaches no agent, even one whose mission asks for it.
-    let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
-    match agent.spec.adapter {
-        Adapter::Command => {
-            let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
-            let program = Program::resolve(line, folder).map_err(|error| error.to_string())?;
-            let expanded = agent.spec.env.iter().map(|(name, text)| {
-                expand(text, variable)
-                    .map(|value| (name.clone(), value))
-                    .map_err(|error| error.to_string())
-            });
-            let own = expanded.collect::<Result<Vec<_>, String>>()?;
-            Ok(Reach::Command(
-                Arc::new(program),
-                Arc::new(Surroundings::of(&own)),
-            ))
-        }
-        Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
-            Endpoint::of_agent(agent, variable)
-                .map(|endpoint| Reach::Model(Box::new(endpoint)))
-                .map_err(|error| error.to_string())
-        }
-        Adapter::Echo => Ok(Reach::Echo),
-        Adapter::Human => Err("a person can only be named as a reviewer; give the task an agent".to_owned()),
-        // The key table refuses a mission that has them before this is asked; a new adapter must be named here.
-        adapter @ (Adapter::Acp
-        | Adapter::Claude
-        | Adapter::Codex
-        | Adapter::Gemini
-        | Adapter::Opencode
-        | Adapter::Qwen
-        | Adapter::Pi
-        | Adapter::Aider) => Err(format!("adapter {adapter:?} is not supported yet")),
-    }
 }
 
 /// A child of the keeper, by what it does for us.

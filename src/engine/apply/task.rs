@@ -1,0 +1,495 @@
+//! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
+
+use crate::domain::{
+    AgentId, AttemptKind, Cause, ConsultId, Phase, Purpose, QualityFlag, Stage, Status, Timestamp, Verdict,
+    WaitingReason,
+};
+use crate::engine::event::Event;
+use crate::engine::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
+use crate::engine::state::{
+    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Noted, Nudged, OutputRefs, Seat,
+    SeatState, TaskState, Turn, Waiting,
+};
+
+/// How many rounds of feedback a task carries along; older ones are in the journal.
+const FEEDBACK_KEPT: usize = 8;
+impl TaskState {
+    /// Changes one task by one of its events. What other tasks feel of it is [`apply`]'s business.
+    pub(in crate::engine) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Transition {
+                to,
+                phase,
+                mode,
+                flag,
+                ..
+            } => self.enter(*to, *phase, *mode, *flag),
+            Event::AttemptPlanned { attempt, kind, .. } => self.plan_attempt(*attempt, *kind),
+            Event::TurnStarted { turn, .. } => {
+                self.turn = turn.turn;
+                self.acted = true;
+                self.allowed_again = false;
+                self.running = Some(Turn {
+                    failed_requests: 0,
+                    not_before: None,
+                });
+            }
+            Event::FilesNoted { turn, file, shared } => {
+                self.evidence.noted = Some(Box::new(Noted {
+                    turn: *turn,
+                    file: file.clone(),
+                    starts: 0,
+                    shared: *shared,
+                }));
+            }
+            Event::TurnRequestFailed { not_before, .. } => {
+                if let Some(running) = &mut self.running {
+                    running.failed_requests += 1;
+                    running.not_before = Some(*not_before);
+                }
+            }
+            Event::TurnFinished {
+                output,
+                result,
+                files,
+                tool_calls,
+                asked,
+                model,
+                ..
+            } => {
+                self.running = None;
+                self.model = model.as_deref().map(Box::from);
+                if asked.is_some() || self.dialog.is_some() {
+                    self.dialog.get_or_insert_default().said.clone_from(asked);
+                }
+                self.evidence.take_turn(files.as_ref(), *tool_calls);
+                self.output = OutputRefs {
+                    stdout: output.clone(),
+                    result: result.clone(),
+                };
+            }
+            Event::TurnLost { .. } => {
+                self.running = None;
+                self.evidence.calls = self.evidence.calls.and(None);
+            }
+            Event::ScanRequested { .. } => self.judging_mut().scanning = true,
+            Event::FilesScanned { files, hollow, .. } => {
+                let judging = self.judging_mut();
+                judging.scanning = false;
+                judging.files.clone_from(files);
+                judging.hollow.clone_from(hollow);
+            }
+            Event::FinishRequested { .. } => self.judging_mut().finish.push(None),
+            Event::FinishChecked { result, .. } => {
+                if let Some(slot) = self.judging_mut().finish.last_mut() {
+                    *slot = Some(result.clone());
+                }
+            }
+            Event::Nudged {
+                compilation,
+                others,
+                missing,
+                ..
+            } => {
+                self.nudged.compilation += u32::from(*compilation);
+                self.nudged.others += u32::from(*others);
+                self.missing.clone_from(missing);
+            }
+            Event::CheckRequested { check, .. } => {
+                let checks = &mut self.judging_mut().checks;
+                if checks.len() <= *check as usize {
+                    checks.resize(*check as usize + 1, None);
+                }
+            }
+            Event::CheckFinished { check, result, .. } => {
+                if let Some(slot) = self.judging_mut().checks.get_mut(*check as usize) {
+                    *slot = Some(result.clone());
+                }
+            }
+            Event::GradingRequested {
+                round, unreviewed, ..
+            } => {
+                self.judging_mut().grading = Some(Grading {
+                    round: *round,
+                    open: true,
+                    unreviewed: *unreviewed,
+                });
+            }
+            Event::GradingFailed { .. } => self.end_grading(),
+            Event::SeatRequested { seat, .. } => {
+                self.rounds = self.rounds.max(seat.round);
+                self.judging_mut().apply_seat(event);
+            }
+            Event::SeatReplied { .. } | Event::SeatFailed { .. } => self.judging_mut().apply_seat(event),
+            Event::StageVerdict(report) => self.take_verdict(report),
+            Event::ApprovalRequested {
+                number,
+                reason,
+                cause,
+                stage,
+                gate,
+                expires,
+                ..
+            } => {
+                self.asked = *number;
+                self.waiting = Some(Waiting {
+                    reason: *reason,
+                    cause: *cause,
+                    stage: stage.unwrap_or(Stage::Judge),
+                    number: *number,
+                    gate: gate.as_deref().map(Box::from),
+                    expires: *expires,
+                    asking: None,
+                    undecided: 0,
+                });
+            }
+            Event::ApproverAsked { approver, .. } => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.asking = Some(*approver);
+                }
+            }
+            Event::ApproverUndecided { approver, again, .. } => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.asking = None;
+                    waiting.undecided = approver + 1;
+                    if again.is_some() {
+                        waiting.undecided = 0;
+                    }
+                }
+            }
+            Event::ApprovalResolved {
+                number, resolution, ..
+            } => self.resolve(*number, resolution == APPROVED),
+            Event::DeadlockDetected { .. }
+            | Event::ArtifactsRequested { .. }
+            | Event::ArtifactsScanned { .. }
+            | Event::DependencyResolved { .. } => self.remedies.get_or_insert_default().apply(event),
+            Event::Question { .. } => {
+                self.phase = Some(Phase::Clarification);
+                self.dialog.get_or_insert_default().apply(event);
+            }
+            Event::Answered { .. } => {
+                self.dialog.get_or_insert_default().apply(event);
+                if self.status == Status::InProgress {
+                    self.phase = Some(self.kind.phase());
+                }
+            }
+            Event::ConsultRequested {
+                id,
+                purpose,
+                agent,
+                not_before,
+            } => self.consult(*id, *purpose, *agent, *not_before),
+            Event::ConsultReplied { id, .. }
+            | Event::ConsultFailed {
+                id, gave_up: true, ..
+            } => {
+                let ended = self.consults.iter().find(|open| open.id == *id);
+                if let Some(Purpose::Resolve { dependency }) = ended.map(|ended| ended.purpose)
+                    && let Some(remedies) = self.remedies.as_deref_mut()
+                    && let Some(entry) = remedies.entry_mut(dependency)
+                {
+                    // Where it knew a way, the entry goes with the next event.
+                    entry.unresolvable = true;
+                }
+                self.consults.retain(|open| open.id != *id);
+            }
+            // The next try stands behind it in the same record.
+            Event::ConsultFailed { id, .. } => {
+                if let Some(open) = self.consults.iter_mut().find(|open| open.id == *id) {
+                    open.failed_requests += 1;
+                }
+            }
+            Event::DelegationRequested { sub_tasks, .. } => {
+                for sub_task in sub_tasks {
+                    self.delegations.retain(|earlier| earlier.title != sub_task.title);
+                    self.delegations.push(sub_task.clone());
+                }
+            }
+            // Whatever becomes of the work now, the score of earlier work is not its score.
+            Event::EvalUnparsed { .. } => self.points = None,
+            // What these say is in the transition beside them, or matters to readers only.
+            Event::AgentSpawned { .. }
+            | Event::AgentActivity { .. }
+            | Event::AgentStale { .. }
+            | Event::TurnAdopted { .. }
+            | Event::ApprovalTimedOut { .. }
+            | Event::RetryBlocked { .. }
+            | Event::ForceAccepted { .. }
+            | Event::DelegationRefused { .. }
+            | Event::DependencyFailed { .. } => {}
+            Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::Stopping { .. }
+            | Event::RunFinished { .. }
+            | Event::GateEvaluated { .. }
+            | Event::GateOverridden { .. }
+            | Event::ThresholdFailed { .. }
+            | Event::HoldReached { .. }
+            | Event::HoldPassed { .. }
+            | Event::HoldRejected { .. }
+            | Event::MissionChanged(_)
+            | Event::TasksAdded(_)
+            | Event::TasksWithdrawn { .. }
+            | Event::Superseded { .. }
+            | Event::Paused { .. }
+            | Event::Waiting { .. }
+            | Event::CommandTaken { .. }
+            | Event::Salvaged { .. }
+            | Event::Deadline(_)
+            | Event::LimitReached { .. }
+            | Event::CallHeld { .. }
+            | Event::CallReleased { .. }
+            | Event::BudgetClock { .. }
+            | Event::Notice(_)
+            | Event::Warning { .. } => {}
+        }
+    }
+
+    /// What was asked is answered.
+    fn resolve(&mut self, number: u32, approved: bool) {
+        self.answers.push(Answer { number, approved });
+        let Some(waiting) = self.waiting.take().filter(|_| approved) else {
+            return;
+        };
+        match waiting.reason {
+            WaitingReason::Approval => self.agreed.push(waiting.gate),
+            WaitingReason::SideEffects => self.allowed_again = true,
+            _ => {}
+        }
+    }
+    /// A consult, or another try of one.
+    fn consult(&mut self, id: ConsultId, purpose: Purpose, agent: AgentId, not_before: Option<Timestamp>) {
+        self.consulted = self.consulted.max(id.number);
+        if matches!(purpose, Purpose::Resolve { .. }) && id.attempt_try == 1 {
+            self.remedies.get_or_insert_default().resolutions += 1;
+        }
+        let open = self.consults.iter_mut().find(|open| open.id.number == id.number);
+        match open {
+            Some(open) => (open.id, open.not_before) = (id, not_before),
+            None => self.consults.push(Consult {
+                id,
+                purpose,
+                agent,
+                failed_requests: 0,
+                not_before,
+            }),
+        }
+    }
+
+    fn end_grading(&mut self) {
+        if let Some(grading) = self
+            .judging
+            .as_deref_mut()
+            .and_then(|judging| judging.grading.as_mut())
+        {
+            grading.open = false;
+        }
+    }
+
+    fn judging_mut(&mut self) -> &mut Judging {
+        self.judging.get_or_insert_default()
+    }
+
+    fn enter(
+        &mut self,
+        to: Status,
+        phase: Option<Phase>,
+        mode: Option<crate::domain::FailureMode>,
+        flag: Option<QualityFlag>,
+    ) {
+        // A result that is withdrawn, and a request that nobody answered, take earlier agreement along.
+        let withdrawn = self.waiting.is_some() && to == Status::Pending;
+        if self.status.is_terminal() || withdrawn {
+            self.agreed = Vec::new();
+            self.allowed_again = false;
+        }
+        self.status = to;
+        self.phase = phase;
+        self.mode = mode;
+        self.flag = flag;
+        if to == Status::Assigned && self.attempt == 0 {
+            self.plan_attempt(1, AttemptKind::Execute);
+        }
+        if to != Status::Review {
+            self.judging = None;
+        }
+        if to != Status::AwaitingApproval {
+            self.waiting = None;
+            self.panel = None;
+        }
+        if to.is_terminal() {
+            self.running = None;
+            self.delegations.clear();
+        }
+        self.consults.clear();
+        if let Some(remedies) = &mut self.remedies {
+            remedies.failed.clear();
+            remedies.scanning.clear();
+        }
+        if !matches!(to, Status::InProgress | Status::AwaitingApproval)
+            && let Some(dialog) = &mut self.dialog
+        {
+            dialog.open = None;
+        }
+    }
+
+    /// Begins an attempt and counts it against the allowances (section 4).
+    pub(in crate::engine) fn plan_attempt(&mut self, attempt: u32, kind: AttemptKind) {
+        self.attempt = attempt;
+        self.kind = kind;
+        self.turn = 0;
+        self.rounds = 0;
+        self.tries += 1;
+        self.indeterminate = false;
+        // The score of earlier work is not the score of what is coming, however that is judged.
+        self.points = None;
+        self.evidence.calls = Calls::default();
+        // A fix corrects what was found and keeps what was good; every other attempt asks anew.
+        if kind != AttemptKind::Fix {
+            self.delegations.clear();
+        }
+        self.nudged = Nudged::default();
+        self.missing = Vec::new();
+        self.unverified = false;
+        self.relaxed = false;
+        match kind {
+            // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
+            AttemptKind::Execute => {
+                if attempt > 1 {
+                    self.agreed = Vec::new();
+                }
+                self.tries = 1;
+                self.fixes = 0;
+                self.retries = 0;
+                self.signature = None;
+                if let Some(dialog) = &mut self.dialog {
+                    dialog.rounds = 0;
+                }
+                self.evidence = Evidence::default();
+            }
+            AttemptKind::Fix => self.fixes += 1,
+            AttemptKind::Retry => {
+                self.retries += 1;
+                self.fixes = 0;
+            }
+        }
+    }
+
+    fn take_verdict(&mut self, report: &StageReport) {
+        if report.stage == Stage::Verification {
+            self.end_grading();
+        }
+        match report.verdict {
+            Verdict::Pass if report.stage == Stage::Judge => {
+                self.points = report.points;
+                self.judging_mut().scored = report.points.is_some();
+                self.relaxed = report.relaxed;
+                self.indeterminate = false;
+            }
+            // What judges scored stays the score. Without any, the criteria that were met are.
+            Verdict::Pass if report.stage == Stage::Verification => {
+                self.relaxed |= report.relaxed;
+                let scored = self.judging.as_deref().is_some_and(|judging| judging.scored);
+                if !scored && report.by.is_none() {
+                    self.points = report.points;
+                }
+                self.indeterminate = false;
+            }
+            Verdict::Fail => {
+                self.points = report.points;
+                self.indeterminate = report.cause == Some(Cause::Unparsed);
+                self.signature = crate::engine::decide::signature(report, self.judging.as_deref());
+                if self.feedback.len() == FEEDBACK_KEPT {
+                    self.feedback.remove(0);
+                }
+                self.feedback.push(Feedback {
+                    attempt: report.attempt,
+                    stage: report.stage,
+                    cause: report.cause,
+                    points: report.points,
+                    dimensions: report.dimensions.clone(),
+                    findings: report.findings.clone(),
+                });
+            }
+            Verdict::Refer => {
+                self.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+                let asks_about_score = matches!(report.cause, Some(Cause::Person | Cause::Confidence));
+                if report.stage == Stage::Judge && asks_about_score {
+                    self.points = report.points;
+                    self.panel = report.points.map(|_| Box::new(report.clone()));
+                }
+            }
+            // Nobody saw what should have been shown.
+            Verdict::Skip if matches!(report.cause, Some(Cause::Unmet | Cause::Breaker)) => {
+                self.unverified = true;
+                self.indeterminate |= report.indeterminate;
+            }
+            Verdict::Pass if report.stage == Stage::Finish => self.unverified = false,
+            Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
+        }
+    }
+}
+
+impl Evidence {
+    /// A turn ended. What it did is on record, and the next one is looked at anew.
+    fn take_turn(&mut self, files: Option<&TurnFiles>, calls: Option<ToolCalls>) {
+        let was_watched = self.noted.take().is_some();
+        self.calls = self.calls.and(calls);
+        if !was_watched {
+            return;
+        }
+        let shared = files.is_some_and(|files| files.shared);
+        self.changed = self.changed.and(files.and_then(|files| files.changed), shared);
+        self.written = self.written.and(files.and_then(|files| files.written), shared);
+    }
+}
+
+impl Judging {
+    fn apply_seat(&mut self, event: &Event) {
+        match event {
+            Event::SeatRequested {
+                seat,
+                agent,
+                strict,
+                not_before,
+                ..
+            } => {
+                if self.round != seat.round {
+                    self.round = seat.round;
+                    self.rounds += 1;
+                    self.seats.clear();
+                }
+                let asked = |failed_requests| Seat {
+                    agent: *agent,
+                    tries: seat.attempt_try,
+                    failed_requests,
+                    strict: strict.clone(),
+                    not_before: *not_before,
+                    state: SeatState::Asked,
+                };
+                match self.seats.get_mut(seat.seat as usize) {
+                    Some(existing) => *existing = asked(existing.failed_requests),
+                    None => self.seats.push(asked(0)),
+                }
+            }
+            Event::SeatReplied { seat, result, .. } => {
+                if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
+                    existing.state = match result {
+                        SeatResult::Unparsed { .. } => SeatState::Unparsed(result.clone()),
+                        SeatResult::Scores { .. } | SeatResult::Evaluation { .. } => {
+                            SeatState::Replied(result.clone())
+                        }
+                    };
+                }
+            }
+            Event::SeatFailed { seat, class, .. } => {
+                if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
+                    existing.failed_requests += 1;
+                    existing.state = SeatState::Failed(*class);
+                }
+            }
+            _ => {}
+        }
+    }
+}

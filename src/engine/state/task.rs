@@ -1,0 +1,401 @@
+//! The state of one task.
+
+use crate::domain::{
+    AgentId, AttemptKind, Cause, ConsultId, DimensionScore, FailureClass, FailureMode, Finding, Phase,
+    Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
+};
+use crate::engine::dialog::Dialog;
+use crate::engine::payload::{
+    CheckResult, FileFact, FileRef, SeatId, SeatResult, StageReport, ToolCalls, Way,
+};
+use crate::engine::remedies::Remedies;
+use crate::mission::SubTask;
+
+/// A task's state.
+#[derive(Debug, Clone, Default)]
+pub struct TaskState {
+    /// One of the seven states.
+    pub status: Status,
+    /// What goes on inside it.
+    pub phase: Option<Phase>,
+    /// Dependencies not done and gates not passed.
+    pub blockers: u32,
+    /// Number of the current or last attempt; 0 before the first.
+    pub attempt: u32,
+    /// Number of the current or last turn of the attempt.
+    pub turn: u32,
+    /// Kind of the attempt.
+    pub kind: AttemptKind,
+    /// Attempts of the current allowance.
+    pub tries: u32,
+    /// Fixes since the last execute or retry.
+    pub fixes: u32,
+    /// Retries of the current allowance.
+    pub retries: u32,
+    /// The turn in flight.
+    pub running: Option<Turn>,
+    /// What the last finished turn said.
+    pub output: OutputRefs,
+    /// The model that the provider says did it; `None` where nobody said.
+    pub model: Option<Box<str>>,
+    /// Judging in progress.
+    pub judging: Option<Box<Judging>>,
+    /// Rounds in which reviewers were asked about this attempt. Numbers count on when a parked attempt is judged
+    /// again, so that no reply ever takes the name of an older one.
+    pub rounds: u32,
+    /// What was found so far, the oldest first; carried into prompts and reviews.
+    pub feedback: Vec<Feedback>,
+    /// The last score.
+    pub points: Option<Points>,
+    /// For done tasks.
+    pub flag: Option<QualityFlag>,
+    /// For failed tasks.
+    pub mode: Option<FailureMode>,
+    /// Whether the last verdict of a review that was asked for could not be trusted.
+    pub indeterminate: bool,
+    /// For tasks that wait for a person.
+    pub waiting: Option<Waiting>,
+    /// While a person is asked about work that a panel let pass: what the panel said.
+    pub panel: Option<Box<StageReport>>,
+    /// How often a person was asked about it; makes the ids of approvals.
+    pub asked: u32,
+    /// What persons answered, the oldest first.
+    pub answers: Vec<Answer>,
+    /// What is done about dependencies that failed.
+    pub remedies: Option<Box<Remedies>>,
+    /// What its agent asked and was answered.
+    pub dialog: Option<Box<Dialog>>,
+    /// The approvals that were given for its next start: the names of their gates, `None` for its own.
+    pub agreed: Vec<Option<Box<str>>>,
+    /// Whether its agent may have acted: from then on one with side effects acts again only by a person's word.
+    pub acted: bool,
+    /// Whether a person let the agent act again; good for one turn.
+    pub allowed_again: bool,
+    /// Agents that are consulted about the task and have not answered. They end with the task's next transition.
+    pub consults: Vec<Consult>,
+    /// How often an agent was consulted about it; numbers the consults.
+    pub consulted: u32,
+    /// Sub-tasks that its agent wants to hand down, by title.
+    pub delegations: Vec<SubTask>,
+    /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
+    pub signature: Option<u64>,
+    /// Whether the work passed only by the relief of a foundation task.
+    pub relaxed: bool,
+    /// For failed tasks: whether a clean fixup has superseded it.
+    pub superseded: bool,
+    /// What the runtime saw of its work.
+    pub evidence: Evidence,
+    /// How often the worker was told in this attempt what its finish gate misses.
+    pub nudged: Nudged,
+    /// What it was told last in this attempt.
+    pub missing: Vec<Finding>,
+    /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
+    pub unverified: bool,
+}
+/// How often a worker was told in one attempt what its finish gate misses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Nudged {
+    /// That its work does not compile.
+    pub compilation: u32,
+    /// The rest.
+    pub others: u32,
+}
+/// What the runtime itself saw of a task's work, beside exit codes and checks (semantics, section 1).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Evidence {
+    /// What stood in the files before the turn that is coming or in flight. A turn that was lost leaves it: whatever
+    /// it did is found by the next one.
+    pub noted: Option<Box<Noted>>,
+    /// Whether the content of a watched file changed since the task's first attempt.
+    pub changed: Known,
+    /// Whether a watched file was written since then, be it with what it held.
+    pub written: Known,
+    /// The tool calls of the current attempt.
+    pub calls: Calls,
+}
+/// The record of files before a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// The turn for which it was made.
+    pub turn: TurnId,
+    /// The record, in the spool.
+    pub file: FileRef,
+    /// Turns that were ever started before.
+    pub(in crate::engine) starts: u64,
+    /// Whether another turn was under way when it was made.
+    pub(in crate::engine) shared: bool,
+}
+/// Whether something happened, where that can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Known {
+    /// It did not.
+    #[default]
+    No,
+    /// It did.
+    Yes,
+    /// Nobody can tell.
+    Unknown,
+}
+impl Known {
+    /// With one more turn, in which so many files did so; `None`: nobody can tell.
+    pub(in crate::engine) fn and(self, count: Option<u32>, shared: bool) -> Self {
+        match (self, count) {
+            (Self::Yes, _) => Self::Yes,
+            (known, Some(0)) => known,
+            (_, Some(_)) if !shared => Self::Yes,
+            _ => Self::Unknown,
+        }
+    }
+}
+/// The tool calls of an attempt: of all its turns, or nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calls(pub(in crate::engine) Option<ToolCalls>);
+impl Default for Calls {
+    /// Before the first turn there was none.
+    fn default() -> Self {
+        Self(Some(ToolCalls::default()))
+    }
+}
+impl Calls {
+    /// The sum; `None` where the ledger of any turn is missing.
+    #[must_use]
+    pub fn known(self) -> Option<ToolCalls> {
+        self.0
+    }
+
+    pub(in crate::engine) fn and(self, turn: Option<ToolCalls>) -> Self {
+        Self(self.0.zip(turn).map(|(sum, turn)| ToolCalls {
+            calls: sum.calls.saturating_add(turn.calls),
+            writes: sum.writes.saturating_add(turn.writes),
+        }))
+    }
+}
+/// The files that hold what a turn said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OutputRefs {
+    /// Standard output.
+    pub stdout: Option<FileRef>,
+    /// The result file; its `output`, where there is one, stands for standard output.
+    pub result: Option<FileRef>,
+}
+/// A turn in flight.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Requests refused or spawns failed so far.
+    pub failed_requests: u32,
+    /// When the next request may be made.
+    pub not_before: Option<Timestamp>,
+}
+/// Why a task waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The reason.
+    pub reason: WaitingReason,
+    /// For a refer: its cause.
+    pub cause: Option<Cause>,
+    /// For a refer: the stage that a person decides instead of.
+    pub stage: Stage,
+    /// The approval's number within the task.
+    pub number: u32,
+    /// The approval gate that asks, where one does.
+    pub gate: Option<Box<str>>,
+    /// When its time is up, or was.
+    pub expires: Option<Timestamp>,
+    /// Which approver that is no person is asked now.
+    pub asking: Option<u32>,
+    /// How many of the approvers have left it open.
+    pub undecided: u32,
+}
+/// How an approval is resolved, as the journal says it: the person says yes.
+pub(in crate::engine) const APPROVED: &str = "approved";
+/// The person says no.
+pub(in crate::engine) const REJECTED: &str = "rejected";
+/// The person answered a question.
+pub(in crate::engine) const ANSWERED: &str = "answered";
+/// What a person answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// The approval's number within the task.
+    pub number: u32,
+    /// Whether the answer was yes.
+    pub approved: bool,
+}
+impl Waiting {
+    /// Whether it is the judges, not a person, that are missing: such a task is asked about again on resume and
+    /// counts as indeterminate (section 20).
+    #[must_use]
+    pub fn is_for_judges(&self) -> bool {
+        self.reason == WaitingReason::Refer
+            && matches!(self.cause, Some(Cause::GateError | Cause::NoReviewer))
+    }
+}
+/// An agent that is consulted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consult {
+    /// The call that is out.
+    pub id: ConsultId,
+    /// What about.
+    pub purpose: Purpose,
+    /// Who.
+    pub agent: AgentId,
+    /// Requests that the provider refused so far.
+    pub failed_requests: u32,
+    /// When the call out may be made.
+    pub not_before: Option<Timestamp>,
+}
+/// What an attempt was sent back with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feedback {
+    /// The attempt.
+    pub attempt: u32,
+    /// The stage that failed.
+    pub stage: Stage,
+    /// Why.
+    pub cause: Option<Cause>,
+    /// The points, where there are any.
+    pub points: Option<Points>,
+    /// Scores and reasoning per dimension.
+    pub dimensions: Vec<DimensionScore>,
+    /// What was found.
+    pub findings: Vec<Finding>,
+}
+/// Judging of the current attempt in progress.
+#[derive(Debug, Clone, Default)]
+pub struct Judging {
+    /// Whether the scan was asked for and has not come back.
+    pub scanning: bool,
+    /// What was seen of the files, once it was looked.
+    pub files: Vec<FileFact>,
+    /// Why its answer stands for no work, where that was asked.
+    pub hollow: Option<String>,
+    /// One for each command of the finish gate that was asked for.
+    pub finish: Vec<Option<CheckResult>>,
+    /// One for each of the task's checks, once they were asked for.
+    pub checks: Vec<Option<CheckResult>>,
+    /// The round of the panel that is out; 0 before judges were asked.
+    pub round: u32,
+    /// Rounds of this judging: what `maxAssessmentRetries` bounds.
+    pub rounds: u32,
+    /// The seats of the round.
+    pub seats: Vec<Seat>,
+    /// Whether the judges' score is the work's score: in this judging, or as a person confirmed it.
+    pub scored: bool,
+    /// The verification, once it was asked for.
+    pub grading: Option<Grading>,
+}
+/// A verification in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grading {
+    /// Its round, from 1.
+    pub round: u32,
+    /// Whether the grader has not come back.
+    pub open: bool,
+    /// Whether the stages before left the work without a review that it would have had.
+    pub unreviewed: bool,
+}
+/// One seat of a panel, or the single seat of an evaluation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seat {
+    /// Who sits on it.
+    pub agent: AgentId,
+    /// The last call's try number.
+    pub tries: u32,
+    /// Requests that the provider refused so far in this round.
+    pub failed_requests: u32,
+    /// Why the last reply could not be read, while a strict reprompt is out.
+    pub strict: Option<String>,
+    /// When the call out may be made.
+    pub not_before: Option<Timestamp>,
+    /// Where it stands.
+    pub state: SeatState,
+}
+/// Where a seat stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SeatState {
+    /// A call is out.
+    Asked,
+    /// It gave scores.
+    Replied(SeatResult),
+    /// It could not be read to the end.
+    Unparsed(SeatResult),
+    /// It could not be asked.
+    Failed(FailureClass),
+}
+impl Judging {
+    /// The command of the finish gate that is out.
+    #[must_use]
+    pub fn finish_open(&self) -> Option<u32> {
+        let open = self.finish.last()?.is_none();
+        open.then(|| u32::try_from(self.finish.len() - 1).ok()).flatten()
+    }
+}
+impl TaskState {
+    /// Whether the task holds a slot: from assigned to the end of review.
+    #[must_use]
+    pub fn holds_slot(&self) -> bool {
+        matches!(
+            self.status,
+            Status::Assigned | Status::InProgress | Status::Review
+        )
+    }
+
+    /// Whether the runtime looks at something of its work now.
+    #[must_use]
+    pub(in crate::engine) fn is_looked_at(&self) -> bool {
+        self.judging.as_deref().is_some_and(|judging| {
+            judging.scanning
+                || judging.finish_open().is_some()
+                || judging.checks.iter().any(Option::is_none)
+                || judging.grading.is_some_and(|grading| grading.open)
+        })
+    }
+
+    /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.
+    #[must_use]
+    pub(in crate::engine) fn is_clarified(&self) -> bool {
+        let open = self.dialog.as_deref().is_some_and(|dialog| dialog.open.is_some());
+        let confirming = self.status == Status::InProgress && !self.consults.is_empty();
+        open || confirming
+    }
+
+    /// Calls that are out for the task beside its turns and its judging.
+    #[must_use]
+    pub(in crate::engine) fn calls(&self) -> u32 {
+        let scans = self
+            .remedies
+            .as_deref()
+            .map_or(0, |remedies| remedies.scanning.len());
+        u32::try_from(self.consults.len() + scans).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the task goes on without a dependency that failed.
+    #[must_use]
+    pub fn does_without(&self, dependency: TaskId) -> bool {
+        let without = self.remedies.iter().flat_map(|remedies| &remedies.without);
+        without.into_iter().any(|known| known.dependency == dependency)
+    }
+
+    /// Whether it was built on less than it needs.
+    #[must_use]
+    pub(in crate::engine) fn is_degraded(&self) -> bool {
+        let mut without = self.remedies.iter().flat_map(|remedies| &remedies.without);
+        without.any(|known| matches!(known.way, Way::Artifacts | Way::Partial))
+    }
+
+    /// The call to a seat that is out.
+    #[must_use]
+    pub fn seat_id(&self, seat: usize) -> Option<SeatId> {
+        // Once the criteria are asked about, whoever was asked before is not waited for any more.
+        let judging = self
+            .judging
+            .as_ref()
+            .filter(|judging| judging.grading.is_none())?;
+        let seat_state = judging.seats.get(seat)?;
+        Some(SeatId {
+            attempt: self.attempt,
+            round: judging.round,
+            seat: u32::try_from(seat).ok()?,
+            attempt_try: seat_state.tries,
+        })
+    }
+}

@@ -1,0 +1,240 @@
+//! Events of judging: checks, seats, verdicts.
+
+use serde_json::Value;
+
+use crate::domain::{
+    Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, TaskId, Timestamp, Verdict,
+};
+use crate::engine::{CheckResult, Event, SeatId, SeatResult, StageReport};
+use crate::mission::Requirement;
+use crate::mission::model::{Check, CommandCheck};
+use crate::report::events::payload::{Payload, facts, file, findings_of, scores};
+use crate::report::reviews::share;
+
+use super::{Exploder, Named};
+
+impl Exploder {
+    pub(super) fn check_event(&self, event: &Event) -> Named {
+        match event {
+            Event::ScanRequested { task } => ("files:requested", self.task(*task)),
+            Event::FilesScanned { task, files, hollow } => {
+                let payload = self.task(*task).with("files", facts(files));
+                ("files:scanned", payload.maybe("hollow", hollow.as_deref()))
+            }
+            Event::FinishRequested { task, command } => {
+                ("finish:requested", self.finish_command(*task, *command))
+            }
+            Event::FinishChecked {
+                task,
+                command,
+                result,
+            } => {
+                let payload = self.finish_command(*task, *command);
+                let payload = payload
+                    .with("passed", result.passed)
+                    .with("message", result.message.as_str())
+                    .with("duration", result.duration.0);
+                ("finish:checked", payload)
+            }
+            Event::CheckRequested { task, check } => ("check:requested", self.check(*task, *check)),
+            Event::CheckFinished { task, check, result } => {
+                let CheckResult {
+                    passed,
+                    message,
+                    duration,
+                } = result;
+                let payload = self
+                    .check(*task, *check)
+                    .with("passed", *passed)
+                    .with("message", message.as_str())
+                    .with("duration", duration.0);
+                ("check:finished", payload)
+            }
+            Event::GradingRequested { task, round, .. } => {
+                ("grading:requested", self.task(*task).with("round", *round))
+            }
+            Event::GradingFailed { task, round, message } => {
+                let payload = self.task(*task).with("round", *round);
+                ("grading:failed", payload.with("error", message.as_str()))
+            }
+            _ => unreachable!("name() sends only events of checks here"),
+        }
+    }
+
+    pub(super) fn finish_command(&self, task: TaskId, index: u32) -> Payload {
+        let gate = self.plan.task(task).finish.as_deref();
+        let commands = gate.map_or(&[][..], |gate| &gate.commands);
+        let (kind, label) = match commands.get(index as usize) {
+            Some(command) => match &command.shows {
+                Requirement::Compilation => (Some("compilation"), Some(command.command.as_str())),
+                Requirement::Test(test) => (Some("test"), Some(&**test)),
+                Requirement::Command => (Some("command"), Some(command.command.as_str())),
+            },
+            None => (None, None),
+        };
+        self.task(task)
+            .with("index", index)
+            .with("total", commands.len())
+            .maybe("type", kind)
+            .maybe("label", label)
+    }
+
+    pub(super) fn check(&self, task: TaskId, index: u32) -> Payload {
+        let expectations = self.plan.task(task).expectations.as_deref();
+        let checks = expectations.map_or(&[][..], |e| &e.checks);
+        let (kind, label) = match checks.get(index as usize) {
+            Some(Check::Command { kind, command, .. }) => {
+                let kind = match kind {
+                    CommandCheck::Test => "test",
+                    CommandCheck::Script => "script",
+                };
+                (Some(kind), Some(command.clone()))
+            }
+            Some(Check::FileExists { paths, .. }) => (Some("file_exists"), Some(paths.join(", "))),
+            Some(Check::Metric { name, .. }) => (Some("metric"), Some(name.clone())),
+            None => (None, None),
+        };
+        self.task(task)
+            .with("index", index)
+            .with("total", checks.len())
+            .maybe("type", kind)
+            .maybe("label", label)
+    }
+
+    pub(super) fn seat_event(&self, event: &Event) -> Named {
+        match event {
+            Event::SeatRequested {
+                task,
+                seat,
+                agent: _,
+                strict,
+                not_before,
+            } => (
+                "seat:requested",
+                self.seat(*task, *seat)
+                    .maybe("strict", strict.as_deref())
+                    .maybe("notBefore", not_before.map(Timestamp::to_rfc3339)),
+            ),
+            Event::SeatReplied {
+                task,
+                seat,
+                reply,
+                result,
+            } => {
+                let payload = self
+                    .seat(*task, *seat)
+                    .maybe("model", reply.model.as_deref())
+                    .usage(&reply.usage)
+                    .with("reply", file(&reply.file));
+                let payload = match result {
+                    SeatResult::Scores { dimensions, findings } => payload
+                        .with("parsed", true)
+                        .with("scores", scores(dimensions))
+                        .with("findings", findings_of(findings)),
+                    SeatResult::Evaluation { points, reasoning } => payload
+                        .with("parsed", true)
+                        .with("points", points.to_f64())
+                        .with("reasoning", reasoning.as_str()),
+                    SeatResult::Unparsed { why, excerpt } => payload
+                        .with("parsed", false)
+                        .with("reason", why.as_str())
+                        .with("excerpt", excerpt.as_str()),
+                };
+                ("seat:replied", payload)
+            }
+            Event::SeatFailed {
+                task,
+                seat,
+                class,
+                message,
+            } => (
+                "seat:failed",
+                self.seat(*task, *seat).failure(*class, Some(message)),
+            ),
+            _ => unreachable!("name() sends only a seat's events here"),
+        }
+    }
+
+    pub(super) fn seat(&self, task: TaskId, seat: SeatId) -> Payload {
+        let review = self.view.task(task).review.as_deref();
+        let reviewer = review.and_then(|review| review.seats.get(seat.seat as usize));
+        self.task(task)
+            .with("attempt", seat.attempt)
+            .with("round", seat.round)
+            .with("seat", seat.seat)
+            .with("try", seat.attempt_try)
+            .maybe("agentName", reviewer.map(|seat| self.agent_name(seat.reviewer)))
+    }
+
+    pub(super) fn stage_verdict(&self, report: &StageReport, rest: &[Event]) -> Vec<Named> {
+        let verdict = self
+            .task(report.task)
+            .with("attempt", report.attempt)
+            .with("stage", report.stage.as_str())
+            .with("verdict", report.verdict.as_str())
+            .maybe("cause", report.cause.map(Cause::as_str))
+            .maybe("points", report.points.map(Points::to_f64))
+            .maybe("class", report.failure.map(FailureClass::as_str))
+            .maybe("reviewer", report.by.as_deref())
+            .maybe("confidence", report.confidence.map(share))
+            .maybe("criteria", self.criteria(report))
+            .maybe("relaxed", report.relaxed.then_some(true))
+            .with("findings", findings_of(&report.findings));
+        let mut named = vec![("stage:verdict", verdict)];
+        if let Some(passed) = assessed(report, rest) {
+            let message = report.findings.iter().map(|finding| finding.description.as_str());
+            let message = message.collect::<Vec<_>>().join("; ");
+            let complete = self
+                .task(report.task)
+                .with("attempt", report.attempt)
+                .with("passed", passed)
+                .with("scores", scores(&report.dimensions))
+                .maybe("globalScore", report.points.map(Points::score_f64))
+                .maybe("points", report.points.map(Points::to_f64))
+                .with("message", message);
+            named.push(("assessment:complete", complete));
+        }
+        named
+    }
+
+    /// The criteria of a verification with their grades; `None` for other stages.
+    pub(super) fn criteria(&self, report: &StageReport) -> Option<Vec<Value>> {
+        let verification = self.plan.task(report.task).verification.as_deref()?;
+        let graded = verification.criteria.iter().zip(&report.grades);
+        let row = |(criterion, grade): (&String, &CriterionGrade)| {
+            let row = Payload::default().with("criterion", criterion.as_str());
+            let row = row.with("result", grade.result());
+            Value::Object(row.with("evidence", grade.evidence.as_str()).0)
+        };
+        (!report.grades.is_empty()).then(|| graded.map(row).collect())
+    }
+}
+
+/// With which flag the same record accepts a task below the bar.
+pub(super) fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
+    let flag = rest.iter().find_map(|event| match event {
+        Event::Transition { task, flag, .. } if *task == accepted => *flag,
+        _ => None,
+    });
+    flag.filter(|flag| flag.is_below_bar())
+        .unwrap_or(QualityFlag::BelowThreshold)
+}
+
+/// Whether a stage's verdict ends the assessment of the attempt, and how. An agent that failed was not assessed, and a
+/// work that a person must decide about is not assessed yet.
+pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
+    let accepted_at_once = || {
+        let next = rest.first();
+        matches!(next, Some(Event::Transition { task, to: Status::Done, .. }) if *task == report.task)
+    };
+    let is_verified_next =
+        || matches!(rest.first(), Some(Event::GradingRequested { task, .. }) if *task == report.task);
+    match (report.stage, report.verdict) {
+        (Stage::Outcome, _) => None,
+        (_, Verdict::Fail) => Some(false),
+        (Stage::Judge, Verdict::Pass) if is_verified_next() => None,
+        (Stage::Judge | Stage::Verification, Verdict::Pass) => Some(true),
+        (Stage::Checks, Verdict::Pass) => accepted_at_once().then_some(true),
+        _ => None,
+    }
+}

@@ -1,0 +1,64 @@
+//! What the witness says of seats.
+
+use crate::domain::{Status, TaskId};
+use crate::engine::{JudgedBy, SeatId, State, judged_by};
+
+use super::{SeenSeat, Witness};
+
+impl Witness {
+    pub(super) fn seat_requested(&mut self, state: &State, task: TaskId, seat: SeatId) {
+        let is_panel = matches!(judged_by(state, task), JudgedBy::Panel(_));
+        let most = if is_panel {
+            state.plan.rules.max_assessment_retries + 1
+        } else {
+            1
+        };
+        let is_open = self.is_open(state, task);
+        let seen = &mut self.tasks[task.index()];
+        let is_first = seat.attempt_try == 1 && seen.rounds == 0 && seat.round != seen.round;
+        assert!(
+            !is_open || !is_first,
+            "judged though the breaker is open: {task:?}"
+        );
+        assert_eq!(
+            (seen.status, seen.attempt),
+            (Status::Review, seat.attempt),
+            "{seat:?}"
+        );
+        if seat.round != seen.round {
+            assert_eq!(seat.round, seen.round + 1, "{task:?} {seat:?}");
+            seen.round = seat.round;
+            seen.rounds += 1;
+            assert!(seen.rounds <= most, "{task:?} {seat:?} {seen:?}");
+            seen.seats.clear();
+        }
+        let place = seen.seats.entry(seat.seat).or_default();
+        assert!(!place.open, "{task:?} {seat:?} is asked twice");
+        assert_eq!(seat.attempt_try, place.tries + 1, "{task:?} {seat:?}");
+        assert!(
+            seat.attempt_try <= 5,
+            "one reprompt, three request retries: {seat:?}"
+        );
+        *place = SeenSeat {
+            tries: seat.attempt_try,
+            open: true,
+            result: None,
+        };
+    }
+
+    pub(super) fn seat_ended(&mut self, task: TaskId, seat: SeatId) -> &mut SeenSeat {
+        let seen = &mut self.tasks[task.index()];
+        assert_eq!(
+            (seen.attempt, seen.round),
+            (seat.attempt, seat.round),
+            "a reply of another round: {seat:?}"
+        );
+        let place = seen.seats.get_mut(&seat.seat).expect("the seat was asked");
+        assert!(
+            place.open && place.tries == seat.attempt_try,
+            "a reply too many: {seat:?} {place:?}"
+        );
+        place.open = false;
+        place
+    }
+}
