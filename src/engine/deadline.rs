@@ -58,8 +58,10 @@ impl DeadlineEvent {
         if all == 0 {
             return 1.0;
         }
-        // Shown to people; no rule looks at it.
-        #[allow(clippy::cast_precision_loss)]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "it is shown to people; no rule looks at it"
+        )]
         let share = elapsed as f64 / all as f64;
         (share * 10_000.0).round() / 10_000.0
     }

@@ -1,35 +1,35 @@
 //! Small rules as tables: what counts, how long it takes, what it is measured against.
 
 use crate::domain::{
-    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, FailureMode, GateId, HoldId, Millis,
-    OutcomeClass, Points, QualityFlag, RunId, Stage, Status, TaskId, Timestamp, TurnId, Verdict,
+    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Millis, OutcomeClass, Points, RunId, Stage,
+    TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::decide::signature;
 use crate::engine::{
-    CheckResult, Command, CommandResult, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, Judging,
-    KeeperRef, RunPhase, RunStarted, SeatId, SeatResult, StageReport, State, StopCause, Timer, ToolCalls,
-    Usage, Way, apply, decide, evaluate_gate, meets, outcome, worst_case,
+    CheckResult, Command, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input, Judging, KeeperRef,
+    RunPhase, RunStarted, SeatId, SeatResult, StageReport, State, StopCause, Timer, ToolCalls, Usage, decide,
+    outcome, worst_case,
 };
 use crate::mission::RunOptions;
 
 use super::operator::says;
 use super::simulation::{Answer, Simulation, good, options, plan_of};
 
-const NOW: Timestamp = Timestamp(1_000_000);
+pub(super) const NOW: Timestamp = Timestamp(1_000_000);
 
-fn mission(settings: &str, tasks: &str) -> String {
+pub(super) fn mission(settings: &str, tasks: &str) -> String {
     format!(
         "name: m\nagents:\n  w: {{run: [/bin/true]}}\n  i: {{run: [/bin/true], role: reviewer}}\n  j: {{run: [/bin/true], \
          role: reviewer}}\n  k: {{run: [/bin/true], role: qa}}\n{settings}tasks:\n{tasks}"
     )
 }
 
-fn simulation(yaml: &str) -> Simulation {
+pub(super) fn simulation(yaml: &str) -> Simulation {
     Simulation::new(yaml, options())
 }
 
 /// Performs until such an effect is next.
-fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) -> Effect {
+pub(super) fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) -> Effect {
     loop {
         let next = simulation.todo.front().expect("it comes").clone();
         if wanted(&next) {
@@ -39,7 +39,7 @@ fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) -> Effec
     }
 }
 
-fn is_turn(effect: &Effect) -> bool {
+pub(super) fn is_turn(effect: &Effect) -> bool {
     matches!(effect, Effect::RunTurn { .. })
 }
 
@@ -289,344 +289,6 @@ fn two_attempts_are_the_same_if_all_that_was_seen_of_them_is() {
         assert_eq!(signature(&usual(), Some(&judging(files, false))), None);
     }
     assert_eq!(signature(&usual(), None), None);
-}
-
-#[test]
-fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
-    let tasks: String = (0..10)
-        .map(|n| format!("  - {{title: t{n}, assignTo: w, review: none}}\n"))
-        .collect();
-    let list = (0..10).map(|n| format!("t{n}")).collect::<Vec<_>>().join(", ");
-    let tasks = format!("{tasks}  - {{title: x, assignTo: w, dependsOn: [{list}]}}\n");
-    let yaml = mission("settings: {onDependencyFailed: [partial, skip]}\n", &tasks);
-    let begun = simulation(&yaml).state;
-    // So many done, the others failed in turn like these; `None`: one of them is still at work.
-    let decided = |done: usize, modes: &[Option<FailureMode>]| {
-        let mut state = begun.clone();
-        for (index, task) in state.tasks.iter_mut().take(10).enumerate() {
-            let mode = modes[index % modes.len()];
-            (task.status, task.mode) = match (index < done, mode) {
-                (true, _) => (Status::Done, None),
-                (false, Some(mode)) => (Status::Failed, Some(mode)),
-                (false, None) => (Status::InProgress, None),
-            };
-        }
-        let failed = (0..10)
-            .find(|index| state.tasks[*index].status == Status::Failed)
-            .unwrap();
-        state
-            .cascades_due
-            .insert((TaskId(10), TaskId::from_index(failed)));
-        let events = decide(&state, &Input::Advance, NOW);
-        let resolved = events.iter().filter(|event| {
-            matches!(
-                event,
-                Event::DependencyResolved {
-                    way: Way::Partial,
-                    ..
-                }
-            )
-        });
-        let failed = events
-            .iter()
-            .any(|event| matches!(event, Event::DependencyFailed { .. }));
-        (resolved.count(), failed)
-    };
-    use FailureMode::{
-        Cancelled, Cascade, Deadline, Error, Hollow, Protected, Quality, RateLimit, Rejected, Timeout,
-    };
-    for (mode, least) in [
-        (Timeout, Some(0)),
-        (RateLimit, Some(3)),
-        (Error, Some(5)),
-        (Quality, Some(7)),
-        (Hollow, Some(7)),
-        (Cascade, Some(8)),
-        (Rejected, None),
-        (Cancelled, None),
-        (Protected, None),
-        (Deadline, None),
-    ] {
-        for done in 0..10 {
-            let is_enough = least.is_some_and(|least| done >= least);
-            let expected = if is_enough { (10 - done, false) } else { (0, true) };
-            assert_eq!(decided(done, &[Some(mode)]), expected, "{mode:?} {done}");
-        }
-    }
-    // Of several the highest, and nothing before all have ended.
-    assert_eq!(decided(6, &[Some(Timeout), Some(Quality)]), (0, true));
-    assert_eq!(decided(7, &[Some(Timeout), Some(Quality)]), (3, false));
-    assert_eq!(decided(8, &[Some(Error), None]), (0, false));
-}
-
-#[test]
-fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
-    let resolved = |targets: &str, there: &[(&str, Option<u64>)]| {
-        let tasks = format!(
-            "  - {{title: a, assignTo: w, review: none, targetFiles: [{targets}]}}\n  - {{title: b, assignTo: w, dependsOn: [a]}}\n"
-        );
-        let yaml = mission(
-            "settings: {maxRetries: 0, onDependencyFailed: [artifacts, skip]}\n",
-            &tasks,
-        );
-        let mut simulation = simulation(&yaml);
-        while !matches!(simulation.todo.front(), Some(Effect::ScanArtifacts { .. })) {
-            simulation.perform(0, &mut |_, _| Answer::AgentFailed(FailureClass::Unknown));
-        }
-        let fact = |(path, size): &(&str, Option<u64>)| FileFact {
-            path: (*path).to_owned(),
-            size: *size,
-            digest: None,
-        };
-        let seen = Input::ArtifactsScanned {
-            task: TaskId(1),
-            dependency: TaskId(0),
-            files: there.iter().map(fact).collect(),
-        };
-        let events = decide(&simulation.state, &seen, NOW);
-        let note = events.iter().find_map(|event| match event {
-            Event::DependencyResolved { note, .. } => Some(note.clone()),
-            _ => None,
-        });
-        simulation.feed(&seen);
-        assert!(
-            decide(&simulation.state, &seen, NOW).is_empty(),
-            "it was asked for once"
-        );
-        note
-    };
-    let (full, empty) = (Some(1), Some(0));
-    for (targets, there, expected) in [
-        ("x, y", vec![("x", full), ("y", None)], Some("x")),
-        ("x, y", vec![("x", empty), ("y", full)], Some("y")),
-        ("x, y, z", vec![("x", full), ("y", empty), ("z", None)], None),
-        ("x, y, z", vec![("x", full), ("z", full)], Some("x, z")),
-        ("x", vec![("other", full)], None),
-        ("x", vec![], None),
-    ] {
-        assert_eq!(
-            resolved(targets, &there).as_deref(),
-            expected,
-            "{targets} {there:?}"
-        );
-    }
-}
-
-#[test]
-fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
-    let yaml = mission(
-        "settings: {maxRetries: 0, orchestrator: k}\n",
-        "  - {title: a, assignTo: w, review: none}\n  - {title: b, assignTo: w, dependsOn: [a]}\n",
-    );
-    let options = RunOptions {
-        fail_fast: true,
-        ..options()
-    };
-    let mut simulation = Simulation::new(&yaml, options);
-    simulation.run(|_, _| Answer::AgentFailed(FailureClass::Unknown));
-    assert_eq!(
-        simulation.count(|event| matches!(event, Event::ConsultRequested { .. })),
-        0
-    );
-    assert_eq!(simulation.state.tasks[1].mode, Some(FailureMode::Cascade));
-}
-
-#[test]
-fn a_gate_is_measured_by_what_it_asks() {
-    let gate = |keys: &str| {
-        let gates = format!("qualityGates: [{{name: g, afterTasks: [a, b], blocksTasks: [c]{keys}}}]\n");
-        let tasks = "  - {title: a, assignTo: w}\n  - {title: b, assignTo: w}\n  - {title: c, assignTo: w}\n";
-        simulation(&(mission("", tasks) + &gates)).state
-    };
-    let (clean, below) = (QualityFlag::Clean, QualityFlag::BelowThreshold);
-    let done = |flag, points: Option<u8>| (Status::Done, Some(flag), points);
-    let failed = |points| (Status::Failed, None, points);
-    let of = |keys: &str, ends: [(Status, Option<QualityFlag>, Option<u8>); 2]| {
-        let mut state = gate(keys);
-        for (task, (status, flag, points)) in state.tasks.iter_mut().zip(ends) {
-            (task.status, task.flag, task.points) = (status, flag, points.map(Points::whole));
-        }
-        let result = evaluate_gate(&state, GateId(0));
-        (result.passed, result.reason.unwrap_or_default())
-    };
-    for (keys, ends, passed, reason) in [
-        ("", [done(clean, Some(90)), failed(None)], true, ""),
-        (
-            ", requireAllPassed: true",
-            [done(clean, Some(90)), failed(None)],
-            false,
-            "failed: b",
-        ),
-        (
-            ", requireAllPassed: true",
-            [done(clean, Some(90)), done(clean, None)],
-            true,
-            "",
-        ),
-        (
-            "",
-            [done(clean, Some(90)), done(below, Some(40))],
-            false,
-            "accepted below the bar: b",
-        ),
-        (
-            ", acceptBelowThreshold: true",
-            [done(clean, Some(90)), done(below, Some(40))],
-            true,
-            "",
-        ),
-        (
-            ", minScore: 4",
-            [done(clean, Some(90)), done(clean, Some(70))],
-            true,
-            "",
-        ),
-        (
-            ", minScore: 4",
-            [done(clean, Some(90)), failed(Some(60))],
-            false,
-            "average score 75 is below 80",
-        ),
-        (
-            ", minScore: 4",
-            [done(clean, Some(80)), done(clean, None)],
-            true,
-            "unscored, not counted: b",
-        ),
-        (
-            ", minScore: 4",
-            [failed(None), done(clean, None)],
-            false,
-            "no score to hold against minScore 80; unscored: a, b",
-        ),
-    ] {
-        assert_eq!(of(keys, ends), (passed, reason.to_owned()), "{keys} {ends:?}");
-    }
-}
-
-#[test]
-fn what_a_command_meets() {
-    use CommandResult::{AlreadySo, Applied, DecidedOtherwise, TooEarly, Unknown};
-    let gates = "qualityGates: [{name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}, {name: h, afterTasks: [d], \
-                 blocksTasks: [e]}]\n";
-    let titles = ["a", "b", "c", "d", "e"];
-    let tasks: String = titles
-        .map(|title| format!("  - {{title: {title}, assignTo: w}}\n"))
-        .concat();
-    let options = RunOptions {
-        only: ["a", "b", "c"].map(str::to_owned).to_vec(),
-        ..options()
-    };
-    let state = Simulation::new(&(mission("", &tasks) + gates), options).state;
-    let with = |changes: &[(usize, Status, Option<FailureMode>, Option<u8>)]| {
-        let mut state = state.clone();
-        for (task, status, mode, points) in changes {
-            let task = &mut state.tasks[*task];
-            (task.status, task.mode, task.points) = (*status, *mode, points.map(Points::whole));
-        }
-        state.derive();
-        state
-    };
-    let cancel = |task| Command::CancelTask { task: TaskId(task) };
-    let over = |gate| Command::OverrideGate {
-        gate: GateId(gate),
-        reason: String::new(),
-    };
-    let (done, failed) = (Status::Done, Status::Failed);
-    let called_off = (2, failed, Some(FailureMode::Cancelled), None);
-    let all_done = [
-        (0, done, None, None),
-        (1, done, None, None),
-        (2, done, None, None),
-    ];
-    let one_called_off = [all_done[0], all_done[1], called_off];
-    let ended = |points| with(&[(0, done, None, Some(points))]);
-    let evaluated = |points| {
-        let mut state = ended(points);
-        let (gate, result) = (GateId(0), evaluate_gate(&state, GateId(0)));
-        apply(&mut state, &Event::GateEvaluated { gate, result });
-        state
-    };
-    let (passed, shut) = (evaluated(90), evaluated(70));
-    let mut paused = state.clone();
-    paused.paused = true;
-    let mut over_and_done = state.clone();
-    over_and_done.phase = RunPhase::Finished;
-    for (state, command, expected) in [
-        (&state, cancel(0), Applied),
-        (&state, cancel(3), DecidedOtherwise),
-        (&state, cancel(9), Unknown),
-        (&with(&all_done), cancel(0), DecidedOtherwise),
-        (&with(&one_called_off), cancel(2), AlreadySo),
-        (&with(&one_called_off), cancel(0), DecidedOtherwise),
-        (&state, Command::CancelRun, Applied),
-        (&with(&all_done), Command::CancelRun, DecidedOtherwise),
-        (&with(&one_called_off), Command::CancelRun, AlreadySo),
-        (&state, Command::Pause, Applied),
-        (&paused, Command::Pause, AlreadySo),
-        (&over_and_done, Command::Pause, AlreadySo),
-        (&state, over(7), Unknown),
-        (&state, over(0), TooEarly),
-        (&state, over(1), TooEarly),
-        (&passed, over(0), AlreadySo),
-        (&shut, over(0), Applied),
-        // Its tasks have ended, and nobody came to evaluate it.
-        (&ended(70), over(0), Applied),
-        (&ended(90), over(0), AlreadySo),
-    ] {
-        assert_eq!(meets(state, &command), expected, "{command:?}");
-    }
-    // An answer to a question that is not asked any more, and to one that never was.
-    let mut asked = state.clone();
-    asked.tasks[0].asked = 2;
-    for (number, expected) in [
-        (0, Unknown),
-        (1, DecidedOtherwise),
-        (2, DecidedOtherwise),
-        (3, Unknown),
-    ] {
-        let task = TaskId(0);
-        let text = String::new();
-        assert_eq!(meets(&asked, &Command::Approve { task, number }), expected);
-        assert_eq!(meets(&asked, &Command::Answer { task, number, text }), expected);
-    }
-    let hold = HoldId(0);
-    assert_eq!(
-        meets(&state, &Command::PassCheckpoint { hold, number: 1 }),
-        Unknown
-    );
-}
-
-#[test]
-fn a_gate_that_nobody_came_to_evaluate_is_evaluated_before_it_is_overridden() {
-    let tasks = "  - {title: a, assignTo: w}\n  - {title: b, assignTo: w}\n";
-    let gates = "qualityGates: [{name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}]\n";
-    let yaml = mission("", tasks) + gates;
-    let over = says(Command::OverrideGate {
-        gate: GateId(0),
-        reason: "risk".to_owned(),
-    });
-    for (score, expected) in [(70, 2), (90, 0)] {
-        let mut simulation = simulation(&yaml);
-        simulation.run(|state, effect| match effect {
-            Effect::CallSeat { .. } => Answer::Score(score),
-            other => good(state, other),
-        });
-        // The runner died before it.
-        let is_gate = |record: &Vec<Event>| {
-            record
-                .iter()
-                .any(|event| matches!(event, Event::GateEvaluated { .. }))
-        };
-        let cut = simulation.journal.iter().position(is_gate).unwrap();
-        let dead = Simulation::recovered(simulation.state.plan.clone(), &simulation.journal[..cut]);
-        let events = decide(&dead.state, &over, NOW);
-        assert_eq!(events.len(), expected, "{events:?}");
-        if let [first, second] = events.as_slice() {
-            assert!(matches!(first, Event::GateEvaluated { result, .. } if !result.passed));
-            assert!(matches!(second, Event::GateOverridden { .. }));
-        }
-    }
 }
 
 #[test]

@@ -1,0 +1,146 @@
+//! Dependencies that failed, as tables.
+
+use crate::domain::{FailureClass, FailureMode, Status, TaskId};
+use crate::engine::tests::simulation::{Answer, Simulation, options};
+use crate::engine::{Effect, Event, FileFact, Input, Way, decide};
+use crate::mission::RunOptions;
+
+use super::rules::{NOW, mission, simulation};
+
+#[test]
+fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
+    let tasks: String = (0..10)
+        .map(|n| format!("  - {{title: t{n}, assignTo: w, review: none}}\n"))
+        .collect();
+    let list = (0..10).map(|n| format!("t{n}")).collect::<Vec<_>>().join(", ");
+    let tasks = format!("{tasks}  - {{title: x, assignTo: w, dependsOn: [{list}]}}\n");
+    let yaml = mission("settings: {onDependencyFailed: [partial, skip]}\n", &tasks);
+    let begun = simulation(&yaml).state;
+    // So many done, the others failed in turn like these; `None`: one of them is still at work.
+    let decided = |done: usize, modes: &[Option<FailureMode>]| {
+        let mut state = begun.clone();
+        for (index, task) in state.tasks.iter_mut().take(10).enumerate() {
+            let mode = modes[index % modes.len()];
+            (task.status, task.mode) = match (index < done, mode) {
+                (true, _) => (Status::Done, None),
+                (false, Some(mode)) => (Status::Failed, Some(mode)),
+                (false, None) => (Status::InProgress, None),
+            };
+        }
+        let failed = (0..10)
+            .find(|index| state.tasks[*index].status == Status::Failed)
+            .unwrap();
+        state
+            .cascades_due
+            .insert((TaskId(10), TaskId::from_index(failed)));
+        let events = decide(&state, &Input::Advance, NOW);
+        let resolved = events.iter().filter(|event| {
+            matches!(
+                event,
+                Event::DependencyResolved {
+                    way: Way::Partial,
+                    ..
+                }
+            )
+        });
+        let failed = events
+            .iter()
+            .any(|event| matches!(event, Event::DependencyFailed { .. }));
+        (resolved.count(), failed)
+    };
+    use FailureMode::{
+        Cancelled, Cascade, Deadline, Error, Hollow, Protected, Quality, RateLimit, Rejected, Timeout,
+    };
+    for (mode, least) in [
+        (Timeout, Some(0)),
+        (RateLimit, Some(3)),
+        (Error, Some(5)),
+        (Quality, Some(7)),
+        (Hollow, Some(7)),
+        (Cascade, Some(8)),
+        (Rejected, None),
+        (Cancelled, None),
+        (Protected, None),
+        (Deadline, None),
+    ] {
+        for done in 0..10 {
+            let is_enough = least.is_some_and(|least| done >= least);
+            let expected = if is_enough { (10 - done, false) } else { (0, true) };
+            assert_eq!(decided(done, &[Some(mode)]), expected, "{mode:?} {done}");
+        }
+    }
+    // Of several the highest, and nothing before all have ended.
+    assert_eq!(decided(6, &[Some(Timeout), Some(Quality)]), (0, true));
+    assert_eq!(decided(7, &[Some(Timeout), Some(Quality)]), (3, false));
+    assert_eq!(decided(8, &[Some(Error), None]), (0, false));
+}
+#[test]
+fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
+    let resolved = |targets: &str, there: &[(&str, Option<u64>)]| {
+        let tasks = format!(
+            "  - {{title: a, assignTo: w, review: none, targetFiles: [{targets}]}}\n  - {{title: b, assignTo: w, dependsOn: [a]}}\n"
+        );
+        let yaml = mission(
+            "settings: {maxRetries: 0, onDependencyFailed: [artifacts, skip]}\n",
+            &tasks,
+        );
+        let mut simulation = simulation(&yaml);
+        while !matches!(simulation.todo.front(), Some(Effect::ScanArtifacts { .. })) {
+            simulation.perform(0, &mut |_, _| Answer::AgentFailed(FailureClass::Unknown));
+        }
+        let fact = |(path, size): &(&str, Option<u64>)| FileFact {
+            path: (*path).to_owned(),
+            size: *size,
+            digest: None,
+        };
+        let seen = Input::ArtifactsScanned {
+            task: TaskId(1),
+            dependency: TaskId(0),
+            files: there.iter().map(fact).collect(),
+        };
+        let events = decide(&simulation.state, &seen, NOW);
+        let note = events.iter().find_map(|event| match event {
+            Event::DependencyResolved { note, .. } => Some(note.clone()),
+            _ => None,
+        });
+        simulation.feed(&seen);
+        assert!(
+            decide(&simulation.state, &seen, NOW).is_empty(),
+            "it was asked for once"
+        );
+        note
+    };
+    let (full, empty) = (Some(1), Some(0));
+    for (targets, there, expected) in [
+        ("x, y", vec![("x", full), ("y", None)], Some("x")),
+        ("x, y", vec![("x", empty), ("y", full)], Some("y")),
+        ("x, y, z", vec![("x", full), ("y", empty), ("z", None)], None),
+        ("x, y, z", vec![("x", full), ("z", full)], Some("x, z")),
+        ("x", vec![("other", full)], None),
+        ("x", vec![], None),
+    ] {
+        assert_eq!(
+            resolved(targets, &there).as_deref(),
+            expected,
+            "{targets} {there:?}"
+        );
+    }
+}
+#[test]
+fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
+    let yaml = mission(
+        "settings: {maxRetries: 0, orchestrator: k}\n",
+        "  - {title: a, assignTo: w, review: none}\n  - {title: b, assignTo: w, dependsOn: [a]}\n",
+    );
+    let options = RunOptions {
+        fail_fast: true,
+        ..options()
+    };
+    let mut simulation = Simulation::new(&yaml, options);
+    simulation.run(|_, _| Answer::AgentFailed(FailureClass::Unknown));
+    assert_eq!(
+        simulation.count(|event| matches!(event, Event::ConsultRequested { .. })),
+        0
+    );
+    assert_eq!(simulation.state.tasks[1].mode, Some(FailureMode::Cascade));
+}

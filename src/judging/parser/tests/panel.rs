@@ -1,0 +1,132 @@
+//! Panels: JSON with every dimension.
+
+use super::*;
+
+pub fn dimensions(names: &[&str]) -> Vec<Dimension> {
+    let dimension = |name: &&str| Dimension {
+        name: (*name).to_owned(),
+        weight: Decimal::ONE,
+        description: None,
+        rubric: Vec::new(),
+    };
+    names.iter().map(dimension).collect()
+}
+
+fn scores(reply: &str, names: &[&str]) -> Result<Vec<String>, Unparsed> {
+    let read = parse_scores(reply, &dimensions(names))?;
+    let names_read: Vec<_> = read.scores.iter().map(|score| score.dimension.as_str()).collect();
+    assert_eq!(names_read, names, "the task's order and spelling");
+    Ok(read
+        .scores
+        .iter()
+        .map(|score| score.points.score().normalize().to_string())
+        .collect())
+}
+
+#[test]
+fn every_accepted_shape_is_read() {
+    let list = r#"[{"dimension": "tests", "score": 2.5, "reasoning": "r"}, {"dimension": "Code Quality", "score": "4"}]"#;
+    let map = r#"{"code_quality": {"score": 4, "reason": "r"}, "tests": {"rating": 2.5}}"#;
+    for reply in [
+        format!(r#"{{"scores": {list}, "findings": [], "summary": "s"}}"#),
+        format!(r#"{{"dimensions": {list}}}"#),
+        format!(r#"{{"scores": {map}}}"#),
+        format!(r#"{{"evaluation": {map}}}"#),
+        list.to_owned(),
+        map.to_owned(),
+        r#"{"code-quality": 4, "TESTS": "2.5", "charm": 9, "overall": "fine"}"#.to_owned(),
+        format!("```json\n{map}\n```"),
+        format!("Here you are:\n\n```\n{map}\n```\nDone."),
+        format!("I read fn main() {{ run(); }} and [1, 2] and {{\"a\": 1}}. Verdict: {map} That is all."),
+        format!("{map}\n\nAgain: {map}"),
+        format!("<think>{{\"code_quality\": 1, \"tests\": 1}}</think>{map}"),
+    ] {
+        assert_eq!(
+            scores(&reply, &["code_quality", "tests"]).unwrap(),
+            ["4", "2.5"],
+            "{reply}"
+        );
+    }
+}
+
+#[test]
+fn reasons_findings_and_summary_come_along() {
+    let reply = r#"{"scores": [{"dimension": "a", "score": 4, "explanation": "because"}],
+        "findings": [{"severity": "critical", "description": "leak"}], "summary": "short"}"#;
+    let read = parse_scores(reply, &dimensions(&["a"])).unwrap();
+    assert_eq!(read.scores[0].reasoning, "because");
+    assert_eq!(
+        read.findings,
+        [Finding::new(crate::domain::Severity::Critical, "leak")]
+    );
+    assert_eq!(read.summary.as_deref(), Some("short"));
+}
+
+#[test]
+fn nothing_is_clamped_completed_or_guessed() {
+    let off = |value: &str| Unparsed::OffScale {
+        what: "b".to_owned(),
+        value: dec(value),
+        scale: Scale::SCORE,
+    };
+    let missing =
+        |names: &[&str]| Unparsed::MissingDimensions(names.iter().map(|name| (*name).to_owned()).collect());
+    let not_a_number = || Unparsed::NotANumber("b".to_owned());
+    let twice = || Unparsed::Duplicate("b".to_owned());
+    for (reply, want) in [
+        ("", Unparsed::Empty),
+        ("Good work, 4 of 5.", Unparsed::NoJson),
+        (r#"{"a": 4, "b": 4"#, Unparsed::BrokenJson),
+        (r#"So: {"a": 4, "b": 4,}"#, Unparsed::BrokenJson),
+        (r#"{"a": {"score": n}}"#, Unparsed::BrokenJson),
+        (r#"{"a": 4}"#, missing(&["b"])),
+        (r#"{}"#, missing(&["a", "b"])),
+        ("20.0", missing(&["a", "b"])),
+        (r#"{"a": 4, "b": 6}"#, off("6")),
+        (r#"{"a": 4, "b": 0}"#, off("0")),
+        (r#"{"a": 4, "b": -3}"#, off("-3")),
+        (r#"{"a": 4, "b": 5.4}"#, off("5.4")),
+        (r#"{"a": 4, "b": 87}"#, off("87")),
+        (r#"{"a": 4, "b": null}"#, not_a_number()),
+        (r#"{"a": 4, "b": true}"#, not_a_number()),
+        (r#"{"a": 4, "b": "good"}"#, not_a_number()),
+        (r#"{"a": 4, "b": "4/5"}"#, not_a_number()),
+        (r#"{"a": 4, "b": {"reasoning": "r"}}"#, not_a_number()),
+        (r#"{"a": 4, "b": 4, "b": 5}"#, twice()),
+        (r#"{"a": 4, "b": 4, "B": 4}"#, twice()),
+        (r#"{"a": 4, "b": {"score": 4, "score": 2}}"#, twice()),
+        (r#"{"a": 4, "b": {"score": 4, "rating": 2}}"#, twice()),
+        (r#"{"scores": {"a": 4, "b": 4}, "b": 4}"#, twice()),
+        (
+            r#"[{"dimension": "b", "score": 1}, {"dimension": "b", "score": 1}, {"dimension": "a", "score": 1}]"#,
+            twice(),
+        ),
+        (
+            r#"First {"a": 4, "b": 4}, then {"a": 4, "b": 5}."#,
+            Unparsed::Conflicting,
+        ),
+        (r#"First {"a": 4, "b": 4}, then {"a": 4}."#, missing(&["b"])),
+    ] {
+        assert_eq!(scores(reply, &["a", "b"]).unwrap_err(), want, "{reply}");
+    }
+}
+
+#[test]
+fn a_quoted_verdict_does_not_count() {
+    let reply = "> {\"a\": 5}\n\n```yaml\n{\"a\": 5}\n```\n<untrusted>\n{\"a\": 5}\n</untrusted>\n";
+    assert_eq!(scores(reply, &["a"]).unwrap_err(), Unparsed::NoJson);
+    assert_eq!(scores(&format!("{reply}{{\"a\": 2}}"), &["a"]).unwrap(), ["2"]);
+}
+
+#[test]
+fn names_that_could_mean_two_dimensions_must_be_exact() {
+    let names = ["test_cases", "Test Cases"];
+    assert_eq!(
+        scores(r#"{"test_cases": 2, "Test Cases": 4}"#, &names).unwrap(),
+        ["2", "4"]
+    );
+    assert!(matches!(
+        scores(r#"{"test_cases": 2, "test cases": 4}"#, &names).unwrap_err(),
+        Unparsed::MissingDimensions(_)
+    ));
+}
