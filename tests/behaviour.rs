@@ -146,5 +146,7 @@ mod terminal;
 mod torture;
 #[path = "behaviour/verification.rs"]
 mod verification;
+#[path = "behaviour/verification_edges.rs"]
+mod verification_edges;
 #[path = "behaviour/waiting.rs"]
 mod waiting;

@@ -13,6 +13,7 @@ use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Poin
 use super::edges::Edges;
 use super::growth::{Fixups, Provenance, Titles};
 use super::model;
+use super::route::Route;
 use super::scalar::Deadline;
 use super::task_list::TaskList;
 
@@ -45,6 +46,8 @@ pub struct Plan {
     pub holds_before: Edges<HoldId>,
     /// What holds for the whole run.
     pub rules: Rules,
+    /// From a task to the verifications that may have it done again, or judged it when they did.
+    pub returns: Edges<TaskId>,
     /// What tasks that come later are compiled with.
     pub(super) recipe: Arc<Recipe>,
     pub(super) titles: Titles,
@@ -82,6 +85,7 @@ impl Plan {
             holds: Arc::default(),
             holds_after: Edges::new(tasks.len(), &[]),
             holds_before: Edges::new(tasks.len(), &[]),
+            returns: Edges::new(tasks.len(), &[]),
             agents: Arc::new(agents),
             tasks: tasks.into(),
             gates: Arc::new(gates),
@@ -295,6 +299,8 @@ pub struct TaskPlan {
     pub verification: Option<Box<Verification>>,
     /// What must hold before its agent may call itself finished.
     pub finish: Option<Box<FinishGate>>,
+    /// For a verification: where its edges lead.
+    pub route: Option<Box<Route>>,
     /// Its layer of the mission's graph, from 0.
     pub wave: u32,
     /// Where it comes from, if it is not the mission's own.

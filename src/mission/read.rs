@@ -145,6 +145,15 @@ where
     Ok(option::<D, S>(deserializer)?.map(T::from))
 }
 
+/// A text that few tasks have, read by the stricter rules of `S`: it takes one word where it is missing.
+pub(super) fn rare_as<'de, S, D>(deserializer: D) -> Result<Option<Box<Box<str>>>, D::Error>
+where
+    S: Scalar + Into<Box<str>>,
+    D: Deserializer<'de>,
+{
+    Ok(option::<D, S>(deserializer)?.map(|text| Box::new(text.into())))
+}
+
 /// The value, which must be there.
 pub(super) fn single<'de, D: Deserializer<'de>, T: Scalar>(deserializer: D) -> Result<T, D::Error> {
     Single::deserialize(deserializer).map(|Single(value)| value)

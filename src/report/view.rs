@@ -351,6 +351,7 @@ impl RunView {
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }
             | Event::Superseded { .. }
+            | Event::EdgeTaken { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }

@@ -17,7 +17,7 @@ use crate::review::fence::Excerpt;
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_reply};
-use super::material::Material;
+use super::material::{Judged, Material, judged};
 use super::reach::Reach;
 use super::session::RunError;
 use super::spool::{Sealed, read_head, read_output, seal};
@@ -34,6 +34,8 @@ struct Call {
     task: TaskState,
     /// The task that the purpose names beside it.
     other: Option<TaskState>,
+    /// Whose work is graded.
+    judged: Vec<Judged>,
 }
 
 impl World {
@@ -57,6 +59,10 @@ impl World {
             folder: self.folder.clone(),
             task: state.task(id.task).clone(),
             other,
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
         };
         match self.programs.get(agent).cloned() {
             None => {
@@ -177,7 +183,7 @@ impl Call {
         let rubric =
             verification.and_then(|verification| Some((verification, verification.rubric.as_deref()?)));
         let (verification, rubric) = rubric.ok_or("the task has no rubric any more")?;
-        let material = Material::gather(&self.folder, plan, id, &self.task)?;
+        let material = Material::gather(&self.folder, plan, id, &self.task, &self.judged)?;
         let work = material.work(plan, id, &self.task);
         Ok(review::rubric::grades(&work, rubric, &verification.acceptance, round > 1).joined())
     }

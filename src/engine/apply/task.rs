@@ -206,6 +206,11 @@ impl TaskState {
                     self.delegations.push(sub_task.clone());
                 }
             }
+            Event::EdgeTaken { edge, visit, stopped: _, .. } => {
+                self.visits = *visit;
+                // Sent back, it stands where it stood before its first verdict.
+                self.edge = (self.status == Status::Review).then_some(*edge);
+            }
             // Whatever becomes of the work now, the score of earlier work is not its score.
             Event::EvalUnparsed { .. } => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
@@ -303,6 +308,7 @@ impl TaskState {
         if self.status.is_terminal() || withdrawn {
             self.agreed = Vec::new();
             self.allowed_again = false;
+            self.edge = None;
         }
         self.status = to;
         self.phase = phase;
@@ -363,6 +369,7 @@ impl TaskState {
                 self.fixes = 0;
                 self.retries = 0;
                 self.signature = None;
+                self.visits = 0;
                 if let Some(dialog) = &mut self.dialog {
                     dialog.rounds = 0;
                 }

@@ -15,6 +15,7 @@ use crate::mission::model::OnRefer;
 use super::conclude::{self, Accepted};
 use super::consult;
 use super::draft::Draft;
+use super::routes;
 use super::seats::panel_rounds;
 use super::stages::{self, in_review};
 
@@ -192,8 +193,11 @@ fn settle(
         Verdict::Pass | Verdict::Skip => conclude::accept(draft, grounds),
         Verdict::Fail => conclude::not_good_enough(draft),
         Verdict::Refer | Verdict::Fault => {
-            let message = put_to_a_person(unsure, unreviewed);
             let cause = cause.unwrap_or(Cause::Confidence);
+            if let Some(route) = draft.plan().route(draft.id) {
+                return routes::referred(draft, route, cause, &unsure);
+            }
+            let message = put_to_a_person(unsure, unreviewed);
             conclude::ask_person(draft, Stage::Verification, cause, &message);
         }
     }

@@ -71,6 +71,7 @@ fn variant(event: &Event) -> &'static str {
         Event::MissionChanged(_) => "MissionChanged",
         Event::DelegationRequested { .. } => "DelegationRequested",
         Event::DelegationRefused { .. } => "DelegationRefused",
+        Event::EdgeTaken { .. } => "EdgeTaken",
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",

@@ -179,6 +179,14 @@ impl Lines {
                 let detail = format!("superseded by '{}'", title(state, *by));
                 Some(Line::new("MEND", Role::Good, title(state, *task), detail))
             }
+            Event::EdgeTaken { task, edge, to, left, .. } => {
+                let mut detail = format!("{}: {}", edge.as_str(), title(state, *to));
+                if !left.is_empty() {
+                    let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
+                    detail.push_str(&format!("; not taken: {}", left.join(", ")));
+                }
+                Some(Line::new("ROUTE", Role::Active, title(state, *task), detail))
+            }
             Event::AttemptPlanned { task, attempt, kind } => Some(planned(state, *task, *attempt, *kind)),
             Event::StageVerdict(report) => self.of_verdict(state, report),
             Event::TurnStarted { turn, .. }

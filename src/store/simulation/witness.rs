@@ -415,6 +415,7 @@ impl Witness {
                     Origin::Request => {}
                 }
             }
+            Event::EdgeTaken { .. } => {}
             Event::Superseded { task, by } => {
                 let seen = &mut self.tasks[task.index()];
                 assert_eq!(

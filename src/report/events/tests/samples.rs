@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, Edge, FailureClass,
     FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag,
     Severity, Stage, Status, TaskId, TurnId, Verdict, WaitingReason,
 };
@@ -116,6 +116,15 @@ pub(super) fn run_samples() -> Vec<Event> {
                 priority: None,
                 target_files: Vec::new(),
             }],
+        },
+        Event::EdgeTaken {
+            task: TASK,
+            edge: Edge::Fail,
+            to: TASK,
+            visit: 1,
+            left: vec![TASK],
+            stopped: vec![TASK],
+            kept: vec![(TASK, 1)],
         },
         Event::DelegationRefused {
             task: TASK,
