@@ -177,6 +177,7 @@ fn change(state: &mut State, event: &Event) {
         | Event::ApproverUndecided { task, .. }
         | Event::ApprovalTimedOut { task, .. }
         | Event::RetryBlocked { task, .. }
+        | Event::FellBack { task, .. }
         | Event::ApprovalResolved { task, .. }
         | Event::Question { task, .. }
         | Event::Answered { task, .. } => change_task(state, *task, event),

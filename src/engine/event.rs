@@ -320,6 +320,25 @@ pub enum Event {
         #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
         not_before: Option<Timestamp>,
     },
+    /// `agent:fallback`: an agent cannot be reached, and another one is asked instead.
+    #[serde(rename = "ag")]
+    FellBack {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Who cannot be reached.
+        #[serde(rename = "f")]
+        from: AgentId,
+        /// Who is asked instead.
+        #[serde(rename = "o")]
+        to: AgentId,
+        /// Why, by class.
+        #[serde(rename = "c")]
+        class: FailureClass,
+        /// Why, in words.
+        #[serde(rename = "m")]
+        message: String,
+    },
     /// `seat:replied`
     #[serde(rename = "sr")]
     SeatReplied {

@@ -112,7 +112,10 @@ impl View<'_> {
         let mut open: BTreeSet<(u32, TaskId)> = targets.collect();
         while let Some((_, id)) = open.pop_first() {
             let is_open = self.state.task(id).status == Status::Pending;
-            if !is_open || self.plan().task(id).part != Part::Selected || self.is_out(id) == self.is_cut_off(id) {
+            if !is_open
+                || self.plan().task(id).part != Part::Selected
+                || self.is_out(id) == self.is_cut_off(id)
+            {
                 continue;
             }
             if !self.turned.remove(&id) {

@@ -111,6 +111,20 @@ pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ 
     own.into_iter().chain(judged.map(|task| plan.task(task).agent))
 }
 
+/// Who is asked instead of a judge that cannot be reached: the next after `current` of those who stand in for `first`, if it
+/// may judge the task. A fallback never breaks independence.
+#[must_use]
+pub fn next_judge(plan: &Plan, task: TaskId, first: AgentId, current: AgentId) -> Option<AgentId> {
+    let all: Vec<AgentId> = std::iter::once(first).chain(plan.fallbacks(first)).collect();
+    let position = all.iter().position(|agent| *agent == current)?;
+    let mut rest = all.into_iter().skip(position + 1);
+    rest.find(|agent| {
+        plan.agent(*agent).spec.adapter != Adapter::Human
+            && authors(plan, task).all(|author| author != *agent)
+            && dependence(plan, task, *agent).is_none()
+    })
+}
+
 /// What the mission wants a reviewer of `task` not to share with its author.
 #[must_use]
 pub fn independence(plan: &Plan, task: TaskId) -> Independence {

@@ -197,7 +197,9 @@ fn routes(mission: &Mission) -> HashMap<usize, Route> {
                 fail: target(task, Edge::Fail),
                 refer: target(task, Edge::Refer),
                 fail_goes_back: back.contains(&index),
-                max_visits: task.max_visits.map_or(defaults::MAX_VISITS, NonZeroU32::get),
+                max_visits: task
+                    .max_visits
+                    .map_or(defaults::MAX_VISITS, |most| u32::from(most.get())),
             };
             (index, route)
         })

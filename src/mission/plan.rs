@@ -125,6 +125,24 @@ impl Plan {
         &self.agents[id.index()]
     }
 
+    /// Who is asked instead of an agent that cannot be reached, in order; each once, with those who stand in for them.
+    #[must_use]
+    pub fn fallbacks(&self, agent: AgentId) -> Vec<AgentId> {
+        let mut found: Vec<AgentId> = Vec::new();
+        let named = |id: AgentId| {
+            let names = self.agent(id).spec.fallback.iter().rev();
+            names.filter_map(|name| self.find_agent(name)).collect::<Vec<_>>()
+        };
+        let mut open = named(agent);
+        while let Some(next) = open.pop() {
+            if next != agent && !found.contains(&next) {
+                found.push(next);
+                open.extend(named(next));
+            }
+        }
+        found
+    }
+
     /// What a model costs, if it has a price.
     #[must_use]
     pub fn price(&self, model: &str) -> Option<&model::Price> {

@@ -170,7 +170,10 @@ pub(super) fn task_counts(state: &State) -> String {
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
         (not_selected, "not selected"),
-        ((counts.not_taken as usize).saturating_sub(not_selected), "not taken"),
+        (
+            (counts.not_taken as usize).saturating_sub(not_selected),
+            "not taken",
+        ),
     ] {
         if number > 0 {
             let _ = write!(text, ", {number} {what}");

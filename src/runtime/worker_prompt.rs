@@ -182,7 +182,9 @@ fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
         .points
         .map_or_else(String::new, |points| format!(", {points} of 100 points"));
     let _ = writeln!(prompt, "What it judged {verdict}{score}: {}.", judged.join(", "));
-    if node.edge.is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
+    if node
+        .edge
+        .is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
         && let Some(found) = node.feedback.last()
     {
         findings(prompt, &found.findings);

@@ -206,7 +206,12 @@ impl TaskState {
                     self.delegations.push(sub_task.clone());
                 }
             }
-            Event::EdgeTaken { edge, visit, stopped: _, .. } => {
+            Event::EdgeTaken {
+                edge,
+                visit,
+                stopped: _,
+                ..
+            } => {
                 self.visits = *visit;
                 // Sent back, it stands where it stood before its first verdict.
                 self.edge = (self.status == Status::Review).then_some(*edge);
@@ -220,6 +225,7 @@ impl TaskState {
             | Event::TurnAdopted { .. }
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
+            | Event::FellBack { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRefused { .. }
             | Event::DependencyFailed { .. } => {}
@@ -467,8 +473,9 @@ impl Judging {
                     self.rounds += 1;
                     self.seats.clear();
                 }
-                let asked = |failed_requests| Seat {
+                let asked = |failed_requests, instead_of| Seat {
                     agent: *agent,
+                    instead_of,
                     tries: seat.attempt_try,
                     failed_requests,
                     strict: strict.clone(),
@@ -476,8 +483,14 @@ impl Judging {
                     state: SeatState::Asked,
                 };
                 match self.seats.get_mut(seat.seat as usize) {
-                    Some(existing) => *existing = asked(existing.failed_requests),
-                    None => self.seats.push(asked(0)),
+                    Some(existing) if existing.agent == *agent => {
+                        *existing = asked(existing.failed_requests, existing.instead_of);
+                    }
+                    // Somebody else is asked, who has failed nobody yet.
+                    Some(existing) => {
+                        *existing = asked(0, Some(existing.instead_of.unwrap_or(existing.agent)));
+                    }
+                    None => self.seats.push(asked(0, None)),
                 }
             }
             Event::SeatReplied { seat, result, .. } => {

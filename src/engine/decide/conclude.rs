@@ -5,8 +5,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::{
-    AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Points, QualityFlag, Severity, Stage, Status,
-    Verdict, WaitingReason,
+    AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Points, QualityFlag, Severity, Stage,
+    Status, Verdict, WaitingReason,
 };
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, StageReport};

@@ -10,11 +10,12 @@ use crate::engine::event::Event;
 use crate::engine::input::ConsultFailure;
 use crate::engine::payload::ReplyRef;
 use crate::engine::state::{Consult, State};
+use crate::judging::eligibility::{grader, next_judge};
 
 use super::approvals;
 use super::draft::Draft;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
-use super::{dependencies, questions, verification};
+use super::{dependencies, questions, seats, verification};
 
 /// Asks an agent.
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
@@ -47,7 +48,17 @@ pub(super) fn replied(
         reply: reply.clone(),
         advice: advice.clone(),
     });
-    conclude(&mut draft, &open, Ok(advice), now);
+    let is_grade = matches!(open.purpose, Purpose::Grade { .. });
+    let dependence = is_grade.then(|| seats::dependence(&draft, open.agent, reply.model.as_deref()));
+    match dependence.flatten() {
+        // What it says does not count, and asking it again would be answered by the same model.
+        Some(dependence) => {
+            let name = &draft.plan().agent(open.agent).name;
+            let why = format!("'{name}' is not independent: {dependence}");
+            conclude(&mut draft, &open, Err(&why), now);
+        }
+        None => conclude(&mut draft, &open, Ok(advice), now),
+    }
     draft.into_events()
 }
 
@@ -75,9 +86,33 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
             agent: open.agent,
             not_before: Some(now.plus(pause)),
         }),
-        None => conclude(&mut draft, &open, Err(&failure.message), now),
+        None => match stand_in(&draft, &open) {
+            Some(next) => {
+                draft.emit(Event::FellBack {
+                    task: draft.id,
+                    from: open.agent,
+                    to: next,
+                    class: failure.class,
+                    message: failure.message.clone(),
+                });
+                ask(&mut draft, open.purpose, next);
+            }
+            None => conclude(&mut draft, &open, Err(&failure.message), now),
+        },
     }
     draft.into_events()
+}
+
+/// Who is asked instead of a judge that cannot be reached. Whoever answers for the mission, or agrees to something, is asked
+/// by name: nobody stands in for them.
+fn stand_in(draft: &Draft<'_>, open: &Consult) -> Option<AgentId> {
+    let first = match open.purpose {
+        Purpose::Grade { .. } => grader(draft.plan(), draft.id)?,
+        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => {
+            return None;
+        }
+    };
+    next_judge(draft.plan(), draft.id, first, open.agent)
 }
 
 /// What the agent's word leads to; `Err` says in words why there is none.
@@ -87,7 +122,7 @@ fn conclude(draft: &mut Draft<'_>, consult: &Consult, advice: Result<&Advice, &s
         Purpose::Answer => questions::advised(draft, consult.agent, advice),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
-        Purpose::Grade { round } => verification::advised(draft, round, advice),
+        Purpose::Grade { round } => verification::advised(draft, round, consult.agent, advice),
     }
 }
 

@@ -109,7 +109,9 @@ impl Again {
         let by = &plan.task(verification).title;
         let mut events = from_the_start(state, target, &format!("sent back by the verification '{by}'"));
         // The task itself is tried again; what made up for its failure is taken back.
-        let fixup = plan.fixup(target).filter(|_| state.task(target).status == Status::Failed);
+        let fixup = plan
+            .fixup(target)
+            .filter(|_| state.task(target).status == Status::Failed);
         if fixup.is_some() {
             events.extend(fixups::taken_back(state, target));
         }

@@ -13,6 +13,7 @@ use crate::engine::ledger::Room;
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{GateResult, KeeperRef};
 use crate::engine::state::{RunPhase, State};
+use crate::judging::eligibility::grader;
 use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
@@ -240,7 +241,10 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
             }
             JudgedBy::ChecksOnly | JudgedBy::Nobody => {}
         }
+        needed.extend(grader(&state.plan, id).filter(|_| state.plan.rules.evaluate));
     }
+    let instead: Vec<AgentId> = needed.iter().flat_map(|id| state.plan.fallbacks(*id)).collect();
+    needed.extend(instead);
     needed
 }
 

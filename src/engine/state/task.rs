@@ -304,6 +304,8 @@ pub struct Grading {
 pub struct Seat {
     /// Who sits on it.
     pub agent: AgentId,
+    /// Who was to sit on it and could not be reached.
+    pub instead_of: Option<AgentId>,
     /// The last call's try number.
     pub tries: u32,
     /// Requests that the provider refused so far in this round.

@@ -62,7 +62,9 @@ const UNSURE: Answer = Answer::Unreadable;
 /// The tasks that are not taken, by number.
 fn left_out(state: &State) -> Vec<u32> {
     let ids = state.plan.task_ids();
-    ids.filter(|id| state.task(*id).not_taken).map(|id| id.0).collect()
+    ids.filter(|id| state.task(*id).not_taken)
+        .map(|id| id.0)
+        .collect()
 }
 
 fn routed(simulation: &Simulation) -> Vec<(Edge, u32)> {
@@ -118,10 +120,17 @@ fn a_verdict_takes_its_edge_and_leaves_out_what_only_the_others_lead_to() {
 fn work_that_fails_is_done_again_and_judged_again() {
     let simulation = run(&mission("write", ""), graded(&[BAD, BAD, GOOD]));
     let state = &simulation.state;
-    assert_eq!(routed(&simulation), [(Edge::Fail, 1), (Edge::Fail, 2), (Edge::Pass, 3)]);
+    assert_eq!(
+        routed(&simulation),
+        [(Edge::Fail, 1), (Edge::Fail, 2), (Edge::Pass, 3)]
+    );
     assert_eq!((state.task(WRITE).attempt, state.task(VERIFY).attempt), (3, 3));
     assert_eq!(statuses(state), [Done, Done, Done, Done, Pending]);
-    assert_eq!(left_out(state), [4], "nothing leads to `repair`, so it is simply a task");
+    assert_eq!(
+        left_out(state),
+        [4],
+        "nothing leads to `repair`, so it is simply a task"
+    );
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
     replays(&simulation);
 }
@@ -133,12 +142,19 @@ fn work_that_always_fails_ends_with_the_last_visit() {
     assert_eq!(routed(&simulation), [(Edge::Fail, 1), (Edge::Fail, 2)]);
     assert_eq!(state.task(VERIFY).status, Failed);
     assert_eq!(state.task(VERIFY).mode, Some(FailureMode::Quality));
-    assert_eq!(state.task(PUBLISH).mode, Some(FailureMode::Cascade), "nothing stands in for a verdict");
+    assert_eq!(
+        state.task(PUBLISH).mode,
+        Some(FailureMode::Cascade),
+        "nothing stands in for a verdict"
+    );
     assert_eq!(outcome(state).class, OutcomeClass::TaskFailed);
     // One visit is none too many.
     let once = mission("write", "").replace("onRefer: ask", "onRefer: ask\n    maxVisits: 1");
     let simulation = run(&once, graded(&[BAD]));
-    assert_eq!((routed(&simulation), simulation.state.task(WRITE).attempt), (vec![], 1));
+    assert_eq!(
+        (routed(&simulation), simulation.state.task(WRITE).attempt),
+        (vec![], 1)
+    );
 }
 
 #[test]
@@ -165,7 +181,13 @@ fn a_judge_that_fails_has_given_no_verdict() {
     assert_eq!(left_out(&again.state), [3, 4]);
     // Or a person says it: yes and no are verdicts.
     for (command, edge) in [
-        (Command::Approve { task: VERIFY, number: 1 }, Edge::Pass),
+        (
+            Command::Approve {
+                task: VERIFY,
+                number: 1,
+            },
+            Edge::Pass,
+        ),
         (
             Command::Reject {
                 task: VERIFY,
@@ -210,10 +232,17 @@ checkpoints:
     let state = &simulation.state;
     // publish, ask, announce, what a gate over it held, and what is built on that.
     assert_eq!(left_out(state), [2, 4, 5, 8, 9]);
-    assert_eq!((state.task(TaskId(6)).status, state.task(TaskId(7)).status), (Done, Done));
+    assert_eq!(
+        (state.task(TaskId(6)).status, state.task(TaskId(7)).status),
+        (Done, Done)
+    );
     assert!(state.gates[0].left && state.gates[0].result.is_none());
     assert!(state.gates[1].result.as_ref().is_some_and(|result| result.passed));
-    assert_eq!(conditions(state), [OutcomeClass::Ok], "no gate over nothing fails, and no checkpoint waits");
+    assert_eq!(
+        conditions(state),
+        [OutcomeClass::Ok],
+        "no gate over nothing fails, and no checkpoint waits"
+    );
     replays(&simulation);
 }
 
@@ -223,12 +252,19 @@ fn a_verification_that_is_redone_decides_anew() {
     let mut simulation = run(&mission("repair", more), graded(&[BAD]));
     assert_eq!(left_out(&simulation.state), [2, 4, 5]);
     simulation.say(&Input::Redo(WRITE));
-    assert_eq!(left_out(&simulation.state), [0_u32; 0], "its verdict is withdrawn");
+    assert_eq!(
+        left_out(&simulation.state),
+        [0_u32; 0],
+        "its verdict is withdrawn"
+    );
     replays(&simulation);
     simulation.resume();
     simulation.run(graded(&[GOOD]));
     assert_eq!(left_out(&simulation.state), [3, 4, 6]);
-    assert_eq!(statuses(&simulation.state), [Done, Done, Done, Pending, Pending, Done, Pending]);
+    assert_eq!(
+        statuses(&simulation.state),
+        [Done, Done, Done, Pending, Pending, Done, Pending]
+    );
     replays(&simulation);
 }
 
@@ -241,8 +277,10 @@ fn whatever_works_on_what_is_sent_back_is_stopped() {
     // Everything but the translation, which takes its time.
     let mut stopped = false;
     for _ in 0..200 {
+        let is_held = |effect: &Effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == translate && turn.attempt == 1);
+        let at_work = simulation.state.task(translate).running.is_some();
         let next = simulation.todo.iter().position(|effect| {
-            !matches!(effect, Effect::RunTurn { turn, .. } if turn.task == translate && turn.attempt == 1)
+            !is_held(effect) && (at_work || !matches!(effect, Effect::Grade { attempt: 1, .. }))
         });
         let Some(index) = next else { break };
         stopped |= matches!(simulation.todo[index], Effect::StopTask(task) if task == translate);
@@ -269,7 +307,11 @@ fn two_verifications_of_the_same_work_come_to_an_end() {
             // By turns each of them fails and the other one passes.
             Effect::Grade { task, .. } => {
                 turn += 1;
-                if (turn % 2 == 0) == (*task == VERIFY) { BAD } else { GOOD }
+                if (turn % 2 == 0) == (*task == VERIFY) {
+                    BAD
+                } else {
+                    GOOD
+                }
             }
             _ => good(state, effect),
         };
@@ -288,7 +330,11 @@ fn every_crash_leaves_a_run_that_can_go_on() {
         replays(&simulation);
         simulation.resume();
         simulation.run(graded(&[GOOD]));
-        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok, "after {end} records");
+        assert_eq!(
+            outcome(&simulation.state).class,
+            OutcomeClass::Ok,
+            "after {end} records"
+        );
         assert_eq!(left_out(&simulation.state), [4], "after {end} records");
         assert!(simulation.state.task(WRITE).attempt <= 2);
     }
@@ -324,7 +370,10 @@ fn checks_alone_may_decide_and_a_checked_verification_asks_nobody() {
         };
         let simulation = run(&yaml, script);
         assert_eq!(routed(&simulation), [(edge, 1)]);
-        assert_eq!(simulation.count(|event| matches!(event, Event::GradingRequested { .. })), 0);
+        assert_eq!(
+            simulation.count(|event| matches!(event, Event::GradingRequested { .. })),
+            0
+        );
     }
 }
 
@@ -334,7 +383,11 @@ fn nothing_is_started_twice_and_slots_are_given_back() {
     let mut simulation = Simulation::new(&yaml, options());
     let mut script = graded(&[BAD, GOOD]);
     while !simulation.todo.is_empty() {
-        let busy = simulation.state.tasks.iter().filter(|task| task.status == InProgress);
+        let busy = simulation
+            .state
+            .tasks
+            .iter()
+            .filter(|task| task.status == InProgress);
         assert!(busy.count() <= 1);
         simulation.perform(0, &mut script);
     }

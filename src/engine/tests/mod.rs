@@ -9,6 +9,7 @@ mod dependency_rules;
 mod edges;
 mod evidence;
 mod exhausted;
+mod fallback;
 mod finish;
 mod fixups;
 mod foundation;

@@ -273,9 +273,8 @@ static AGENT: Table = Table {
         key(
             "fallback",
             Shape::Either(&[AGENT_NAMES, AGENT_NAME]),
-            "Who is asked instead when it cannot be reached.",
-        )
-        .later("fallback"),
+            "Who judges instead when it cannot be reached: one agent, or several in this order.",
+        ),
         key(
             "maxCostPerTurn",
             one::<Money>(),

@@ -1,6 +1,6 @@
 //! Tasks, as the file describes them.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::Deserialize;
 use thin_vec::ThinVec;
@@ -86,8 +86,8 @@ pub struct Task {
     #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
     pub on_refer: Option<Box<Box<str>>>,
     /// How often a verification may be entered whose `onFail` points back.
-    #[serde(deserialize_with = "read::option")]
-    pub max_visits: Option<NonZeroU32>,
+    #[serde(deserialize_with = "read::visits")]
+    pub max_visits: Option<NonZeroU16>,
     /// What must hold before its agent may call itself finished.
     #[serde(deserialize_with = "read::or_empty")]
     pub verify: Option<Box<FinishGate>>,

@@ -53,15 +53,17 @@ impl Checker<'_, '_> {
         match self.task.edge(edge) {
             None => problems.push(
                 Problem::error(
-                    Code::MissingEdge,
+                    Code::MissingKey,
                     self.value("type"),
                     format!("the verification {} has no `{key}`", quoted(&self.task.title)),
                 )
-                .help(format!("add `{key}: ...` with the title of the task that follows then")),
+                .help(format!(
+                    "add `{key}: ...` with the title of the task that follows then"
+                )),
             ),
             Some(title) if title == &*self.task.title => problems.push(
                 Problem::error(
-                    Code::MissingEdge,
+                    Code::BadValue,
                     self.value(key),
                     format!("`{key}` of {} leads to itself", quoted(title)),
                 )
@@ -150,7 +152,10 @@ impl Checker<'_, '_> {
             let help = "remove it, or write it on the task that does the work";
             problems.push(Problem::error(Code::KeyDoesNotApply, self.value(key), message).help(help));
         }
-        let on_refer = task.verification.as_deref().map(|verification| verification.on_refer);
+        let on_refer = task
+            .verification
+            .as_deref()
+            .map(|verification| verification.on_refer);
         if on_refer.is_some_and(|on_refer| on_refer != OnRefer::Human) {
             let place = Place::Value(self.path().key("verification").key("onRefer"));
             let message = "`verification.onRefer` says nothing here: the edge `onRefer` says what follows";
@@ -162,7 +167,8 @@ impl Checker<'_, '_> {
             .position(|expectation| matches!(expectation, Expectation::Review(_)));
         if let Some(position) = panel {
             let place = Place::Value(self.path().key("expectations").item(position));
-            let message = "a verification is not reviewed by a panel: the agent that it is assigned to judges";
+            let message =
+                "a verification is not reviewed by a panel: the agent that it is assigned to judges";
             let help = "name what it grades by: `verification: {rubric: NAME}`, or `acceptance: [...]`";
             problems.push(Problem::error(Code::KeyDoesNotApply, place, message).help(help));
         }
@@ -172,7 +178,11 @@ impl Checker<'_, '_> {
     fn other(&self, problems: &mut Problems) {
         let edges = Edge::ALL.map(|edge| (edge.as_str(), self.task.edge(edge).is_some()));
         let visits = ("maxVisits", self.task.max_visits.is_some());
-        for (key, _) in edges.into_iter().chain([visits]).filter(|(_, is_there)| *is_there) {
+        for (key, _) in edges
+            .into_iter()
+            .chain([visits])
+            .filter(|(_, is_there)| *is_there)
+        {
             let message = format!("`{key}` belongs to a task of `type: verification`");
             let help = "write `type: verification` if the task judges others, or remove the key";
             problems.push(Problem::error(Code::KeyDoesNotApply, self.value(key), message).help(help));
@@ -182,7 +192,11 @@ impl Checker<'_, '_> {
     /// A task that waits for a verification is one that an edge of it leads to.
     fn extra(&self, problems: &mut Problems) {
         for (item, title) in self.task.depends_on.iter().enumerate() {
-            let needed = self.names.tasks.get(&**title).map(|index| &self.mission.tasks[*index]);
+            let needed = self
+                .names
+                .tasks
+                .get(&**title)
+                .map(|index| &self.mission.tasks[*index]);
             let Some(node) = needed.filter(|task| task.kind == TaskType::Verification) else {
                 continue;
             };
@@ -194,7 +208,8 @@ impl Checker<'_, '_> {
                     quoted(&self.task.title),
                     quoted(title)
                 );
-                let help = "let `onPass`, `onFail` or `onRefer` lead to it, or depend on a task that they lead to";
+                let help =
+                    "let `onPass`, `onFail` or `onRefer` lead to it, or depend on a task that they lead to";
                 problems.push(Problem::error(Code::ExtraEdge, place, message).help(help));
             }
         }

@@ -35,7 +35,11 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
 
 /// The verifications, by index, whose `onFail` points back.
 pub(in crate::mission) fn going_back(mission: &Mission) -> BTreeSet<usize> {
-    if mission.tasks.iter().all(|task| task.kind != TaskType::Verification) {
+    if mission
+        .tasks
+        .iter()
+        .all(|task| task.kind != TaskType::Verification)
+    {
         return BTreeSet::new();
     }
     let nothing = HashSet::new();

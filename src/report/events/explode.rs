@@ -181,8 +181,21 @@ impl Exploder {
                 let payload = payload
                     .with("to", &*self.plan.task(*to).title)
                     .with("visit", *visit);
-                let payload = payload.with("notTaken", titles(left)).with("stopped", titles(stopped));
+                let payload = payload
+                    .with("notTaken", titles(left))
+                    .with("stopped", titles(stopped));
                 vec![("verification:routed", payload)]
+            }
+            Event::FellBack {
+                task,
+                from,
+                to,
+                class,
+                message,
+            } => {
+                let payload = self.task(*task).with("agentName", self.agent_name(*from));
+                let payload = payload.with("insteadName", self.agent_name(*to));
+                vec![("agent:fallback", payload.failure(*class, Some(message)))]
             }
             Event::Superseded { task, by } => {
                 let payload = self.task(*task).with("by", &*self.plan.task(*by).title);

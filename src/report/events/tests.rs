@@ -72,6 +72,7 @@ fn variant(event: &Event) -> &'static str {
         Event::DelegationRequested { .. } => "DelegationRequested",
         Event::DelegationRefused { .. } => "DelegationRefused",
         Event::EdgeTaken { .. } => "EdgeTaken",
+        Event::FellBack { .. } => "FellBack",
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
@@ -86,7 +87,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 68;
+const VARIANTS: usize = 70;
 
 fn mission() -> Mission {
     Mission::new("m")

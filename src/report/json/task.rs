@@ -5,8 +5,8 @@ use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 
 use crate::domain::{
-    BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points, QualityFlag, Status, TaskId, Timestamp,
-    Verdict,
+    BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points, QualityFlag, Status,
+    TaskId, Timestamp, Verdict,
 };
 use crate::engine::{self, HoldStage, State};
 use crate::mission::Part;
@@ -150,7 +150,7 @@ impl<'a> TaskRow<'a> {
                 .chain(
                     view.verifications
                         .get(&id)
-                        .map(|report| ReviewRow::of_verification(state, id, report)),
+                        .map(|report| ReviewRow::of_verification(state, id, report, view.graders.get(&id))),
                 )
                 .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
                 .collect(),

@@ -134,11 +134,7 @@ fn edges(plan: &Plan) -> Vec<(String, String, Option<Label>)> {
                 names: Edge::Fail.as_str().to_owned(),
                 back: true,
             };
-            edges.push((
-                format!("t{}", task.0),
-                format!("t{}", route.fail.0),
-                Some(label),
-            ));
+            edges.push((format!("t{}", task.0), format!("t{}", route.fail.0), Some(label)));
         }
     }
     for (index, gate) in evaluated(plan) {

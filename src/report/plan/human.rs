@@ -98,7 +98,9 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
     }
     let _ = writeln!(text, "    judged by {}", judged_words(task));
     if let Some(edges) = &task.edges {
-        let again = edges.max_visits.map(|most| format!(" (done again, at most {most} visits)"));
+        let again = edges
+            .max_visits
+            .map(|most| format!(" (done again, at most {most} visits)"));
         let _ = writeln!(
             text,
             "    onPass: {}; onFail: {}{}; onRefer: {}",
