@@ -49,7 +49,9 @@ fn a_grave_finding_sends_the_work_back_with_all_findings() {
     let first = report(&[finding("high", "line 3"), finding("low", "")]);
     workspace.judge("mallet", &[&first, &report(&[])]);
     let document = workspace.run_json(0, &[]);
-    assert_eq!(verdicts(&document), [("fail", "red-team"), ("pass", "")]);
+    // It attacks; it does not review. Nobody judged the work that it let pass.
+    assert_eq!(verdicts(&document), [("fail", "red-team"), ("", "")]);
+    assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     let told = workspace.read("prompt.2");
     for words in [
         "failed at stage 'redTeam'",
@@ -70,8 +72,6 @@ fn a_grave_finding_sends_the_work_back_with_all_findings() {
             .read("mallet/call.1/env")
             .contains("QUORUM_PURPOSE=redTeam")
     );
-    // It attacks; it does not review. Nobody judged the work.
-    assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() 
     let unproved = report(&[finding("critical", "")]);
     let too_many = report(&vec![finding("low", ""); 26]);
     for reply in ["it is all wrong", &unproved, &too_many] {
-        let workspace = attacked("", "", "", "echo n >> acts");
+        let workspace = attacked("", "", "", "echo n >> acts; echo done");
         workspace.judge("mallet", &[reply]);
         let reports = [
             "--report",
@@ -213,15 +213,15 @@ fn without_anything_to_attack_the_mission_says_what_happens() {
 #[test]
 fn it_never_attacks_its_own_work() {
     let own = |red_team: &str| {
-        attacked(red_team, "", "", "echo done").tap_mission("assignTo: worker", "assignTo: mallet")
+        attacked(red_team, "", "", "")
+            .tap_mission("assignTo: worker", "assignTo: mallet")
+            .tap_mission("[/bin/sh, '", "'echo n >> acts; echo the work'} # ")
     };
     let blocked = own("");
-    blocked.judge("mallet", &["the work"]);
     let document = blocked.run_json(6, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
-    assert_eq!(blocked.calls("mallet"), 1, "as worker");
+    assert_eq!(blocked.lines("acts").len(), 1);
     let skipped = own(", onMissing: skip");
-    skipped.judge("mallet", &["the work"]);
     let document = skipped.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "skip");
 }
@@ -269,7 +269,7 @@ fn without_reviews_it_is_withdrawn_and_the_work_is_marked() {
 fn a_run_killed_while_it_is_attacked_asks_again_and_does_not_work_again() {
     let workspace = attacked("", "", "", "echo n >> acts; echo done").tap_mission(
         "[/bin/sh, '",
-        "'echo n >> asked; test -e go || sleep 60; cat go' #",
+        "'echo n >> asked; test -e go || sleep 60; cat go'} #",
     );
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("asked"));

@@ -450,3 +450,33 @@ fn what_a_stage_lacks_is_said_with_its_place_before_anything_starts() {
     );
     twice.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0209"]);
 }
+
+#[test]
+fn the_mission_that_shows_it_does_what_it_says() {
+    let workspace = Workspace::new();
+    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
+    for name in [
+        "release-notes.yaml",
+        "release-notes/write.sh",
+        "release-notes/edit.sh",
+        "release-notes/legal.sh",
+        "release-notes/attack.sh",
+    ] {
+        let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
+        workspace.write(name, text);
+    }
+    let document = workspace
+        .quorum(&["run", "release-notes.yaml", "--json"])
+        .exits(0)
+        .json();
+    let title = "Write the release notes";
+    assert_eq!(standing(&document, title), ("done", "clean"));
+    let attempts = task(&document, title)["attempts"].as_array().unwrap().iter();
+    let causes: Vec<_> = attempts
+        .map(|attempt| attempt["cause"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(causes, ["stage", "red-team", ""]);
+    let reviews = task(&document, title)["reviews"].as_array().unwrap();
+    let minor = &reviews.last().unwrap()["findings"][0];
+    assert_eq!(minor["description"], "requirements: no date of the release");
+}
