@@ -58,7 +58,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("qualityThreshold: 0.5\n", vec!["Q0204"]),
         ("requires: newest\n", vec!["Q0204"]),
         ("requires: '>=9.0.0'\n", vec!["Q0208"]),
-        ("vision: {kind: noop}\n", vec!["Q0210"]),
+        ("settings: {hooks: {done: x}}\n", vec!["Q0210"]),
         ("deadline: soon\n", vec!["Q0204"]),
         ("onExhausted: fixup\n", vec![]),
         ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
@@ -371,7 +371,7 @@ fn unset_variables_are_errors_of_a_run_only() {
 
 #[test]
 fn what_is_not_built_stops_a_run() {
-    let loaded = load_text(&minimal("vision: {kind: noop}\n")).unwrap();
+    let loaded = load_text(&minimal("settings: {hooks: {done: x}}\n")).unwrap();
     let later = later_keys(&loaded);
     assert_eq!(later.len(), 1);
     assert_eq!(later[0].severity, Severity::Error);

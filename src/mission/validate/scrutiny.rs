@@ -75,7 +75,8 @@ impl Checker<'_, '_> {
                         format!("the stage {name} says neither which agent judges nor by which command");
                     self.problems.push(
                         Problem::error(Code::MissingKey, Place::Value(path().item(item)), message)
-                            .help("add `agent: NAME` or `command: ...`"),
+                            .help("add `agent: NAME` or `command: ...`")
+                            .unless_wrong(path().item(item).key("agent")),
                     );
                 }
                 (Some(_), Some(_)) => {

@@ -189,7 +189,7 @@ impl Exploder {
                 message,
             } => (
                 "stage:failed",
-                of(task, step, round).with("message", message.as_str()),
+                of(task, step, round).with("error", message.as_str()),
             ),
             _ => unreachable!("name() sends only events of stages here"),
         }
