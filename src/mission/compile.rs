@@ -24,6 +24,7 @@ use super::plan::{
 use super::read::Named;
 use super::route::Route;
 use super::scalar::{Fraction, Span};
+use super::scrutiny::{self, Scrutiny};
 use super::validate::order::going_back;
 use crate::domain::{AgentId, Bar, BarOrigin, Edge, Millis, Points, TaskId};
 
@@ -33,7 +34,7 @@ use crate::domain::{AgentId, Bar, BarOrigin, Edge, Millis, Points, TaskId};
 /// When a name in the mission is unknown, which [`super::load()`] has ruled out.
 #[must_use]
 pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
-    let rules = rules(&mission, options);
+    let mut rules = rules(&mission, options);
     let assignees = assignees(&mission);
     let gates = gates(&mission);
     let holds = holds(&mission);
@@ -43,9 +44,11 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let compiler = Compiler {
         settings: &mission.settings,
         options,
+        scrutiny: scrutiny::of_mission(&mission, &agent_ids(&mission)),
         agents: agent_ids(&mission),
         rubrics: rubrics(&mission),
     };
+    rules.scrutiny = Arc::clone(&compiler.scrutiny);
     let timeouts: Vec<Times> = mission
         .agents
         .0
@@ -107,6 +110,7 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
     let compiler = Compiler {
         settings,
         options,
+        scrutiny: Arc::clone(&plan.rules.scrutiny),
         agents: HashMap::new(),
         rubrics: HashMap::new(),
     };
@@ -396,6 +400,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         .or(settings.budget),
         prices: settings.prices.0.clone(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
+        scrutiny: Arc::default(),
     }
 }
 
@@ -439,6 +444,7 @@ impl Times {
 struct Compiler<'m> {
     settings: &'m Settings,
     options: &'m RunOptions,
+    scrutiny: Arc<Scrutiny>,
     agents: HashMap<Box<str>, AgentId>,
     rubrics: HashMap<Box<str>, Arc<model::Rubric>>,
 }
@@ -450,7 +456,8 @@ impl Compiler<'_> {
 
     fn task(&self, task: model::Task, agent: AgentId, of_agent: Times) -> TaskPlan {
         // A verification that declares nothing else is graded by a judge.
-        let asks_a_judge = task.kind == model::TaskType::Verification && task.expectations.is_empty();
+        let is_verification = task.kind == model::TaskType::Verification;
+        let asks_a_judge = is_verification && task.expectations.is_empty();
         let turn_timeout = task
             .max_duration
             .map(Span::get)
@@ -458,6 +465,18 @@ impl Compiler<'_> {
             .or(self.settings.task_timeout);
         TaskPlan {
             limits: self.limits(&task),
+            scrutiny: if is_verification {
+                // It does no work that anybody could look at once more.
+                Arc::default()
+            } else {
+                scrutiny::of_task(
+                    &self.scrutiny,
+                    &task.stages,
+                    task.autonomy,
+                    task.stakes,
+                    &self.agents,
+                )
+            },
             title: task.title,
             part: Part::Selected,
             deadline: task.deadline,

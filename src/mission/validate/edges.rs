@@ -85,8 +85,8 @@ impl Checker<'_, '_> {
     }
 
     fn judges_something(&self, problems: &mut Problems) {
-        let is_known = |title: &Box<str>| self.names.tasks.contains_key(&**title);
-        let all_known = self.task.depends_on.iter().all(is_known);
+        let mut titles = self.task.depends_on.iter();
+        let all_known = titles.all(|title| self.names.tasks.contains_key(&**title));
         if self.judged().next().is_some() || !all_known || self.names.incomplete.contains(&Referent::Task) {
             return;
         }
@@ -137,6 +137,7 @@ impl Checker<'_, '_> {
         let declared = [
             ("targetFiles", !task.target_files.is_empty()),
             ("verify", task.verify.is_some()),
+            ("stages", !task.stages.is_empty()),
             ("review", task.review != Review::Auto),
             ("sideEffects", task.side_effects == Some(true)),
             ("requiresToolCalls", task.requires_tool_calls.is_some()),

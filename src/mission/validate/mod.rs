@@ -7,6 +7,7 @@ pub(super) mod budget;
 mod channels;
 mod edges;
 pub(super) mod order;
+mod scrutiny;
 mod tasks;
 mod waits;
 
@@ -107,6 +108,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
         validate_gate(index, gate, mission, &names, &mut problems);
     }
     gate_names(mission, &mut problems);
+    scrutiny::validate(mission, &names, &mut problems);
     waits::settings(&mission.settings, &mut problems);
     waits::validate(mission, &names, &mut problems);
     edges::validate(mission, &names, &mut problems);
