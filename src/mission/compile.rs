@@ -497,7 +497,7 @@ impl Compiler<'_> {
             review: task.review,
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
-            workspace: task.workspace,
+            workspace: task.workspace.map(|path| *path),
             target_files: task.target_files.into_iter().collect(),
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),

@@ -65,8 +65,8 @@ pub struct Task {
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _, _>")]
     pub protect: ThinVec<Box<str>>,
     /// The agent that handed it down.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub delegated_by: Option<Box<str>>,
+    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    pub delegated_by: Option<Box<Box<str>>>,
     /// Whether it asks for review.
     #[serde(deserialize_with = "read::or_default")]
     pub review: Review,
@@ -122,8 +122,8 @@ pub struct Task {
     #[serde(deserialize_with = "read::remedies")]
     pub on_dependency_failed: Option<RemedyOrder>,
     /// Its workspace, relative to the mission's folder.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub workspace: Option<Box<str>>,
+    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    pub workspace: Option<Box<Box<str>>>,
 }
 
 impl Task {

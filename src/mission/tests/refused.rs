@@ -206,7 +206,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ),
         (
             "  - {title: t, assignTo: a, type: verification, onPass: x}\n",
-            vec!["Q0202", "Q0202", "Q0403", "Q0422"],
+            vec!["Q0202", "Q0202", "Q0422", "Q0403"],
         ),
         ("  - {title: t, assignTo: a, onPass: t}\n", vec!["Q0206"]),
         ("  - {title: t, assignTo: a, maxVisits: 2}\n", vec!["Q0206"]),
