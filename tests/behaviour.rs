@@ -110,6 +110,8 @@ mod people;
 mod pid_reuse;
 #[path = "behaviour/plan.rs"]
 mod plan;
+#[path = "behaviour/probes.rs"]
+mod probes;
 #[path = "behaviour/protected.rs"]
 mod protected;
 #[path = "behaviour/questions.rs"]

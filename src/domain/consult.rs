@@ -39,6 +39,13 @@ pub enum Purpose {
         #[serde(rename = "r")]
         round: u32,
     },
+    /// Which yes-or-no questions the criteria of a task come to (section 10).
+    #[serde(rename = "d")]
+    Decompose {
+        /// The round of the verification, from 1.
+        #[serde(rename = "r")]
+        round: u32,
+    },
     /// What a stage behind the verification says of the work (sections 6.7 and 15).
     #[serde(rename = "s")]
     Scrutinise {
@@ -56,7 +63,10 @@ impl Purpose {
     /// switched off.
     #[must_use]
     pub fn is_judging(self) -> bool {
-        matches!(self, Self::Grade { .. } | Self::Scrutinise { .. })
+        matches!(
+            self,
+            Self::Grade { .. } | Self::Decompose { .. } | Self::Scrutinise { .. }
+        )
     }
 
     /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
@@ -68,6 +78,7 @@ impl Purpose {
             Self::Resolve { .. } => "resolve",
             Self::Approve { .. } => "approve",
             Self::Grade { .. } => "grade",
+            Self::Decompose { .. } => "decompose",
             Self::Scrutinise { step, .. } => step.as_str(),
         }
     }
@@ -126,6 +137,9 @@ pub enum Advice {
     /// [`Purpose::Grade`]: its grades.
     #[serde(rename = "g")]
     Grades(Box<RubricReply>),
+    /// [`Purpose::Decompose`]: the questions.
+    #[serde(rename = "p")]
+    Probes(Vec<Probe>),
     /// [`Purpose::Scrutinise`]: what one of the mission's own stages says.
     #[serde(rename = "s")]
     Opinion(Box<Opinion>),
@@ -142,6 +156,17 @@ pub enum Advice {
         #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         excerpt: String,
     },
+}
+
+/// A question with the answer yes or no that a criterion comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// The criterion, by its number from 1.
+    #[serde(rename = "c")]
+    pub criterion: u32,
+    /// The question.
+    #[serde(rename = "t")]
+    pub text: String,
 }
 
 /// What a judge said about work by a rubric, as it said it.

@@ -18,7 +18,7 @@ mod score;
 mod scrutiny;
 mod verdict;
 
-pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Purpose, RubricReply};
+pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Probe, Purpose, RubricReply};
 pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
 pub use duration::{Millis, ParseDurationError, Timestamp};

@@ -196,6 +196,9 @@ fn change(state: &mut State, event: &Event) {
             change_task(state, id.task, event);
         }
         Event::ConsultRequested { id, .. } => change_task(state, id.task, event),
+        Event::Probed { task, .. } => change_task(state, *task, event),
+        // It says what a judge is given, and changes nothing.
+        Event::HandedOver { .. } => {}
         Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
             change_task(state, id.task, event);
         }

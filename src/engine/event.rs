@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, Edge, FailureClass, FailureMode, Finding, GateId,
-    HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, Step, TaskId,
+    HoldId, Millis, OutcomeClass, Phase, Points, Probe, Purpose, QualityFlag, Stage, Status, Step, TaskId,
     Timestamp, TurnId, WaitingReason,
 };
 use crate::mission::{Addition, RunOptions, SubTask};
@@ -444,6 +444,29 @@ pub enum Event {
         /// What went wrong, in words.
         #[serde(rename = "m")]
         message: String,
+    },
+    /// `probes:made`: the criteria of a task were cut into probes. They hold until the task begins anew.
+    #[serde(rename = "pr")]
+    Probed {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// The probes.
+        #[serde(rename = "p")]
+        probes: Vec<Probe>,
+    },
+    /// `handoff:recorded`: work was handed over to whoever grades it.
+    #[serde(rename = "ho")]
+    HandedOver {
+        /// The call.
+        #[serde(rename = "i")]
+        id: ConsultId,
+        /// Who grades it.
+        #[serde(rename = "g")]
+        agent: AgentId,
+        /// The record of what was handed over, in the spool.
+        #[serde(rename = "f")]
+        file: FileRef,
     },
     /// `grading:requested`: the task's criteria are to be held against what there is.
     #[serde(rename = "vq")]

@@ -154,6 +154,13 @@ pub enum Input {
         /// One grade for each criterion, in their order, or why there are none.
         result: Result<Vec<CriterionGrade>, String>,
     },
+    /// Work was handed over to whoever grades it.
+    HandedOver {
+        /// The call.
+        id: ConsultId,
+        /// The record of it.
+        file: FileRef,
+    },
     /// A reviewer replied.
     SeatReplied {
         /// The task.
@@ -256,6 +263,7 @@ impl Input {
             Self::FinishChecked { .. } => "finish-checked",
             Self::Graded { .. } => "graded",
             Self::StepJudged { .. } => "stage-judged",
+            Self::HandedOver { .. } => "handed-over",
             Self::SeatReplied { .. } => "replied",
             Self::ApproverSaid { .. } => "approver",
             Self::SeatFailed(_) => "seat-failed",

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::domain::{Advice, Purpose, Step};
 
-use super::{rubric, scrutiny};
+use super::{probes, rubric, scrutiny};
 
 /// How much of a reply that could not be read is kept, in characters.
 const EXCERPT_CHARS: usize = 1_000;
@@ -67,6 +67,7 @@ pub fn parse_advice(purpose: Purpose, reply: &str) -> Advice {
             step: Step::Stage(_), ..
         } => scrutiny::read_opinion(text).map(|opinion| Advice::Opinion(Box::new(opinion))),
         Purpose::Scrutinise { .. } => scrutiny::read_findings(text).map(Advice::Findings),
+        Purpose::Decompose { .. } => probes::read(text).map(Advice::Probes),
         Purpose::Grade { .. } => rubric::read(text).map(|reply| Advice::Grades(Box::new(reply))),
     };
     read.unwrap_or_else(|why| unreadable(why, reply))

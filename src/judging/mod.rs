@@ -13,6 +13,7 @@ pub mod heuristic;
 pub mod hollow;
 pub mod independence;
 pub mod parser;
+pub mod probes;
 pub mod question;
 pub mod rubric;
 pub mod scrutiny;

@@ -490,7 +490,7 @@ impl Compiler<'_> {
             approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
             silence: Silence::of(
-                task.stale_threshold.map(Span::get).or(of_agent.stale),
+                task.stale_threshold.map(|span| span.get()).or(of_agent.stale),
                 self.settings.stale_threshold,
             ),
             turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),
@@ -501,7 +501,15 @@ impl Compiler<'_> {
             target_files: task.target_files.into_iter().collect(),
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
-            verification: verification(task.verification, task.acceptance, asks_a_judge, &self.rubrics),
+            verification: verification(task.verification, task.acceptance, asks_a_judge, &self.rubrics).map(
+                |verification| {
+                    let decomposer = task.decomposer.map(|name| self.agent(&name));
+                    Box::new(Verification {
+                        decomposer,
+                        ..*verification
+                    })
+                },
+            ),
             route: None,
             finish: finish_gate(task.verify, self.options),
             foundation: false,
@@ -673,6 +681,7 @@ fn verification(
         },
         rubric,
         acceptance,
+        decomposer: None,
         criteria,
         on_refer: declared.on_refer,
         bar: bar.unwrap_or_else(Bar::default_bar),

@@ -389,6 +389,8 @@ pub struct Verification {
     pub rubric: Option<Arc<model::Rubric>>,
     /// `acceptance`: each one a probe. Plain facts grade each of them, a judge is told them.
     pub acceptance: Vec<String>,
+    /// The agent that cuts them into probes for the judge.
+    pub decomposer: Option<AgentId>,
     /// What is graded, by name: the criteria of the rubric, else the probes, all of which are required.
     pub criteria: Vec<String>,
     /// What becomes of work of which the grader is not sure.

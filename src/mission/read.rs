@@ -153,6 +153,13 @@ pub(super) fn visits<'de, D: Deserializer<'de>>(
     Ok(count.map(|count| count.try_into().unwrap_or(std::num::NonZeroU16::MAX)))
 }
 
+/// A value that few tasks have: it takes one word where it is missing.
+pub(super) fn boxed<'de, D: Deserializer<'de>, T: Scalar>(
+    deserializer: D,
+) -> Result<Option<Box<T>>, D::Error> {
+    Ok(option::<D, T>(deserializer)?.map(Box::new))
+}
+
 /// A text that few tasks have, read by the stricter rules of `S`: it takes one word where it is missing.
 pub(super) fn rare_as<'de, S, D>(deserializer: D) -> Result<Option<Box<Box<str>>>, D::Error>
 where

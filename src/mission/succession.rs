@@ -74,6 +74,9 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     let new_tasks = new.tasks.iter().cloned().map(|mut plan| {
         plan.agent = agent(plan.agent);
         plan.delegated_by = plan.delegated_by.map(agent);
+        if let Some(verification) = plan.verification.as_deref_mut() {
+            verification.decomposer = verification.decomposer.map(agent);
+        }
         plan.route = plan.route.map(|route| Box::new(route.map(task)));
         for approval in &mut plan.approvals {
             let mut moved = (**approval).clone();

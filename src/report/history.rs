@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{AgentId, AttemptKind, FailureClass, Millis, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    AgentId, AttemptKind, ConsultId, FailureClass, Millis, Status, TaskId, Timestamp, TurnId,
+};
 use crate::engine::{
     CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, Usage,
 };
@@ -36,6 +38,8 @@ pub struct AttemptHistory {
     pub calls: Vec<CallHistory>,
     /// Verdicts of all stages, in order.
     pub stages: Vec<StageReport>,
+    /// What was handed over to whoever graded it: the call, to whom, and the record.
+    pub handoffs: Vec<(ConsultId, AgentId, FileRef)>,
 }
 
 /// One turn of the worker.
@@ -197,6 +201,7 @@ impl AttemptHistory {
             checks: Vec::new(),
             calls: Vec::new(),
             stages: Vec::new(),
+            handoffs: Vec::new(),
         }
     }
 
@@ -207,6 +212,10 @@ impl AttemptHistory {
                 self.checks.push((*check, result.clone()));
             }
             Event::StageVerdict(report) => self.stages.push((**report).clone()),
+            Event::HandedOver { id, agent, file } => {
+                self.handoffs.retain(|(known, ..)| known != id);
+                self.handoffs.push((*id, *agent, file.clone()));
+            }
             Event::SeatRequested {
                 seat, agent, strict, ..
             } => self.calls.push(CallHistory {
@@ -314,11 +323,13 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::DependencyResolved { task, .. }
         | Event::Superseded { task, .. }
         | Event::EdgeTaken { task, .. }
+        | Event::Probed { task, .. }
         | Event::FellBack { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
         Event::ConsultRequested { id, .. }
         | Event::ConsultReplied { id, .. }
+        | Event::HandedOver { id, .. }
         | Event::ConsultFailed { id, .. } => Some(id.task),
         Event::FilesNoted { turn, .. }
         | Event::TurnStarted { turn, .. }

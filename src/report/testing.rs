@@ -164,6 +164,7 @@ impl Mission {
     /// The last task is accepted by these criteria, which plain facts grade.
     pub fn accepted_by(mut self, criteria: &[&str]) -> Self {
         self.last().verification = Some(Box::new(Verification {
+            decomposer: None,
             rubric: None,
             acceptance: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),
             criteria: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),

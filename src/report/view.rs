@@ -359,6 +359,8 @@ impl RunView {
             | Event::Superseded { .. }
             | Event::EdgeTaken { .. }
             | Event::FellBack { .. }
+            | Event::HandedOver { .. }
+            | Event::Probed { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }

@@ -122,6 +122,28 @@ pub fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
     prompt
 }
 
+/// Which yes-or-no questions the criteria of a task come to.
+#[must_use]
+pub fn decompose(task: &Subject<'_>, criteria: &[String], most: usize, again: bool) -> String {
+    let mut prompt = format!(
+        "Work on the task below will be judged by its acceptance criteria. Cut each criterion into atomic questions that \
+         whoever looks at the work can answer with yes or no. Ask about nothing that the criterion does not say, and \
+         leave nothing out that it does.\n\n{}\n# The criteria\n",
+        subject(task)
+    );
+    for (n, criterion) in (1..).zip(criteria) {
+        let _ = writeln!(prompt, "{n}. {}", criterion.trim());
+    }
+    if again {
+        prompt.push_str("\nAn earlier reply left a criterion out, or was not of the form below.\n");
+    }
+    prompt.push_str(&form(&format!(
+        "{{\"probes\": [{{\"criterion\": 1, \"probe\": \"a question about criterion 1\"}}, ...]}} with at least one and at \
+         most {most} questions for every criterion"
+    )));
+    prompt
+}
+
 /// Whether somebody's request from outside becomes a task, and what it then says.
 #[must_use]
 pub fn triage(request: &Subject<'_>) -> String {

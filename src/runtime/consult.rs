@@ -11,11 +11,14 @@ use crate::domain::{
 };
 use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
 use crate::judging::advice::{parse_advice, unreadable};
+use crate::judging::probes::MOST_PROBES;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
+use crate::mission::model::Rubric;
 use crate::review;
 use crate::review::consult::{self as prompt, MAX_SAID, Subject};
 use crate::review::fence::Excerpt;
+use crate::review::handoff::{Author, Content, Handoff};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_reply};
@@ -56,6 +59,7 @@ impl World {
             | Purpose::Answer
             | Purpose::Approve { .. }
             | Purpose::Grade { .. }
+            | Purpose::Decompose { .. }
             | Purpose::Scrutinise { .. } => None,
         };
         let call = Call {
@@ -79,7 +83,10 @@ impl World {
             Some(Reach::Command(program, surroundings)) => {
                 let variables = self.task_variables(&call.plan, id.task, call.task.attempt);
                 match call.spawn(&program, &surroundings, variables) {
-                    Ok(spawn) => return self.spawn(&call.plan, Child::Consult { id, purpose }, spawn),
+                    Ok(spawn) => {
+                        call.handed_over().into_iter().for_each(|input| self.post(input));
+                        return self.spawn(&call.plan, Child::Consult { id, purpose }, spawn);
+                    }
                     Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
                 }
             }
@@ -89,7 +96,7 @@ impl World {
                 Ok(client) => {
                     let sender = self.sender.clone();
                     let work = tokio::spawn(async move {
-                        let input = call.ask_model(&client, &endpoint).await;
+                        let input = call.ask_model(&client, &endpoint, &sender).await;
                         // After the loop has ended nobody wants to know.
                         let _ = sender.send(Message::Input(input));
                     });
@@ -162,6 +169,11 @@ impl Call {
                 prompt::answer(&task, question, &earlier)
             }
             (Purpose::Grade { round }, _) => self.grading(round)?,
+            (Purpose::Decompose { round }, _) => {
+                let verification = self.plan.task(self.id.task).verification.as_deref();
+                let criteria = verification.map_or(&[][..], |verification| &verification.acceptance);
+                prompt::decompose(&task, criteria, MOST_PROBES, round > 1)
+            }
             (Purpose::Scrutinise { step, round }, _) => {
                 let task = self.id.task;
                 scrutiny::compose(&self.folder, &self.plan, &self.task, task, (step, round))?.joined()
@@ -207,8 +219,54 @@ impl Call {
             verification.and_then(|verification| Some((verification, verification.rubric.as_deref()?)));
         let (verification, rubric) = rubric.ok_or("the task has no rubric any more")?;
         let material = Material::gather(&self.folder, plan, id, &self.task, &self.judged)?;
+        let probes: Vec<String> = self.task.probes.iter().map(|probe| probe.text.clone()).collect();
+        let probes = if probes.is_empty() {
+            &verification.acceptance
+        } else {
+            &probes
+        };
+        self.hand_over(round, rubric, probes, &material)?;
         let work = material.work(plan, id, &self.task);
-        Ok(review::rubric::grades(&work, rubric, &verification.acceptance, round > 1).joined())
+        Ok(review::rubric::grades(&work, rubric, probes, round > 1).joined())
+    }
+
+    /// Writes down what is handed over to whoever grades. Blocks.
+    fn hand_over(
+        &self,
+        round: u32,
+        rubric: &Rubric,
+        probes: &[String],
+        material: &Material,
+    ) -> Result<(), String> {
+        let author = |(id, state): &Judged| Author {
+            task: self.plan.task(*id).title.to_string(),
+            agent: self.plan.agent(self.plan.task(*id).agent).name.to_string(),
+            attempt: state.attempt,
+            model: state.model.as_deref().map(str::to_owned),
+        };
+        let handoff = Handoff::new(Content {
+            task: &self.plan.task(self.id.task).title,
+            round,
+            from: self.judged.iter().map(author).collect(),
+            to: &self.plan.agent(self.agent).name,
+            output: &material.output,
+            artifacts: &material.facts,
+            probes,
+            rubric,
+            at: Timestamp::now(),
+        })
+        .map_err(|own| own.to_string())?;
+        let path = self.path(SpoolName::ConsultHandoff(self.id));
+        store::write_new(&path, &handoff.to_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    }
+
+    /// The record of what was handed over, made durable. Blocks.
+    fn handed_over(&self) -> Option<Input> {
+        let is_grade = matches!(self.purpose, Purpose::Grade { .. });
+        let path = self.path(SpoolName::ConsultHandoff(self.id));
+        let file = is_grade.then(|| seal(&path).file()).flatten()?;
+        Some(Input::HandedOver { id: self.id, file })
     }
 
     /// The same for a command judge that would rather not read prose.
@@ -278,7 +336,11 @@ impl Call {
                 let json = scrutiny::review_json(&self.plan, &self.task, task, (step, round), &asked);
                 Some(json)
             }
-            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
+            Purpose::Confirm
+            | Purpose::Answer
+            | Purpose::Resolve { .. }
+            | Purpose::Approve { .. }
+            | Purpose::Decompose { .. } => None,
         };
         if let Some(json) = as_json {
             let review = self.path(SpoolName::ConsultReview(self.id));
@@ -326,11 +388,21 @@ impl Call {
         }
     }
 
-    async fn ask_model(&self, client: &reqwest::Client, endpoint: &Endpoint) -> Input {
+    async fn ask_model(
+        &self,
+        client: &reqwest::Client,
+        endpoint: &Endpoint,
+        sender: &tokio::sync::mpsc::UnboundedSender<Message>,
+    ) -> Input {
         let unknown = |message: String| failure(self.id, FailureClass::Unknown, message, None);
         let call = self.clone();
-        let asked = match tokio::task::spawn_blocking(move || call.write_request()).await {
-            Ok(Ok(asked)) => asked,
+        let written = move || call.write_request().map(|asked| (asked, call.handed_over()));
+        let asked = match tokio::task::spawn_blocking(written).await {
+            Ok(Ok((asked, handed_over))) => {
+                // After the loop has ended nobody wants to know.
+                handed_over.map(|input| sender.send(Message::Input(input)));
+                asked
+            }
             Ok(Err(message)) => return unknown(message),
             Err(error) => return unknown(error.to_string()),
         };

@@ -35,8 +35,10 @@ pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
 
 /// The material of one review.
 pub(super) struct Material {
-    output: Excerpt,
+    pub output: Excerpt,
     artifacts: Vec<Artifact>,
+    /// The files in question, as they were seen.
+    pub facts: Vec<FileFact>,
     checks: Vec<CheckReport>,
     /// Of a verification: what it is about, in the words of the mission.
     about: Option<String>,
@@ -59,14 +61,15 @@ impl Material {
     ) -> Result<Self, String> {
         let is_node = plan.route(task).is_some();
         let output = outputs(folder, plan, judged)?;
-        let mut artifacts = if is_node {
+        let (mut facts, mut artifacts) = if is_node {
             target_files(plan, judged)
         } else {
             let judging = task_state.judging.as_deref();
             let files = judging.map_or(&[][..], |judging| &judging.files);
-            artifacts(&workspace(plan, task), files)
+            (files.to_vec(), artifacts(&workspace(plan, task), files))
         };
         artifacts.truncate(MAX_FILES);
+        facts.truncate(MAX_FILES);
         let judging = task_state.judging.as_deref();
         let results = judging
             .into_iter()
@@ -98,6 +101,7 @@ impl Material {
         Ok(Self {
             output,
             artifacts,
+            facts,
             checks,
             about: is_node.then(|| about(plan, task, judged)),
             handed_down: judged.iter().any(|(id, _)| is_handed_down(*id)),
@@ -154,14 +158,16 @@ pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Res
 }
 
 /// The files that the judged tasks had to produce, each in the workspace of its task.
-fn target_files(plan: &Plan, judged: &[Judged]) -> Vec<Artifact> {
-    let of_task = |(task, _): &Judged| {
+fn target_files(plan: &Plan, judged: &[Judged]) -> (Vec<FileFact>, Vec<Artifact>) {
+    let (mut all, mut shown) = (Vec::new(), Vec::new());
+    for (task, _) in judged {
         let workspace = workspace(plan, *task);
         let targets = plan.task(*task).target_files.iter().map(AsRef::as_ref);
         let facts = evidence::scan(&workspace, targets);
-        artifacts(&workspace, &facts)
-    };
-    judged.iter().flat_map(of_task).collect()
+        shown.extend(artifacts(&workspace, &facts));
+        all.extend(facts);
+    }
+    (all, shown)
 }
 
 fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<Artifact> {

@@ -354,6 +354,8 @@ pub enum SpoolName {
     ConsultRequest(ConsultId),
     /// The same as JSON, where it is to grade.
     ConsultReview(ConsultId),
+    /// What was handed over to it, where it is to grade.
+    ConsultHandoff(ConsultId),
     /// What it replied.
     ConsultReply(ConsultId),
     /// What a consulted command wrote to standard error.
@@ -401,6 +403,7 @@ impl fmt::Display for SpoolName {
             Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
             Self::ConsultRequest(id) => write!(f, "{id}.request"),
             Self::ConsultReview(id) => write!(f, "{id}.review"),
+            Self::ConsultHandoff(id) => write!(f, "{id}.handoff"),
             Self::ConsultReply(id) => write!(f, "{id}.reply"),
             Self::ConsultErr(id) => write!(f, "{id}.err"),
         }

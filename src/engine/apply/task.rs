@@ -224,6 +224,7 @@ impl TaskState {
                     self.delegations.push(sub_task.clone());
                 }
             }
+            Event::Probed { probes, .. } => self.probes.clone_from(probes),
             Event::EdgeTaken {
                 edge,
                 visit,
@@ -244,6 +245,7 @@ impl TaskState {
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
             | Event::FellBack { .. }
+            | Event::HandedOver { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRefused { .. }
             | Event::DependencyFailed { .. } => {}
@@ -420,6 +422,7 @@ impl TaskState {
                 self.retries = 0;
                 self.signature = None;
                 self.visits = 0;
+                self.probes = Vec::new();
                 if let Some(dialog) = &mut self.dialog {
                     dialog.rounds = 0;
                 }

@@ -8,7 +8,7 @@
 use crate::domain::{Advice, AgentId, ConsultId, FailureClass, Purpose, Timestamp};
 use crate::engine::event::Event;
 use crate::engine::input::ConsultFailure;
-use crate::engine::payload::ReplyRef;
+use crate::engine::payload::{FileRef, ReplyRef};
 use crate::engine::state::{Consult, State};
 use crate::judging::eligibility::{grader, next_judge};
 
@@ -62,6 +62,17 @@ pub(super) fn replied(
     draft.into_events()
 }
 
+/// What is handed over to an agent is on record.
+pub(super) fn handed_over(state: &State, id: ConsultId, file: &FileRef) -> Vec<Event> {
+    let open = asked(state, id).map(|(_, open)| open);
+    let recorded = open.map(|open| Event::HandedOver {
+        id,
+        agent: open.agent,
+        file: file.clone(),
+    });
+    recorded.into_iter().collect()
+}
+
 /// The agent could not be asked: it is asked again within the bounds, or nothing can be expected of it.
 pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) -> Vec<Event> {
     let Some((mut draft, open)) = asked(state, failure.id) else {
@@ -108,6 +119,7 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
 fn stand_in(draft: &Draft<'_>, open: &Consult) -> Option<AgentId> {
     let first = match open.purpose {
         Purpose::Grade { .. } => grader(draft.plan(), draft.id)?,
+        Purpose::Decompose { .. } => draft.task_plan().verification.as_deref()?.decomposer?,
         Purpose::Scrutinise { step, .. } => draft.task_plan().scrutiny.agent(step)?,
         Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => {
             return None;
@@ -129,6 +141,7 @@ fn conclude(
         Purpose::Answer => questions::advised(draft, consult.agent, advice),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
+        Purpose::Decompose { round } => verification::decomposed(draft, round, advice),
         Purpose::Grade { round } => verification::advised(draft, round, consult.agent, advice),
         Purpose::Scrutinise { step, round } => scrutiny::advised(draft, step, round, advice, model),
     }

@@ -162,6 +162,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             dependency,
             files,
         } => dependencies::scanned(state, *task, *dependency, files),
+        Input::HandedOver { id, file } => consult::handed_over(state, *id, file),
         Input::ConsultReplied { id, reply, advice } => consult::replied(state, *id, reply, advice, now),
         Input::ConsultFailed(failure) => consult::failed(state, failure, now),
         Input::Delivered {

@@ -243,7 +243,10 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
             }
             JudgedBy::ChecksOnly | JudgedBy::Nobody => {}
         }
-        needed.extend(grader(&state.plan, id).filter(|_| state.plan.rules.evaluate));
+        let verification = state.plan.task(id).verification.as_deref();
+        let decomposer = verification.and_then(|verification| verification.decomposer);
+        let of_criteria = grader(&state.plan, id).into_iter().chain(decomposer);
+        needed.extend(of_criteria.filter(|_| state.plan.rules.evaluate));
         needed.extend(scrutiny::agents(&state.plan, id));
     }
     let instead: Vec<AgentId> = needed.iter().flat_map(|id| state.plan.fallbacks(*id)).collect();

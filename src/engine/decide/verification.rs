@@ -9,8 +9,8 @@ use crate::domain::{
 use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::judging::eligibility::grader;
-use crate::judging::rubric;
 use crate::judging::verification::{Decision, decide};
+use crate::judging::{probes, rubric};
 use crate::mission::Plan;
 use crate::mission::model::OnRefer;
 
@@ -45,8 +45,47 @@ fn ask(draft: &mut Draft<'_>, round: u32, unreviewed: bool) {
         round,
         unreviewed,
     });
-    if let Some(judge) = judge {
-        consult::ask(draft, Purpose::Grade { round }, judge);
+    match (judge, decomposer(draft)) {
+        (Some(_), Some(agent)) => consult::ask(draft, Purpose::Decompose { round }, agent),
+        (Some(judge), None) => consult::ask(draft, Purpose::Grade { round }, judge),
+        (None, _) => {}
+    }
+}
+
+/// Who is to cut the criteria of a task into probes first.
+fn decomposer(draft: &Draft<'_>) -> Option<AgentId> {
+    let verification = draft.task_plan().verification.as_deref()?;
+    let is_open = draft.task.probes.is_empty() && !verification.acceptance.is_empty();
+    verification.decomposer.filter(|_| is_open)
+}
+
+/// The criteria were cut into probes, or could not be.
+pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>) {
+    let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
+    let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
+        return;
+    };
+    let verification = draft.task_plan().verification.as_deref();
+    let criteria = verification.map_or(0, |verification| verification.acceptance.len());
+    let probes = match advice {
+        Ok(Advice::Probes(found)) => probes::fit(criteria, found).map(|()| found.clone()),
+        Ok(Advice::Unreadable { why, .. }) => Err(format!("the reply could not be read: {why}")),
+        Ok(_) => Err("the reply is about something else".to_owned()),
+        Err(message) => Err(message.to_owned()),
+    };
+    match (probes, grader(draft.plan(), draft.id)) {
+        (Ok(probes), Some(judge)) => {
+            draft.emit(Event::Probed {
+                task: draft.id,
+                probes,
+            });
+            consult::ask(draft, Purpose::Grade { round }, judge);
+        }
+        (Ok(_), None) => stages::nobody_may(draft, Stage::Verification),
+        (Err(why), _) => {
+            let message = format!("they could not be cut into probes: {why}");
+            no_grades(draft, round, &message, grading.unreviewed);
+        }
     }
 }
 

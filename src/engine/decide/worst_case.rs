@@ -53,13 +53,17 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(panel_rounds(&state.plan));
     let further = scrutiny::agents(&state.plan, id).count() as u64;
     let further_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(scrutiny::MOST_ROUNDS.into());
+    // What it is cut into holds for all attempts.
+    let verification = state.plan.task(id).verification.as_deref();
+    let cut = verification.is_some_and(|verification| verification.decomposer.is_some());
+    let cuts = u64::from(state.plan.rules.evaluate && cut);
     let repeats = seats.saturating_mul(tries).saturating_mul(rounds);
     WorstCase {
         attempts,
-        judge_calls: per_attempt(seats + grades + further),
+        judge_calls: per_attempt(seats + grades + further).map(|calls| calls.saturating_add(cuts)),
         judge_calls_with_repeats: per_attempt(
             repeats
-                .saturating_add(grades * grade_repeats)
+                .saturating_add((grades + cuts) * grade_repeats)
                 .saturating_add(further * further_repeats),
         ),
     }

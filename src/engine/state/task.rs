@@ -2,7 +2,7 @@
 
 use crate::domain::{
     AgentId, AttemptKind, Cause, ConsultId, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
-    Points, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
+    Points, Probe, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::engine::dialog::Dialog;
 use crate::engine::payload::{
@@ -83,6 +83,8 @@ pub struct TaskState {
     pub relaxed: bool,
     /// For failed tasks: whether a clean fixup has superseded it.
     pub superseded: bool,
+    /// What an agent cut its criteria into.
+    pub probes: Vec<Probe>,
     /// For a done verification: the edge that its verdict took.
     pub edge: Option<Edge>,
     /// For a verification: verdicts that took an edge, since it last began by a person's word.

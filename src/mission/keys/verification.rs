@@ -6,8 +6,6 @@ use super::{Key, Referent, Shape, Table, key, one, reference};
 use crate::mission::model::{Grader, OnRefer};
 use crate::mission::scalar::Fraction;
 
-const AREA: &str = "verification";
-
 pub(super) const ACCEPTANCE: Key = key(
     "acceptance",
     Shape::NonEmptyList(&FILLED),
@@ -23,8 +21,7 @@ pub(super) const DECOMPOSES: Key = key(
     "decomposer",
     DECOMPOSER,
     "Who cuts the criteria into probes [identity]: each one is a probe.",
-)
-.later_unless(AREA, "identity");
+);
 
 static TABLE: Table = Table {
     name: "a verification",

@@ -10,6 +10,7 @@ use crate::mission::read;
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span};
 
 use super::approval::{Approval, approval};
+use super::verification::decomposer;
 use super::{
     Autonomy, Expectation, FinishGate, OnExhausted, RemedyOrder, Review, Stage, Stakes, TaskType,
     Verification,
@@ -20,8 +21,8 @@ use super::{
 #[serde(rename_all = "camelCase", default)]
 pub struct Task {
     /// How long its agent may be silent.
-    #[serde(deserialize_with = "read::option")]
-    pub stale_threshold: Option<Span>,
+    #[serde(deserialize_with = "read::boxed")]
+    pub stale_threshold: Option<Box<Span>>,
     /// When it must be finished.
     #[serde(deserialize_with = "read::option")]
     pub deadline: Option<Deadline>,
@@ -76,6 +77,9 @@ pub struct Task {
     /// Criteria that it is accepted by.
     #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub acceptance: ThinVec<Box<str>>,
+    /// The agent that cuts them into probes; `None`: each one is a probe.
+    #[serde(deserialize_with = "decomposer")]
+    pub decomposer: Option<Box<Box<str>>>,
     /// How they are graded.
     #[serde(deserialize_with = "read::or_empty")]
     pub verification: Option<Box<Verification>>,

@@ -1,6 +1,10 @@
 //! `verification`: how a task's `acceptance` is graded.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::domain::Points;
 use crate::mission::read;
@@ -27,6 +31,45 @@ pub struct Verification {
     /// What happens to work of which the grader is not sure.
     #[serde(deserialize_with = "read::or_default")]
     pub on_refer: OnRefer,
+}
+
+/// `decomposer`: an agent, or `identity`, which is nobody.
+pub(super) fn decomposer<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Box<Box<str>>>, D::Error> {
+    deserializer.deserialize_any(DecomposerVisitor)
+}
+
+struct DecomposerVisitor;
+
+impl<'de> Visitor<'de> for DecomposerVisitor {
+    type Value = Option<Box<Box<str>>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("identity, or a map with an agent")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Written {
+            #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+            agent: Option<Box<Box<str>>>,
+        }
+        Written::deserialize(MapAccessDeserializer::new(map)).map(|written| written.agent)
+    }
 }
 
 /// Who grades criteria.

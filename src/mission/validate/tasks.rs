@@ -6,7 +6,9 @@ use super::{Names, repeated};
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::keys::Referent;
-use crate::mission::model::{Check, Expectation, FinishGate, LlmReview, Mission, Reviewers, Task, TaskType};
+use crate::mission::model::{
+    Adapter, Check, Expectation, FinishGate, Grader, LlmReview, Mission, Reviewers, Task, TaskType,
+};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
 
@@ -59,9 +61,54 @@ impl Checker<'_, '_> {
         if let Some(gate) = self.task.verify.as_deref() {
             self.finish_gate(gate);
         }
+        if let Some(name) = self.task.decomposer.as_deref() {
+            self.decomposer(name);
+        }
         if !self.task.expectations.is_empty() {
             self.expectations();
         }
+    }
+
+    /// Whoever cuts criteria into probes has criteria to cut and a judge to ask, and is not whose work is judged.
+    fn decomposer(&mut self, name: &str) {
+        let place = || Place::Value(Path::of("tasks").item(self.index).key("decomposer").key("agent"));
+        self.names.check_agent(name, place, self.problems);
+        let mut agents = self.mission.agents.0.iter();
+        let found = agents.find(|(known, _)| &**known == name);
+        let by_facts = self.task.verification.as_deref();
+        let by_facts = by_facts.is_some_and(|verification| verification.grader == Grader::Heuristic);
+        let (code, message, help) = if self.task.acceptance.is_empty() {
+            (
+                Code::KeyDoesNotApply,
+                "`decomposer` has nothing to cut into probes".to_owned(),
+                "add `acceptance: [...]`, or remove it",
+            )
+        } else if by_facts {
+            (
+                Code::KeyDoesNotApply,
+                "facts are held against the criteria as the mission writes them, never against an agent's words".to_owned(),
+                "remove `decomposer`, or let a judge grade",
+            )
+        } else if self.mission.assignee(self.task) == Some(name) && self.task.kind != TaskType::Verification {
+            (
+                Code::OwnReviewer,
+                format!(
+                    "the agent {} cannot cut the criteria of its own work",
+                    quoted(name)
+                ),
+                "name another agent, or leave `decomposer` out: then each criterion is a probe",
+            )
+        } else if found.is_some_and(|(_, agent)| agent.adapter == Adapter::Human) {
+            (
+                Code::BadValue,
+                format!("{} is a person, and cannot be called", quoted(name)),
+                "name an agent",
+            )
+        } else {
+            return;
+        };
+        self.problems
+            .push(Problem::error(code, place(), message).help(help));
     }
 
     /// What belongs together in `verify`.

@@ -1,6 +1,6 @@
 //! Public events of consulted agents.
 
-use crate::domain::{Advice, GradeGiven, Purpose, TaskId, Timestamp};
+use crate::domain::{Advice, GradeGiven, Probe, Purpose, TaskId, Timestamp};
 use crate::engine::Event;
 use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
@@ -108,7 +108,7 @@ impl Exploder {
                 let payload = self.consult(*id).with("purpose", purpose.as_str());
                 let payload = match purpose {
                     Purpose::Resolve { dependency } => payload.with("failedDepId", task_key(*dependency)),
-                    Purpose::Grade { round } => payload.with("round", *round),
+                    Purpose::Grade { round } | Purpose::Decompose { round } => payload.with("round", *round),
                     Purpose::Scrutinise { step, round } => {
                         let payload = payload.with("name", self.step_name(id.task, *step));
                         payload.with("round", *round)
@@ -144,6 +144,12 @@ impl Exploder {
     }
 }
 
+/// Probes, by the number of their criterion.
+pub(super) fn probe_rows(probes: &[Probe]) -> Vec<serde_json::Value> {
+    let row = |probe: &Probe| serde_json::json!({"criterion": probe.criterion, "probe": probe.text});
+    probes.iter().map(row).collect()
+}
+
 /// What was said, in the words it was asked for.
 fn advised(payload: Payload, advice: &Advice) -> Payload {
     if let Advice::Unreadable { why, excerpt } = advice {
@@ -165,6 +171,7 @@ fn advised(payload: Payload, advice: &Advice) -> Payload {
         Advice::Undecided { reason } => payload
             .with("decision", "undecided")
             .with("reason", reason.as_str()),
+        Advice::Probes(probes) => payload.with("probes", probe_rows(probes)),
         Advice::Grades(reply) => {
             let grade = |given: &GradeGiven| {
                 let row = Payload::default().with("criterion", given.criterion.as_str());

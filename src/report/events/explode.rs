@@ -12,6 +12,7 @@ use crate::domain::{
 };
 use crate::engine::{Event, Exit, GateResult, MissionChange, RunStarted};
 use crate::mission::{Addition, Part, Plan, succeed};
+use crate::report::events::consult::probe_rows;
 use crate::report::ids::task_key;
 use crate::report::view::{AttemptView, RunView};
 
@@ -185,6 +186,19 @@ impl Exploder {
                     .with("notTaken", titles(left))
                     .with("stopped", titles(stopped));
                 vec![("verification:routed", payload)]
+            }
+            Event::Probed { task, probes } => {
+                let payload = self.task(*task).with("probes", probe_rows(probes));
+                vec![("probes:made", payload)]
+            }
+            Event::HandedOver {
+                id,
+                agent,
+                file: record,
+            } => {
+                let payload = self.task(id.task).with("consult", id.number);
+                let payload = payload.with("agentName", self.agent_name(*agent));
+                vec![("handoff:recorded", payload.with("record", file(record)))]
             }
             Event::FellBack {
                 task,

@@ -75,6 +75,8 @@ fn variant(event: &Event) -> &'static str {
         Event::DelegationRefused { .. } => "DelegationRefused",
         Event::EdgeTaken { .. } => "EdgeTaken",
         Event::FellBack { .. } => "FellBack",
+        Event::HandedOver { .. } => "HandedOver",
+        Event::Probed { .. } => "Probed",
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
@@ -89,7 +91,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 72;
+const VARIANTS: usize = 74;
 
 fn mission() -> Mission {
     Mission::new("m")

@@ -169,7 +169,13 @@ fn judged_words(task: &TaskRow<'_>) -> String {
     // What is graded by a rubric or by facts comes after all other judging.
     if task.criteria > 0 {
         parts.push(match task.grader {
-            Some(judge) => format!("criteria by {}: {}", sanitize(judge), task.criteria),
+            Some(judge) => {
+                let cut = task
+                    .decomposer
+                    .map(|agent| format!(", cut into probes by {}", sanitize(agent)));
+                let cut = cut.unwrap_or_default();
+                format!("criteria by {}: {}{cut}", sanitize(judge), task.criteria)
+            }
             None => format!("criteria by facts: {}", task.criteria),
         });
     }

@@ -77,6 +77,9 @@ struct TaskRow<'a> {
     checks: usize,
     /// Criteria that plain facts grade after all other judging.
     criteria: usize,
+    /// Who cuts them into probes for the judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decomposer: Option<&'a str>,
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     grader: Option<&'a str>,
@@ -391,6 +394,11 @@ impl<'a> TaskRow<'a> {
             target_files: &task.target_files,
             checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
             criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
+            decomposer: task
+                .verification
+                .as_deref()
+                .and_then(|verification| verification.decomposer)
+                .map(|agent| &*plan.agent(agent).name),
             grader: eligibility::grader(plan, id).map(|judge| &*plan.agent(judge).name),
             stages: step_rows(state, id),
             judged_by: kind,

@@ -299,6 +299,8 @@ impl Lines {
             | Event::GradingRequested { .. }
             | Event::StepRequested { .. }
             | Event::SeatRequested { .. }
+            | Event::HandedOver { .. }
+            | Event::Probed { .. }
             | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRequested { .. }

@@ -102,6 +102,19 @@ fn attempt_lines(text: &mut String, attempt: &AttemptRow<'_>, screen: &Screen) {
         }
     }
     attempt.reviews.iter().for_each(|call| call_lines(text, call));
+    for handoff in &attempt.handoffs {
+        let record = handoff.record.as_ref();
+        let bytes = record.map_or_else(|| "gone".to_owned(), |file| format!("{} bytes", file.bytes));
+        let _ = writeln!(
+            text,
+            "  handed over to {}: {bytes}, sha256 {}",
+            sanitize(handoff.to),
+            handoff.digest
+        );
+        if let Some(file) = record {
+            let _ = writeln!(text, "    record: {}", file.path.display());
+        }
+    }
     attempt.stages.iter().for_each(|stage| stage_lines(text, stage));
 }
 

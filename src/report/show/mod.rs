@@ -70,6 +70,16 @@ struct AttemptRow<'a> {
     checks: Vec<CheckRow<'a>>,
     reviews: Vec<CallRow<'a>>,
     stages: Vec<StageRow<'a>>,
+    /// What was handed over to whoever graded it by a rubric.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    handoffs: Vec<HandoffRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct HandoffRow<'a> {
+    to: &'a str,
+    digest: String,
+    record: Option<FileView>,
 }
 
 #[derive(Serialize)]
@@ -231,6 +241,15 @@ fn attempt_row<'a>(
         turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
         checks: attempt.checks.iter().map(check).collect(),
         reviews,
+        handoffs: attempt
+            .handoffs
+            .iter()
+            .map(|(id, agent, file)| HandoffRow {
+                to: &state.plan.agent(*agent).name,
+                digest: file.digest.to_string(),
+                record: files(&SpoolName::ConsultHandoff(*id)),
+            })
+            .collect(),
         stages: attempt
             .stages
             .iter()

@@ -441,7 +441,10 @@ impl Witness {
                     Origin::Request => {}
                 }
             }
-            Event::EdgeTaken { .. } | Event::FellBack { .. } => {}
+            Event::EdgeTaken { .. }
+            | Event::FellBack { .. }
+            | Event::Probed { .. }
+            | Event::HandedOver { .. } => {}
             Event::Superseded { task, by } => {
                 let seen = &mut self.tasks[task.index()];
                 assert_eq!(

@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{
     Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, Edge,
-    FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose,
+    FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Probe, Purpose,
     QualityFlag, Severity, Stage, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
@@ -116,6 +116,18 @@ pub(super) fn run_samples() -> Vec<Event> {
                 priority: None,
                 target_files: Vec::new(),
             }],
+        },
+        Event::Probed {
+            task: TASK,
+            probes: vec![Probe {
+                criterion: 1,
+                text: "Is it short?".to_owned(),
+            }],
+        },
+        Event::HandedOver {
+            id: consult(),
+            agent: AgentId(0),
+            file: file(),
         },
         Event::FellBack {
             task: TASK,

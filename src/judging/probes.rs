@@ -1,0 +1,118 @@
+//! Criteria cut into probes by an agent (semantics, section 10): what it may say, and what is missing of it.
+//!
+//! A criterion that nobody asks about would be met by silence, so it makes the whole reply worthless; so does a question
+//! about a criterion that is not there.
+
+use serde::Deserialize;
+
+use super::advice::object;
+use crate::domain::Probe;
+
+/// Probes of one criterion.
+pub const MOST_PROBES: usize = 5;
+/// Characters of one probe.
+const LONGEST: usize = 500;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reply {
+    probes: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    criterion: u32,
+    probe: String,
+}
+
+/// What an agent's JSON object says.
+///
+/// # Errors
+/// Why it says nothing.
+pub fn read(text: &str) -> Result<Vec<Probe>, String> {
+    let reply: Reply = object(text)?;
+    let probe = |item: Item| {
+        let text = item.probe.split_whitespace().collect::<Vec<_>>().join(" ");
+        match text.chars().count() {
+            0 => Err(format!("a probe of criterion {} is empty", item.criterion)),
+            n if n > LONGEST => Err(format!(
+                "a probe of criterion {} has {n} characters",
+                item.criterion
+            )),
+            _ => Ok(Probe {
+                criterion: item.criterion,
+                text,
+            }),
+        }
+    };
+    reply.probes.into_iter().map(probe).collect()
+}
+
+/// Whether these are the probes of so many criteria: at least one and at most five of each, and of no other.
+///
+/// # Errors
+/// What is wrong.
+pub fn fit(criteria: usize, probes: &[Probe]) -> Result<(), String> {
+    let is_known = |probe: &Probe| (1..=criteria).contains(&(probe.criterion as usize));
+    if let Some(unknown) = probes.iter().find(|probe| !is_known(probe)) {
+        return Err(format!("there is no criterion {}", unknown.criterion));
+    }
+    for criterion in 1..=criteria {
+        let of_it = probes
+            .iter()
+            .filter(|probe| probe.criterion as usize == criterion);
+        match of_it.count() {
+            0 => return Err(format!("criterion {criterion} has no probe")),
+            n if n > MOST_PROBES => {
+                return Err(format!(
+                    "criterion {criterion} has {n} probes, more than {MOST_PROBES}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_and_fit(criteria: usize, text: &str) -> Result<usize, String> {
+        let probes = read(text)?;
+        fit(criteria, &probes)?;
+        Ok(probes.len())
+    }
+
+    #[test]
+    fn every_criterion_has_one_to_five_probes() {
+        let one = r#"{"probes": [{"criterion": 1, "probe": " Is it\n short? "}]}"#;
+        assert_eq!(read(one).unwrap()[0].text, "Is it short?");
+        assert_eq!(read_and_fit(1, one), Ok(1));
+        let item = |n: u32| format!(r#"{{"criterion": {n}, "probe": "Is it so?"}}"#);
+        let reply = |items: &[u32]| {
+            let items: Vec<String> = items.iter().map(|n| item(*n)).collect();
+            format!(r#"{{"probes": [{}]}}"#, items.join(", "))
+        };
+        assert_eq!(read_and_fit(2, &reply(&[1, 2, 1, 1, 1, 1])), Ok(6));
+        for (criteria, bad) in [
+            (2, reply(&[1])),
+            (1, reply(&[])),
+            (1, reply(&[1, 2])),
+            (1, reply(&[0, 1])),
+            (1, reply(&[1, 1, 1, 1, 1, 1])),
+            (1, r#"{"probes": [{"criterion": 1, "probe": " "}]}"#.to_owned()),
+            (1, r#"{"probes": [{"criterion": 1}]}"#.to_owned()),
+            (
+                1,
+                r#"{"probes": [{"criterion": 1, "probe": "x"}], "also": 1}"#.to_owned(),
+            ),
+            (1, r#"[{"criterion": 1, "probe": "x"}]"#.to_owned()),
+            (1, format!("here you are: {one}")),
+            (1, String::new()),
+        ] {
+            read_and_fit(criteria, &bad).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Handing work over to whoever judges it (semantics, section 10): a frozen record of what was given to whom.
+
+use serde::Serialize;
+
+use crate::domain::Timestamp;
+use crate::engine::FileFact;
+use crate::mission::model::Rubric;
+
+use super::fence::Excerpt;
+
+/// Whose work it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Author {
+    /// The task.
+    pub task: String,
+    /// The agent that did it.
+    pub agent: String,
+    /// Its attempt.
+    pub attempt: u32,
+    /// The model that the provider says did it.
+    pub model: Option<String>,
+}
+
+/// What is handed over, before it is known whether it may be.
+#[derive(Debug)]
+pub struct Content<'a> {
+    /// The task that is judged, or the verification.
+    pub task: &'a str,
+    /// The round of the verification.
+    pub round: u32,
+    /// Whose work it is.
+    pub from: Vec<Author>,
+    /// Who judges it.
+    pub to: &'a str,
+    /// What was said.
+    pub output: &'a Excerpt,
+    /// The files in question, as they were seen.
+    pub artifacts: &'a [FileFact],
+    /// What must hold.
+    pub probes: &'a [String],
+    /// What it is graded by.
+    pub rubric: &'a Rubric,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Work was to be handed over to whoever did it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{agent}' did '{task}' itself, so its work cannot be handed over to it")]
+pub struct OwnWork {
+    /// The agent.
+    pub agent: String,
+    /// Its work.
+    pub task: String,
+}
+
+/// The record. It can only be made whole, and not be changed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Handoff<'a> {
+    schema: &'static str,
+    task: &'a str,
+    stage: &'static str,
+    round: u32,
+    from: Vec<Author>,
+    to: &'a str,
+    payload: Payload<'a>,
+    artifacts: Vec<Artifact<'a>>,
+    probes: &'a [String],
+    rubric: Vec<Criterion<'a>>,
+    created_at: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Payload<'a> {
+    head: &'a str,
+    cut_characters: usize,
+    tail: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Artifact<'a> {
+    path: &'a str,
+    size: Option<u64>,
+    sha256: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Criterion<'a> {
+    name: &'a str,
+    weight: String,
+    grade: &'static str,
+    required: bool,
+}
+
+impl<'a> Handoff<'a> {
+    /// The record of handing this over.
+    ///
+    /// # Errors
+    /// When it would be handed over to one of its authors.
+    pub fn new(content: Content<'a>) -> Result<Self, OwnWork> {
+        let own = content.from.iter().find(|author| author.agent == content.to);
+        if let Some(own) = own {
+            return Err(OwnWork {
+                agent: own.agent.clone(),
+                task: own.task.clone(),
+            });
+        }
+        let artifacts = content.artifacts.iter().map(|file| Artifact {
+            path: &file.path,
+            size: file.size,
+            sha256: file.digest.map(|digest| digest.to_string()),
+        });
+        let criteria = content.rubric.criteria.iter().map(|criterion| Criterion {
+            name: &criterion.name,
+            weight: criterion.weight.get().to_string(),
+            grade: criterion.grade.as_str(),
+            required: criterion.required,
+        });
+        Ok(Self {
+            schema: "quorum.handoff/v1",
+            task: content.task,
+            stage: "verification",
+            round: content.round,
+            from: content.from,
+            to: content.to,
+            payload: Payload {
+                head: &content.output.head,
+                cut_characters: content.output.missing,
+                tail: &content.output.tail,
+            },
+            artifacts: artifacts.collect(),
+            probes: content.probes,
+            rubric: criteria.collect(),
+            created_at: content.at.to_rfc3339(),
+        })
+    }
+
+    /// As it is kept.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).expect("texts and numbers can always be written")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Digest;
+
+    fn handed(to: &str) -> Result<Vec<u8>, OwnWork> {
+        let author = Author {
+            task: "write".to_owned(),
+            agent: "writer".to_owned(),
+            attempt: 2,
+            model: None,
+        };
+        let file = FileFact {
+            path: "guide.md".to_owned(),
+            size: Some(3),
+            digest: Some(Digest::of(b"abc")),
+        };
+        let rubric = Rubric::built_in("default-task").expect("it is built in");
+        Handoff::new(Content {
+            task: "verify",
+            round: 1,
+            from: vec![author],
+            to,
+            output: &Excerpt::whole("done"),
+            artifacts: &[file],
+            probes: &["it is short".to_owned()],
+            rubric: &rubric,
+            at: Timestamp(0),
+        })
+        .map(|handoff| handoff.to_bytes())
+    }
+
+    #[test]
+    fn it_says_who_gave_what_to_whom() {
+        let record: serde_json::Value = serde_json::from_slice(&handed("editor").unwrap()).unwrap();
+        assert_eq!(record["from"][0]["agent"], "writer");
+        assert_eq!(record["to"], "editor");
+        assert_eq!(record["payload"]["head"], "done");
+        let digest = Digest::of(b"abc").to_string();
+        assert_eq!(record["artifacts"][0]["sha256"], digest);
+        assert_eq!(record["probes"][0], "it is short");
+        assert_eq!(record["rubric"][0]["name"], "correctness");
+    }
+
+    #[test]
+    fn nothing_is_handed_over_to_its_author() {
+        let refused = handed("writer").unwrap_err();
+        assert_eq!(
+            (refused.agent.as_str(), refused.task.as_str()),
+            ("writer", "write")
+        );
+    }
+}
