@@ -281,7 +281,7 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
         },
         (Purpose::Resolve { .. }, 2) => Advice::Retry { reason },
         (Purpose::Resolve { .. }, _) => Advice::Unresolvable { reason },
-        (Purpose::Grade { .. }, _) => Advice::NoAnswer,
+        (Purpose::Grade { .. } | Purpose::Decompose { .. }, _) => Advice::NoAnswer,
         (
             Purpose::Scrutinise {
                 step: Step::Stage(_), ..
