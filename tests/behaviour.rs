@@ -112,6 +112,10 @@ mod plan;
 mod protected;
 #[path = "behaviour/questions.rs"]
 mod questions;
+#[path = "behaviour/recorded.rs"]
+mod recorded;
+#[path = "behaviour/replay.rs"]
+mod replay;
 #[path = "behaviour/reports.rs"]
 mod reports;
 #[path = "behaviour/review.rs"]

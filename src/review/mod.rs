@@ -8,6 +8,8 @@ pub mod consult;
 pub mod evidence;
 pub mod facts;
 pub mod fence;
+pub mod judgement;
 pub mod prompt;
 pub mod rubric;
 pub mod snapshot;
+pub mod verdict;

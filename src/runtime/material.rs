@@ -6,6 +6,7 @@ use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::Excerpt;
+use crate::review::judgement::{Content, InputCheck, InputFile, Inputs, Judgement};
 use crate::review::prompt::{Artifact, CheckReport, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
 use crate::store::RunFolder;
 
@@ -21,8 +22,10 @@ pub(super) struct Material {
     output: Excerpt,
     artifacts: Vec<Artifact>,
     checks: Vec<CheckReport>,
+    /// The same by digests.
+    inputs: Inputs,
     /// What the work says that is no word of a reviewer's.
-    pub said: Quoted,
+    said: Quoted,
 }
 
 impl Material {
@@ -66,6 +69,28 @@ impl Material {
                 output: result.message.clone(),
             })
             .collect();
+        let inputs = Inputs {
+            output: task_state.output.stdout.as_ref().map(Content::from),
+            result: task_state.output.result.as_ref().map(Content::from),
+            files: artifacts
+                .iter()
+                .zip(files)
+                .map(|(artifact, file)| InputFile {
+                    path: file.path.clone(),
+                    bytes: file.size,
+                    digest: file.digest,
+                    shown: matches!(artifact.preview, Preview::Text(_)),
+                })
+                .collect(),
+            checks: checks
+                .iter()
+                .map(|check| InputCheck {
+                    passed: check.passed,
+                    output: Content::of(&check.output),
+                })
+                .collect(),
+            prior_findings: 0,
+        };
         let mut said = Quoted::default();
         said.add(&output.head);
         said.add(&output.tail);
@@ -82,8 +107,18 @@ impl Material {
             output,
             artifacts,
             checks,
+            inputs,
             said,
         })
+    }
+
+    /// The record of asking this about the work.
+    pub(super) fn judgement(self, prompt: &str, prior_findings: usize) -> Judgement {
+        let inputs = Inputs {
+            prior_findings,
+            ..self.inputs
+        };
+        Judgement::asked(prompt, inputs, self.said, Timestamp::now())
     }
 
     /// The work as a prompt shows it.

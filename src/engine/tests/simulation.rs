@@ -432,6 +432,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 file,
                 model: None,
                 usage: Usage::default(),
+                judgement: None,
             };
             let panel = state
                 .plan
@@ -547,6 +548,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     file,
                     model: None,
                     usage: Usage::default(),
+                    judgement: None,
                 },
                 advice,
             }]
