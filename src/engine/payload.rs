@@ -257,7 +257,7 @@ pub struct ReplyRef {
     /// What its verdict rests on beside the reply: prompt, inputs, parameters. `None` in older journals, and where no
     /// verdict was asked for.
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
-    pub judgement: Option<FileRef>,
+    pub judgement: Option<Box<FileRef>>,
 }
 
 /// What could be read from a reviewer's reply.

@@ -516,10 +516,10 @@ fn read_reply(
 }
 
 /// Writes what a verdict rests on beside the reply, durable before any record names it. Blocks.
-pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<FileRef>, String> {
+pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, String> {
     let mut text = serde_json::to_string_pretty(judgement).map_err(|error| error.to_string())?;
     text.push('\n');
-    write_reply(path, &text)
+    Ok(write_reply(path, &text)?.map(Box::new))
 }
 
 /// What a reviewer is asked, and the record of that. Reads the work's output and files. Blocks.

@@ -113,12 +113,12 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
         Event::SeatReplied {
             task, seat, reply, ..
         } => {
-            let judged = reply.judgement.as_ref();
+            let judged = reply.judgement.as_deref();
             named.extend(said(&reply.file).map(|file| (SpoolName::Reply(*task, *seat), whole(file))));
             named.extend(judged.map(|file| (SpoolName::Judgement(*task, *seat), whole(file))));
         }
         Event::ConsultReplied { id, reply, .. } => {
-            let judged = reply.judgement.as_ref();
+            let judged = reply.judgement.as_deref();
             named.extend(said(&reply.file).map(|file| (SpoolName::ConsultReply(*id), whole(file))));
             named.extend(judged.map(|file| (SpoolName::ConsultJudgement(*id), whole(file))));
         }

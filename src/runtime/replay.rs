@@ -234,7 +234,7 @@ impl Rejudge<'_> {
         request: SpoolName,
         parse: impl FnOnce(Reply<'_>, &Judgement) -> T,
     ) -> (Option<Judgement>, Result<T, String>) {
-        let judgement = match self.judgement(reply.judgement.as_ref(), &judged) {
+        let judgement = match self.judgement(reply.judgement.as_deref(), &judged) {
             Ok(judgement) => judgement,
             Err(why) => return (None, Err(why)),
         };

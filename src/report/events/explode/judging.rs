@@ -126,7 +126,7 @@ impl Exploder {
                     .maybe("model", reply.model.as_deref())
                     .usage(&reply.usage)
                     .with("reply", file(&reply.file))
-                    .maybe("judgement", reply.judgement.as_ref().map(file));
+                    .maybe("judgement", reply.judgement.as_deref().map(file));
                 let payload = match result {
                     SeatResult::Scores { dimensions, findings } => payload
                         .with("parsed", true)
