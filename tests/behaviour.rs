@@ -114,6 +114,8 @@ mod protected;
 mod questions;
 #[path = "behaviour/recorded.rs"]
 mod recorded;
+#[path = "behaviour/red_team.rs"]
+mod red_team;
 #[path = "behaviour/replay.rs"]
 mod replay;
 #[path = "behaviour/reports.rs"]
@@ -136,6 +138,8 @@ mod side_effects;
 mod silence;
 #[path = "behaviour/soak.rs"]
 mod soak;
+#[path = "behaviour/stages.rs"]
+mod stages;
 #[path = "behaviour/storage.rs"]
 mod storage;
 #[path = "behaviour/storage_faults.rs"]

@@ -48,6 +48,7 @@ pub mod replay;
 pub mod review;
 mod reviews;
 pub mod runs;
+mod scrutiny;
 pub mod settings;
 pub mod show;
 pub mod status;

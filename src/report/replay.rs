@@ -248,6 +248,8 @@ fn brief(value: &Value) -> String {
         Some("scores") => vec![Some(each("dimensions", "dimension", "score"))],
         Some("grades") => vec![text("verdict"), Some(each("criteria", "criterion", "grade"))],
         Some("score") => vec![number("points")],
+        Some("opinion") => vec![text("verdict")],
+        Some("findings") => vec![number("findings"), Some("findings".to_owned())],
         Some(other) => vec![Some(other.to_owned())],
         None if value.is_null() => vec![Some("nothing".to_owned())],
         None if value.get("verdict").is_some() => vec![text("verdict"), text("cause"), number("points")],

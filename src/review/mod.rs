@@ -11,5 +11,6 @@ pub mod fence;
 pub mod judgement;
 pub mod prompt;
 pub mod rubric;
+pub mod scrutiny;
 pub mod snapshot;
 pub mod verdict;

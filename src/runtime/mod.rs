@@ -31,6 +31,7 @@ mod others;
 mod reach;
 mod recover;
 mod replay;
+mod scrutiny;
 mod session;
 mod signals;
 mod silence;

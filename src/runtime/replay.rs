@@ -454,6 +454,12 @@ fn said_by_advice(advice: &Advice) -> Value {
                 "criteria": grades.collect::<Vec<_>>(),
             })
         }
+        Advice::Opinion(opinion) => json!({
+            "result": "opinion",
+            "verdict": opinion.verdict,
+            "findings": opinion.findings.len(),
+        }),
+        Advice::Findings(findings) => json!({"result": "findings", "findings": findings.len()}),
         Advice::Unreadable { why, .. } => json!({"result": "unparsed", "why": why}),
         _ => json!({"result": "advice"}),
     }
