@@ -41,7 +41,7 @@ class WithoutSchema(http.server.BaseHTTPRequestHandler):
 
 def mission(folder, pairs, url, model, seats):
     agents = {"judge": {"adapter": "openai", "baseUrl": url, "model": model, "role": "reviewer", "temperature": 0,
-                        "maxTokens": 300, "timeout": "15m", "maxConcurrent": 2}}
+                        "maxTokens": 220, "timeout": "15m", "maxConcurrent": 2}}
     tasks = []
     for n, pair in enumerate(pairs, 1):
         with open(os.path.join(folder, f"{n}.txt"), "w", encoding="utf-8") as file:
@@ -52,7 +52,7 @@ def mission(folder, pairs, url, model, seats):
         tasks.append({"title": f"{n:02} {pair['kind']}", "assignTo": f"w{n}", "description": pair["task"],
                       "maxAttempts": 1, "onExhausted": "accept", "expectations": [review]})
     with open(os.path.join(folder, "mission.json"), "w", encoding="utf-8") as file:
-        json.dump({"name": "Small model", "agents": agents, "tasks": tasks, "settings": {"concurrency": 2}}, file)
+        json.dump({"name": "Small model", "agents": agents, "tasks": tasks, "settings": {"concurrency": 2, "maxAssessmentRetries": 0}}, file)
 
 
 def given(value, dimension):
