@@ -69,16 +69,25 @@ impl From<&FileRef> for Content {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inputs {
-    /// What the worker printed.
-    pub output: Option<Content>,
-    /// Its result file.
-    pub result: Option<Content>,
+    /// What was said in each task whose work is judged.
+    pub outputs: Vec<InputOutput>,
     /// The files in question.
     pub files: Vec<InputFile>,
     /// What the declared checks said.
     pub checks: Vec<InputCheck>,
     /// Findings of the review before.
     pub prior_findings: usize,
+}
+
+/// What the worker of a task said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputOutput {
+    /// The task's title.
+    pub task: String,
+    /// What it printed.
+    pub output: Option<Content>,
+    /// Its result file.
+    pub result: Option<Content>,
 }
 
 /// A file, as the runtime saw it when the judging began.

@@ -217,7 +217,7 @@ pub(super) fn compose(
     task: TaskId,
     (step, round): (Step, u32),
 ) -> Result<(JudgePrompt, Judgement), String> {
-    let material = Material::gather(folder, plan, task, task_state)?;
+    let material = Material::gather(folder, plan, task, task_state, &[(task, task_state.clone())])?;
     let work: Work<'_> = material.work(plan, task, task_state);
     let again = round > 1;
     let asked = match step {
