@@ -41,7 +41,7 @@ class WithoutSchema(http.server.BaseHTTPRequestHandler):
 
 def mission(folder, pairs, url, model, seats):
     agents = {"judge": {"adapter": "openai", "baseUrl": url, "model": model, "role": "reviewer", "temperature": 0,
-                        "maxTokens": 220, "timeout": "15m", "maxConcurrent": 2}}
+                        "maxTokens": 1000, "timeout": "15m", "maxConcurrent": 2}}
     tasks = []
     for n, pair in enumerate(pairs, 1):
         with open(os.path.join(folder, f"{n}.txt"), "w", encoding="utf-8") as file:
