@@ -514,6 +514,7 @@ impl<'o> Scene<'o> {
                     output_tokens: Some(50),
                     cost: None,
                 },
+                judgement: None,
             },
             result,
         });

@@ -348,6 +348,8 @@ pub enum SpoolName {
     Review(crate::domain::TaskId, SeatId),
     /// What a reviewer replied.
     Reply(crate::domain::TaskId, SeatId),
+    /// What its verdict rests on beside the reply.
+    Judgement(crate::domain::TaskId, SeatId),
     /// What a command judge wrote to standard error.
     ReplyErr(crate::domain::TaskId, SeatId),
     /// What a consulted agent was asked.
@@ -358,6 +360,8 @@ pub enum SpoolName {
     ConsultHandoff(ConsultId),
     /// What it replied.
     ConsultReply(ConsultId),
+    /// What its verdict rests on beside the reply, where it is to grade.
+    ConsultJudgement(ConsultId),
     /// What a consulted command wrote to standard error.
     ConsultErr(ConsultId),
 }
@@ -400,11 +404,13 @@ impl fmt::Display for SpoolName {
             Self::Request(task, id) => seat(f, *task, id, "request"),
             Self::Review(task, id) => seat(f, *task, id, "review"),
             Self::Reply(task, id) => seat(f, *task, id, "reply"),
+            Self::Judgement(task, id) => seat(f, *task, id, "judgement"),
             Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
             Self::ConsultRequest(id) => write!(f, "{id}.request"),
             Self::ConsultReview(id) => write!(f, "{id}.review"),
             Self::ConsultHandoff(id) => write!(f, "{id}.handoff"),
             Self::ConsultReply(id) => write!(f, "{id}.reply"),
+            Self::ConsultJudgement(id) => write!(f, "{id}.judgement"),
             Self::ConsultErr(id) => write!(f, "{id}.err"),
         }
     }

@@ -67,6 +67,9 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
         made[0]["probes"][2],
         json!({"criterion": 2, "probe": "Does the example run?"})
     );
+    let run = made[0]["runId"].as_str().expect("every event names its run");
+    let replayed = workspace.quorum(&["review", "--replay", run, "--json"]).exits(0);
+    assert_eq!(replayed.json()["equal"], true);
     let plan = workspace.quorum(&["plan", "mission.yaml"]).exits(0);
     assert!(
         plan.stdout.contains("cut into probes by cutter"),
