@@ -13,6 +13,7 @@ mod fixups;
 mod foundation;
 mod gate_rules;
 mod intake;
+mod ledger;
 mod notices;
 mod operator;
 mod properties;

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod asking;
+mod deadlines;
 mod holding;
 mod judged;
 mod remedies;
