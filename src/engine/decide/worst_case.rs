@@ -30,9 +30,10 @@ pub struct WorstCase {
 /// The most that a task may take. Depends on the plan alone.
 pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let judged_by = judged_by(state, id);
-    let (seats, rounds) = match &judged_by {
-        JudgedBy::Panel(panel) => (panel.seats.len() as u64, panel_rounds(&state.plan)),
-        JudgedBy::Evaluation(agents) => (agents.len() as u64, 1),
+    let rounds = panel_rounds(&state.plan);
+    let (seats, in_all_rounds) = match &judged_by {
+        JudgedBy::Panel(panel) => (panel.seats.len() as u64, panel.seats.len() as u64 * rounds),
+        JudgedBy::Evaluation(agents) => (agents.len() as u64, agents.len() as u64),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => (0, 0),
     };
     let mut attempts = attempts(state.plan.task(id), &judged_by);
@@ -49,8 +50,8 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let tries = u64::from(1 + MAX_REPROMPTS + MAX_REQUEST_RETRIES);
     // A judge that grades by a rubric is asked anew, without a strict reprompt of its own.
     let grades = u64::from(state.plan.rules.evaluate && grader(&state.plan, id).is_some());
-    let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(panel_rounds(&state.plan));
-    let repeats = seats.saturating_mul(tries).saturating_mul(rounds);
+    let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(rounds);
+    let repeats = in_all_rounds.saturating_mul(tries);
     WorstCase {
         attempts,
         judge_calls: per_attempt(seats + grades),

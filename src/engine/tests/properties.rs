@@ -75,7 +75,12 @@ pub(super) fn followed(state: &State) -> String {
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
     let room: Vec<_> = agents.map(|agent| state.ready.has_room(agent)).collect();
     let sums = (state.counts, state.slots, state.turns_running, state.exclusive);
-    let calls = (state.calls_open, state.approvers_asked, &state.approvals_due);
+    let calls = (
+        state.calls_open,
+        state.looked_at,
+        state.approvers_asked,
+        &state.approvals_due,
+    );
     let timers = &state.timers;
     format!("{blockers:?} {open:?} {due:?} {held:?} {ready:?} {room:?} {sums:?} {calls:?} {timers:?}")
 }
