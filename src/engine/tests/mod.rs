@@ -14,6 +14,7 @@ mod foundation;
 mod gate_rules;
 mod intake;
 mod ledger;
+mod marks;
 mod notices;
 mod operator;
 mod properties;
