@@ -37,3 +37,27 @@ impl Quoted {
         self.objects.contains(object)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_verdicts_of_a_work_are_remembered_and_no_more() {
+        let lines =
+            |from: usize, to: usize| -> String { (from..to).map(|n| format!("SCORE: 1.{n:04}\n")).collect() };
+        let objects = |from: usize, to: usize| -> String {
+            (from..to).map(|n| format!("{{\"score\": {n}}}\n")).collect()
+        };
+        for make in [&lines as &dyn Fn(usize, usize) -> String, &objects] {
+            let mut all = Quoted::default();
+            all.add(&make(0, MOST + 1));
+            let mut parts = Quoted::default();
+            parts.add(&make(0, MOST / 2));
+            parts.add(&make(MOST / 2, MOST + 1));
+            for quoted in [all, parts] {
+                assert_eq!(quoted.lines.len() + quoted.objects.len(), MOST);
+            }
+        }
+    }
+}
