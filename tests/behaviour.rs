@@ -112,6 +112,8 @@ mod plan;
 mod protected;
 #[path = "behaviour/questions.rs"]
 mod questions;
+#[path = "behaviour/red_team.rs"]
+mod red_team;
 #[path = "behaviour/reports.rs"]
 mod reports;
 #[path = "behaviour/review.rs"]
@@ -132,6 +134,8 @@ mod side_effects;
 mod silence;
 #[path = "behaviour/soak.rs"]
 mod soak;
+#[path = "behaviour/stages.rs"]
+mod stages;
 #[path = "behaviour/storage.rs"]
 mod storage;
 #[path = "behaviour/storage_faults.rs"]

@@ -25,6 +25,7 @@ use super::calls::Prepared;
 use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
 use super::reach::Programs;
+use super::scrutiny::{PreparedStep, StepRun};
 use super::session::RunError;
 use super::silence::Silences;
 use super::voice::Progress;
@@ -43,6 +44,8 @@ pub(super) enum Message {
     Due(Effect),
     /// A command judge can be started.
     Prepared(Box<Prepared>),
+    /// The command of a stage can be started.
+    StepPrepared(Box<PreparedStep>),
 }
 
 /// A child of the keeper, by what it does for us.
@@ -66,6 +69,7 @@ pub(super) enum Child {
         round: Round,
         command: u32,
     },
+    Step(StepRun),
     Approver(Question),
     Consult {
         id: ConsultId,
@@ -253,6 +257,20 @@ impl World {
             Effect::Grade { task, attempt, round } => {
                 return self.grade(state, Round { task, attempt, round });
             }
+            Effect::RunStep {
+                task,
+                attempt,
+                step,
+                round,
+            } => self.run_step(
+                state,
+                StepRun {
+                    task,
+                    attempt,
+                    step,
+                    round,
+                },
+            ),
             Effect::CallSeat {
                 task,
                 seat,
@@ -454,6 +472,7 @@ impl World {
             Child::Turn(turn) | Child::Finish { turn, .. } => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Step(run) => run.task == task,
             Child::Approver(question) => question.task == task,
             Child::Consult { id, .. } => id.task == task,
             Child::Errand => false,
@@ -501,6 +520,20 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             let judging = task.judging.as_deref();
             let grading = judging.and_then(|judging| judging.grading);
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
+        }
+        Effect::RunStep {
+            task,
+            attempt,
+            step,
+            round,
+        } => {
+            let run = StepRun {
+                task: *task,
+                attempt: *attempt,
+                step: *step,
+                round: *round,
+            };
+            run.is_wanted(state)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
         Effect::ScanArtifacts { task, dependency } => {
