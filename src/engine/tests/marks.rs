@@ -54,6 +54,7 @@ fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
         cause: None,
         stage: None,
         message: String::new(),
+        step: None,
         gate: None,
         expires: None,
     };

@@ -6,6 +6,7 @@ mod change;
 mod deadlines;
 mod delegation;
 mod dependency_rules;
+mod derived;
 mod evidence;
 mod exhausted;
 mod finish;

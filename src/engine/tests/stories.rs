@@ -7,6 +7,7 @@ mod deadlines;
 mod holding;
 mod judged;
 mod remedies;
+mod rubric;
 
 use std::fmt::{Debug, Write as _};
 use std::sync::Arc;
