@@ -366,7 +366,14 @@ mod tests {
 
     #[test]
     fn a_tool_that_runs_a_named_model_is_of_no_family_by_itself() {
-        assert_eq!(family_of_adapter(Adapter::Codex, false), Some("gpt"));
+        for (adapter, family) in [
+            (Adapter::Claude, "claude"),
+            (Adapter::Codex, "gpt"),
+            (Adapter::Gemini, "gemini"),
+            (Adapter::Qwen, "qwen"),
+        ] {
+            assert_eq!(family_of_adapter(adapter, false), Some(family));
+        }
         assert_eq!(family_of_adapter(Adapter::Codex, true), None);
         assert_eq!(family_of_adapter(Adapter::Anthropic, true), Some("claude"));
     }

@@ -379,6 +379,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_judge_found_is_kept_with_its_evidence_and_what_would_mend_it() {
+        let mut text: serde_json::Value = serde_json::from_str(&reply([1.0, 1.0, 1.0], "pass", 0.9)).unwrap();
+        text["findings"] = json!([
+            {"severity": "low", "description": "x", "evidence": "line 3", "suggestedFix": "y"},
+            {"severity": "low", "description": "z"},
+        ]);
+        let findings = decided(&text.to_string(), 60).unwrap().findings;
+        let bare = Finding::new(Severity::Low, "z".to_owned());
+        assert_eq!(findings[1], bare);
+        assert_ne!(findings[0].evidence, bare.evidence);
+        assert_eq!(findings[0].suggested_fix.as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn whoever_sends_no_grades_is_told_what_is_wanted() {
+        let why = read(r#"{"criteria": 5, "verdict": "pass", "confidence": 1}"#).unwrap_err();
+        assert!(why.contains("an object with every criterion"), "{why}");
+    }
+
+    #[test]
     fn so_many_findings_are_taken_and_no_more() {
         let finding = json!({"severity": "low", "description": "x"});
         for (given, taken) in [(MOST_FINDINGS, MOST_FINDINGS), (MOST_FINDINGS + 1, MOST_FINDINGS)] {

@@ -205,6 +205,9 @@ fn told(yaml: &str, options: RunOptions, usage: Usage, model: Option<&str>, resu
                 simulation.perform(0, &mut good);
                 continue;
             }
+            if !may_be_made(&simulation.state, &effect) {
+                continue;
+            }
             let answer = good(&simulation.state, &effect);
             for mut input in inputs(&simulation.state, &effect, &answer) {
                 match &mut input {
@@ -273,6 +276,32 @@ tasks:
     assert_eq!(costs(yaml, none, None), [None, None, None]);
     let echo = yaml.replace("w: {adapter: ollama, model: small}", "w: {adapter: echo}");
     assert_eq!(costs(&echo, none, None)[0], Some(Money::ZERO));
+}
+
+#[test]
+fn calls_without_room_are_made_once_there_is_some() {
+    let cheap = Usage {
+        input_tokens: Some(1),
+        output_tokens: Some(1),
+        cost: Some(money("0.01")),
+    };
+    let rubric = |yaml: String| {
+        yaml.replace(
+            "assignTo: w}",
+            "assignTo: w, review: none, verification: {rubric: default-task}}",
+        )
+    };
+    for yaml in [mission("{maxCost: 1}"), rubric(mission("{maxCost: 1}"))] {
+        let simulation = told(&yaml, options(), cheap, None, 0);
+        let held = simulation.count(|event| matches!(event, Event::CallHeld { .. }));
+        let released = simulation.count(|event| matches!(event, Event::CallReleased { .. }));
+        assert!(held > 0, "{yaml}");
+        assert_eq!(held, released);
+        let asked = simulation
+            .count(|event| matches!(event, Event::SeatReplied { .. } | Event::ConsultReplied { .. }));
+        assert!(asked >= 3, "everybody was asked: {asked}");
+        assert_eq!(limit(&simulation), None);
+    }
 }
 
 /// Whether each session told at most once that nothing is left.

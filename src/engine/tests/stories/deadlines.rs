@@ -137,6 +137,27 @@ fn who_is_to_be_warned_at_the_end_is_warned() {
 }
 
 #[test]
+fn where_a_deadline_stands_has_a_word() {
+    let yaml = mission(
+        "",
+        "tasks: [{title: a, deadline: 1h}, {title: b, dependsOn: [a], deadline: '1970-01-02T00:00:00'}]",
+    );
+    let mut simulation = at_work(&yaml);
+    let status = |simulation: &Simulation, task: u32| {
+        let known = simulation.state.deadlines.of(Some(TaskId(task)));
+        known.map(|known| known.status())
+    };
+    assert_eq!(status(&simulation, 0), Some("running"));
+    assert_eq!(status(&simulation, 1), Some("waiting"));
+    assert!(simulation.time_passes());
+    assert_eq!(status(&simulation, 0), Some("warning"));
+    assert!(simulation.time_passes());
+    assert_eq!(status(&simulation, 0), Some("violated"));
+    simulation.run(good);
+    assert_eq!(status(&simulation, 1), Some("met"));
+}
+
+#[test]
 fn the_share_of_the_time_that_is_gone() {
     let share = |since: u64, due: u64, at: u64| {
         let event = DeadlineEvent {
