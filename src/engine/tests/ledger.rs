@@ -485,7 +485,7 @@ fn who_told_nothing_ends_the_room_of_those_who_cost() {
         (used(None, Some(1), Some("1")), Ceiling::UnknownTokens(AgentId(U))),
         (used(Some(1), None, Some("1")), Ceiling::UnknownTokens(AgentId(U))),
     ] {
-        let mut book = Book::with(both.clone());
+        let mut book = Book::with(both);
         for event in [seat(0, U), replied(0, usage)] {
             book.ledger.follow(&book.plan, &event);
         }

@@ -29,7 +29,7 @@ fn at_work(yaml: &str) -> Simulation {
 fn said(simulation: &Simulation) -> Vec<DeadlineEvent> {
     let events = simulation.journal.iter().flatten();
     let said = events.filter_map(|event| match event {
-        Event::Deadline(event) => Some((**event).clone()),
+        Event::Deadline(event) => Some(**event),
         _ => None,
     });
     said.collect()
@@ -114,7 +114,7 @@ fn a_warning_that_comes_late_is_none() {
         let (at, timer) = simulation.state.next_timer().unwrap();
         simulation.feed(&Input::TimerDue { at, timer });
         let said = said(&simulation);
-        let last = said.last().unwrap().clone();
+        let last = *said.last().unwrap();
         (last.step, last.at, last.since.unwrap(), at)
     };
     let (step, when, since, due) = warned(3_600_000);
