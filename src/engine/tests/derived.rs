@@ -24,6 +24,7 @@ fn soiled(state: &State) -> State {
         &mut soiled.exclusive,
         &mut soiled.calls_open,
         &mut soiled.looked_at,
+        &mut soiled.faulted,
         &mut soiled.approvers_asked,
     ] {
         *sum += 3;

@@ -53,7 +53,7 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
                     flag,
                     Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed)
                 )
-                && !(options.strict && flag == Some(QualityFlag::Unreviewed))
+                && !(options.strict && (flag == Some(QualityFlag::Unreviewed) || task.faulted))
                 && !task.indeterminate
     });
     let mut gates = state.plan.gates.iter().zip(&state.gates);
@@ -78,6 +78,7 @@ pub(super) fn followed(state: &State) -> String {
     let calls = (
         state.calls_open,
         state.looked_at,
+        state.faulted,
         state.approvers_asked,
         &state.approvals_due,
     );
