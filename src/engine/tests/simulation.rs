@@ -461,6 +461,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 file,
                 model: None,
                 usage: Usage::default(),
+                judgement: None,
             };
             let panel = state
                 .plan
@@ -576,6 +577,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     file,
                     model: None,
                     usage: Usage::default(),
+                    judgement: None,
                 },
                 advice,
             }]
