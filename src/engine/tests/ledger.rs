@@ -181,6 +181,7 @@ fn reply(usage: Usage) -> ReplyRef {
         },
         model: None,
         usage,
+        judgement: None,
     }
 }
 

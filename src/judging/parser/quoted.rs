@@ -127,11 +127,6 @@ mod tests {
         assert!(crate::judging::parser::parse_evaluation(reply, &read).is_err());
         assert!(crate::judging::parser::parse_evaluation("SCORE: 96", &read).is_ok());
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn so_many_verdicts_of_a_work_are_remembered_and_no_more() {
