@@ -330,30 +330,37 @@ fn grades_that_come_too_late_mean_nothing() {
     );
 }
 
-/// The causes that people were asked for, and how many judges were asked for grades.
-fn graded_by_rubric(agents: &str) -> (Vec<(Option<Cause>, Option<Stage>)>, usize) {
+#[test]
+fn every_stage_that_passes_says_so() {
+    let keys = ", expectations: [{type: test, command: x}, {type: llm_review, criteria: c}]";
+    let passed = |stage| (stage, Verdict::Pass, None);
+    assert_eq!(
+        verdicts(&run(keys, good)),
+        [Stage::Checks, Stage::Judge, Stage::Verification].map(passed)
+    );
+}
+
+/// What a person is asked about work that is graded by a rubric, and how many judges were asked for grades.
+fn graded_by_rubric(agents: &str) -> (Option<Cause>, Stage, usize) {
     let yaml = format!(
         "name: m\nagents:\n  w: {{run: [/bin/true]}}\n{agents}tasks:\n  - {{title: t, assignTo: w, review: none, \
          verification: {{rubric: default-task}}}}\n"
     );
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(good);
-    let events = simulation.journal.iter().flatten();
-    let asked = events.filter_map(|event| match event {
-        Event::ApprovalRequested { cause, stage, .. } => Some((*cause, *stage)),
-        _ => None,
-    });
     let judges = simulation.count(|event| matches!(event, Event::ConsultRequested { .. }));
-    (asked.collect(), judges)
+    let waiting = simulation.state.task(T).waiting.as_ref();
+    let waiting = waiting.expect("a person is asked");
+    (waiting.cause, waiting.stage, judges)
 }
 
 #[test]
 fn a_rubric_needs_a_judge_and_without_one_a_person_decides() {
-    let at = Some(Stage::Verification);
-    assert_eq!(graded_by_rubric(""), (vec![(Some(Cause::NoReviewer), at)], 0));
+    let at = Stage::Verification;
+    assert_eq!(graded_by_rubric(""), (Some(Cause::NoReviewer), at, 0));
     // One who cannot be understood is asked once more.
     let judge = "  j: {run: [/bin/true], role: reviewer}\n";
-    assert_eq!(graded_by_rubric(judge), (vec![(Some(Cause::GateError), at)], 2));
+    assert_eq!(graded_by_rubric(judge), (Some(Cause::GateError), at, 2));
 }
 
 #[test]
