@@ -399,3 +399,13 @@ fn time_that_is_used_up_ends_a_session_as_it_begins() {
     simulation.resume();
     assert_eq!(limits_by_session(&simulation), [0, 0]);
 }
+
+#[test]
+fn where_there_is_no_room_for_any_turn_that_is_said_and_none_is_started() {
+    let simulation = played(&mission("{maxCost: 0.2}"), options());
+    assert_eq!(limit(&simulation), Some(Ceiling::Cost));
+    assert_eq!(limits_by_session(&simulation), [1]);
+    assert!(simulation.turns.is_empty());
+    assert_eq!(statuses(&simulation.state), [Status::Pending; 3]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit);
+}
