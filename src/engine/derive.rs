@@ -151,7 +151,8 @@ impl State {
             self.approvers_asked,
             self.calls_open,
             self.looked_at,
-        ) = (0, 0, 0, 0, 0, 0);
+            self.faulted,
+        ) = (0, 0, 0, 0, 0, 0, 0);
         for (task, state) in plan.tasks.iter().zip(&self.tasks) {
             match task.part {
                 Part::Selected if !state.not_taken => counts.selected += 1,
@@ -171,6 +172,7 @@ impl State {
             if task.part != Part::Selected || state.not_taken {
                 continue;
             }
+            self.faulted += u32::from(state.faulted);
             counts.running += holds;
             counts.done += u32::from(state.status == Status::Done);
             counts.failed += u32::from(state.status == Status::Failed && !state.superseded);

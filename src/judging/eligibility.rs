@@ -504,4 +504,47 @@ mod tests {
             ]
         );
     }
+
+    fn compiled(task: &str) -> Plan {
+        let yaml = format!(
+            "name: m\nagents:\n  w: {{run: [x]}}\n  p: {{adapter: human}}\n  j: {{run: [x], role: reviewer}}\n  \
+             k: {{run: [x], role: reviewer}}\ntasks: [{{title: a, assignTo: w{task}}}]\n"
+        );
+        let source = crate::mission::Source::new("mission.yaml", yaml.as_str());
+        let loaded = crate::mission::load(&source, &crate::mission::Layers::default()).unwrap();
+        crate::mission::compile(loaded.mission, &crate::mission::RunOptions::default())
+    }
+
+    #[test]
+    fn whoever_grades_by_a_rubric_is_the_first_who_may_and_no_person() {
+        let grades = |task: &str| {
+            let plan = compiled(task);
+            grader(&plan, TaskId(0)).map(|agent| plan.agent(agent).name.to_string())
+        };
+        let rubric = "verification: {rubric: default-task}";
+        assert_eq!(grades(&format!(", {rubric}")).as_deref(), Some("j"));
+        let named = |who: &str| {
+            format!(", {rubric}, expectations: [{{type: llm_review, criteria: c, reviewers: [{who}]}}]")
+        };
+        assert_eq!(grades(&named("k, j")).as_deref(), Some("k"));
+        assert_eq!(grades(&named("p, k")).as_deref(), Some("k"));
+        assert_eq!(
+            grades(", acceptance: [c], verification: {grader: heuristic}"),
+            None
+        );
+        assert_eq!(grades(""), None);
+    }
+
+    #[test]
+    fn named_reviewers_are_those_of_the_panel() {
+        let names = |reviewers: &str| {
+            let plan = compiled(&format!(
+                ", expectations: [{{type: llm_review, criteria: c{reviewers}}}]"
+            ));
+            named(&plan, TaskId(0)).map(<[AgentId]>::to_vec)
+        };
+        assert_eq!(names(", reviewers: [k, j]"), Some(vec![AgentId(3), AgentId(2)]));
+        assert_eq!(names(", reviewers: 2"), None);
+        assert_eq!(named(&compiled(""), TaskId(0)), None);
+    }
 }

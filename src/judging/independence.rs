@@ -289,6 +289,12 @@ mod tests {
             ("llama3.1:8b", "llama3.1:70b"),
             ("gpt-4o", "gpt-4o-mini"),
             ("o3-2025", "o3-2024"),
+            // What only looks like a date is part of the name.
+            ("m", "m-2024-08-0x"),
+            ("m", "m-2024-ab-06"),
+            ("m", "m-2o24-08-06"),
+            ("m", "m-2o25o514"),
+            ("m", "m-202-08-06"),
         ] {
             assert!(!is_same_model(one, other), "{one} {other}");
         }
@@ -356,5 +362,39 @@ mod tests {
         let keyed = agent(Adapter::Openai, Some("house-model"), Some("house"));
         assert_eq!(Mind::of(&keyed, Some("house-model-2")).family(), Some("house"));
         assert_eq!(Mind::of(&keyed, Some("gpt-4o")).family(), Some("gpt"));
+    }
+
+    #[test]
+    fn a_tool_that_runs_a_named_model_is_of_no_family_by_itself() {
+        for (adapter, family) in [
+            (Adapter::Claude, "claude"),
+            (Adapter::Codex, "gpt"),
+            (Adapter::Gemini, "gemini"),
+            (Adapter::Qwen, "qwen"),
+        ] {
+            assert_eq!(family_of_adapter(adapter, false), Some(family));
+        }
+        assert_eq!(family_of_adapter(Adapter::Codex, true), None);
+        assert_eq!(family_of_adapter(Adapter::Anthropic, true), Some("claude"));
+    }
+
+    #[test]
+    fn whoever_is_not_known_is_named() {
+        let one = |name: &str, agent: AgentPlan| AgentPlan {
+            name: name.into(),
+            ..agent
+        };
+        let command = one("command", agent(Adapter::Command, None, None));
+        let model = one("model", openai("gpt-4o"));
+        for rule in [Independence::Model, Independence::Family] {
+            for (author, reviewer) in [(&command, &model), (&model, &command)] {
+                let (author, reviewer) = (Mind::of(author, None), Mind::of(reviewer, None));
+                let unknown = Dependence::Unknown {
+                    agent: "command".to_owned(),
+                    what: rule,
+                };
+                assert_eq!(reviewer.depends_on(&author, rule), Some(unknown));
+            }
+        }
     }
 }

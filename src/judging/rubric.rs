@@ -172,10 +172,10 @@ pub fn fit(rubric: &Rubric, reply: &RubricReply) -> Result<Vec<CriterionGrade>, 
 }
 
 fn is_legal(kind: GradeKind, points: Points) -> bool {
-    let whole = |value: u8| points == Points::whole(value);
+    let is_either = points == Points::ZERO || points == Points::FULL;
     match kind {
-        GradeKind::Binary => whole(0) || whole(100),
-        GradeKind::Ternary => whole(0) || whole(50) || whole(100),
+        GradeKind::Binary => is_either,
+        GradeKind::Ternary => is_either || points == Points::whole(50),
         GradeKind::Score => true,
     }
 }
@@ -217,7 +217,7 @@ pub fn decide(
             .criteria
             .iter()
             .zip(grades)
-            .filter(|(_, grade)| grade.points != Some(Points::whole(100)) && verdict == Verdict::Fail)
+            .filter(|(_, grade)| grade.points != Some(Points::FULL) && verdict == Verdict::Fail)
             .map(|(criterion, grade)| shortfall(criterion, grade)),
     );
     Decision {
@@ -364,5 +364,49 @@ mod tests {
             .map(|finding| finding.description.as_str())
             .collect();
         assert_eq!(told, ["runs is failed: seen", "reads is partial: seen"]);
+    }
+
+    #[test]
+    fn the_worker_is_told_of_what_is_missing_and_how_bad_it_is() {
+        let text = reply([0.0, 0.5, 1.0], "fail", 0.9);
+        let decision = decided(&text, 60).unwrap();
+        let told: Vec<_> = decision.findings.iter().map(|finding| finding.severity).collect();
+        assert_eq!(
+            told,
+            [Severity::High, Severity::Medium],
+            "nothing of what is fully met"
+        );
+    }
+
+    #[test]
+    fn what_a_judge_found_is_kept_with_its_evidence_and_what_would_mend_it() {
+        let mut text: serde_json::Value = serde_json::from_str(&reply([1.0, 1.0, 1.0], "pass", 0.9)).unwrap();
+        text["findings"] = json!([
+            {"severity": "low", "description": "x", "evidence": "line 3", "suggestedFix": "y"},
+            {"severity": "low", "description": "z"},
+        ]);
+        let findings = decided(&text.to_string(), 60).unwrap().findings;
+        let bare = Finding::new(Severity::Low, "z".to_owned());
+        assert_eq!(findings[1], bare);
+        assert_ne!(findings[0].evidence, bare.evidence);
+        assert_eq!(findings[0].suggested_fix.as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn whoever_sends_no_grades_is_told_what_is_wanted() {
+        let why = read(r#"{"criteria": 5, "verdict": "pass", "confidence": 1}"#).unwrap_err();
+        assert!(why.contains("an object with every criterion"), "{why}");
+    }
+
+    #[test]
+    fn so_many_findings_are_taken_and_no_more() {
+        let finding = json!({"severity": "low", "description": "x"});
+        for (given, taken) in [(MOST_FINDINGS, MOST_FINDINGS), (MOST_FINDINGS + 1, MOST_FINDINGS)] {
+            let mut text: serde_json::Value =
+                serde_json::from_str(&reply([1.0, 1.0, 1.0], "pass", 0.9)).unwrap();
+            text["findings"] = json!(vec![finding.clone(); given]);
+            let decision = decided(&text.to_string(), 60).unwrap();
+            assert_eq!(decision.findings.len(), taken);
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! What stands in them is written into the spool before the turn starts, and the journal vouches for that record. The
 //! end of the turn is held against it, whichever session sees it. The frozen mission is watched for every turn.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -83,17 +84,39 @@ impl World {
     }
 }
 
+/// A mission that is frozen in a run's folder.
+#[derive(Debug)]
+pub(super) struct Frozen {
+    path: PathBuf,
+    /// Held open, which spares looking for it twice a turn: that it was written to, removed or replaced shows in its own
+    /// times. `None` if it could not be opened.
+    file: Option<File>,
+}
+
+impl Frozen {
+    fn stamp(&self) -> Option<Stamp> {
+        let found = match &self.file {
+            Some(file) => file.metadata(),
+            None => std::fs::symlink_metadata(&self.path),
+        };
+        Some(Stamp::of(&found.ok()?))
+    }
+}
+
 /// The missions that are frozen in a run's folder.
-pub(super) fn frozen(folder: &RunFolder) -> Vec<PathBuf> {
+pub(super) fn frozen(folder: &RunFolder) -> Vec<Frozen> {
     (1..)
         .map(|number| folder.mission(number))
         .take_while(|path| path.exists())
+        .map(|path| Frozen {
+            file: File::open(&path).ok(),
+            path,
+        })
         .collect()
 }
 
-fn stamps(frozen: &[PathBuf]) -> Vec<Option<Stamp>> {
-    let stamp = |path: &PathBuf| Some(Stamp::of(&std::fs::symlink_metadata(path).ok()?));
-    frozen.iter().map(stamp).collect()
+fn stamps(frozen: &[Frozen]) -> Vec<Option<Stamp>> {
+    frozen.iter().map(Frozen::stamp).collect()
 }
 
 /// What is to be looked at when a turn has ended.

@@ -31,7 +31,7 @@ use super::scrutiny::{PreparedStep, StepRun};
 use super::session::RunError;
 use super::silence::Silences;
 use super::voice::Progress;
-use super::watch::{Before, frozen};
+use super::watch::{Before, Frozen, frozen};
 use super::worker_prompt;
 
 /// Milliseconds between SIGTERM and SIGKILL (semantics, section 5).
@@ -98,7 +98,7 @@ pub(super) struct World {
     /// What turns in flight are held against.
     pub(super) before: HashMap<TurnId, Before>,
     /// The frozen missions of the run.
-    pub(super) frozen: Vec<PathBuf>,
+    pub(super) frozen: Vec<Frozen>,
     pub(super) progress: Progress,
     /// Turns at work whose agents may fall silent.
     pub(super) silences: Silences,

@@ -309,8 +309,10 @@ impl RunFolder {
         // One of the few things that are done several times for every task, hence in one piece.
         let mut path = OsString::with_capacity(self.root.as_os_str().len() + LONGEST_NAME);
         path.push(&self.root);
-        path.write_fmt(format_args!("/{SPOOL}/{name}"))
-            .expect("nothing refuses to be written to memory");
+        for part in ["/", SPOOL, "/"] {
+            path.push(part);
+        }
+        write!(path, "{name}").expect("nothing refuses to be written to memory");
         path.into()
     }
 }
@@ -376,9 +378,14 @@ impl fmt::Display for SpoolName {
                 task.0, seat.attempt, seat.seat, seat.round, seat.attempt_try
             )
         };
+        // Eight times for every task, so without the general way of numbers through padding and signs.
         let of_turn = |f: &mut fmt::Formatter<'_>, turn: &TurnId, kind: &str| {
-            let TurnId { task, attempt, turn } = turn;
-            write!(f, "{}.{attempt}.{turn}.{kind}", task.0)
+            let mut digits = itoa::Buffer::new();
+            for number in [turn.task.0, turn.attempt, turn.turn] {
+                f.write_str(digits.format(number))?;
+                f.write_str(".")?;
+            }
+            f.write_str(kind)
         };
         match self {
             Self::Prompt(turn) => of_turn(f, turn, "prompt"),

@@ -60,7 +60,7 @@ pub(super) fn withdrawn(plan: &Plan, again: &BTreeSet<TaskId>, built: &BTreeSet<
 }
 
 /// Everything that could only start once one of these tasks was done: dependents, what its gates block, and so on.
-/// Each with the first of them that it was built on.
+/// Each with the first of them that it was built on; one of them too, if it was built on another.
 pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId> {
     let mut found = BTreeMap::new();
     let mut open: Vec<(TaskId, TaskId)> = roots.iter().rev().map(|root| (*root, *root)).collect();
@@ -79,9 +79,6 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
                 open.push((next, root));
             }
         }
-    }
-    for root in roots {
-        found.remove(root);
     }
     found
 }

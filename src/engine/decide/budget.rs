@@ -8,7 +8,7 @@ use crate::engine::apply;
 use crate::engine::event::Event;
 use crate::engine::ledger::{Call, CallId, Ceiling, Room};
 use crate::engine::payload::Usage;
-use crate::engine::state::{RunPhase, State};
+use crate::engine::state::State;
 use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
@@ -143,11 +143,8 @@ pub(super) fn release(state: &State) -> Vec<Event> {
     }
 }
 
-/// The run has worked as long as it may.
-pub(super) fn time_is_up(state: &State) -> Vec<Event> {
-    if state.phase != RunPhase::Running || state.ledger.limit().is_some() {
-        return Vec::new();
-    }
+/// The run has worked as long as it may. The timer runs only while nothing else has ended the work.
+pub(super) fn time_is_up() -> Vec<Event> {
     vec![Event::LimitReached {
         ceiling: Ceiling::Time,
     }]

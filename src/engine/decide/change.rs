@@ -209,9 +209,10 @@ fn withdrawn_gates(state: &State, new: &Plan, again: &BTreeSet<TaskId>) -> Vec<G
 fn question(plan: &Plan, id: GateId) -> impl PartialEq + use<> {
     let gate = plan.gate(id);
     let after: BTreeSet<TaskId> = gate.after.iter().copied().collect();
-    let switched_off = gate.min_score.is_some() && !plan.rules.evaluate;
+    // No score reaches anything where reviews are switched off.
+    let score = gate.min_score.map(|least| (least, plan.rules.evaluate));
     (
-        (gate.part, after, gate.min_score, switched_off),
+        (gate.part, after, score),
         (gate.require_all_passed, gate.accept_below_threshold),
     )
 }

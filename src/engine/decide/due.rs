@@ -20,7 +20,7 @@ pub(super) fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) ->
         Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
         Timer::DeadlineNear(entity) => sla::near(state, entity, now),
         Timer::DeadlinePassed(entity) => sla::passed(state, entity, now),
-        Timer::Budget => budget::time_is_up(state),
+        Timer::Budget => budget::time_is_up(),
         Timer::Delay(hold) => holds::over(hold),
     }
 }

@@ -108,7 +108,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             ..
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
-        Input::TimerDue { at, timer } if state.phase != RunPhase::New => due::due(state, *timer, *at, now),
+        Input::TimerDue { at, timer } => due::due(state, *timer, *at, now),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
         Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
@@ -172,10 +172,8 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         } => notify::delivered(state, *number, *tried, result, now),
         Input::Filed { ids } => notify::filed(state, ids),
         Input::NoticesOverdue => notify::overdue(state, now),
-        Input::Start(_)
-        | Input::Resume { .. }
-        | Input::Operator(_)
-        | Input::ChangeMission { .. }
-        | Input::TimerDue { .. } => Vec::new(),
+        Input::Start(_) | Input::Resume { .. } | Input::Operator(_) | Input::ChangeMission { .. } => {
+            Vec::new()
+        }
     }
 }

@@ -15,13 +15,11 @@ const TOOL_CALLS_OF_WORK: u32 = 5;
 
 /// A turn ended well: what it said is a question, or it is judged.
 pub(super) fn or_judge(draft: &mut Draft<'_>, asked: Option<&Asked>) {
-    let rounds = draft.task.dialog.as_deref().map_or(0, |dialog| dialog.rounds);
-    let orchestrator = orchestrator(draft);
-    match (asked, orchestrator) {
-        (Some(asked), _) if rounds >= draft.plan().rules.max_question_rounds => {
-            let _ = asked;
-            judge(draft);
-        }
+    let most = draft.plan().rules.max_question_rounds;
+    let dialog = draft.task.dialog.as_deref();
+    let is_used_up = dialog.is_some_and(|dialog| dialog.rounds >= most);
+    match (asked, orchestrator(draft)) {
+        (Some(_), _) if is_used_up => judge(draft),
         (Some(asked), _) if !asked.detected => pose(draft, asked),
         (Some(_), Some(orchestrator)) if !has_worked(draft) => {
             consult::ask(draft, Purpose::Confirm, orchestrator);

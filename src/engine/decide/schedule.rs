@@ -163,10 +163,9 @@ fn start_tasks(state: &State) -> Vec<Event> {
             Room::Fits => {}
             // It calls nobody to work; a judge that has no room is held by itself.
             Room::Wait if is_node => {}
-            Room::Exhausted(ceiling) if started == 0 => {
-                return vec![Event::LimitReached { ceiling }];
-            }
-            Room::Wait | Room::Exhausted(_) => break,
+            // With a budget one is started at a time: nothing has been before it.
+            Room::Exhausted(ceiling) => return vec![Event::LimitReached { ceiling }],
+            Room::Wait => break,
         }
         let mut draft = Draft::new(state, id);
         draft.enter(Status::Assigned);

@@ -66,14 +66,13 @@ fn ask(draft: &mut Draft<'_>, round: u32, seat: usize, agent: AgentId) {
 /// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
 /// (a gate's minScore, the mission's threshold, `referBelow`) every seat has its say.
 pub(in crate::engine) fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
-    let Some(panel) = panel_of(plan, task) else {
-        return false;
-    };
     let gates = plan.gates_after.of(task.index());
-    panel.mode == PanelMode::Adaptive
-        && panel.refer_below.is_none()
-        && plan.rules.quality_threshold.is_none()
-        && gates.iter().all(|gate| plan.gate(*gate).min_score.is_none())
+    panel_of(plan, task).is_some_and(|panel| {
+        panel.mode == PanelMode::Adaptive
+            && panel.refer_below.is_none()
+            && plan.rules.quality_threshold.is_none()
+            && gates.iter().all(|gate| plan.gate(*gate).min_score.is_none())
+    })
 }
 
 fn panel_of(plan: &Plan, task: TaskId) -> Option<&Panel> {

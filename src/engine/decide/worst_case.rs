@@ -31,9 +31,10 @@ pub struct WorstCase {
 /// The most that a task may take. Depends on the plan alone.
 pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let judged_by = judged_by(state, id);
-    let (seats, rounds) = match &judged_by {
-        JudgedBy::Panel(panel) => (panel.seats.len() as u64, panel_rounds(&state.plan)),
-        JudgedBy::Evaluation(agents) => (agents.len() as u64, 1),
+    let rounds = panel_rounds(&state.plan);
+    let (seats, in_all_rounds) = match &judged_by {
+        JudgedBy::Panel(panel) => (panel.seats.len() as u64, panel.seats.len() as u64 * rounds),
+        JudgedBy::Evaluation(agents) => (agents.len() as u64, agents.len() as u64),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => (0, 0),
     };
     let mut attempts = attempts(state.plan.task(id), &judged_by);
@@ -50,14 +51,14 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let tries = u64::from(1 + MAX_REPROMPTS + MAX_REQUEST_RETRIES);
     // A judge that grades by a rubric is asked anew, without a strict reprompt of its own.
     let grades = u64::from(state.plan.rules.evaluate && grader(&state.plan, id).is_some());
-    let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(panel_rounds(&state.plan));
+    let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(rounds);
     let further = scrutiny::agents(&state.plan, id).count() as u64;
     let further_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(scrutiny::MOST_ROUNDS.into());
     // What it is cut into holds for all attempts.
     let verification = state.plan.task(id).verification.as_deref();
     let cut = verification.is_some_and(|verification| verification.decomposer.is_some());
     let cuts = u64::from(state.plan.rules.evaluate && cut);
-    let repeats = seats.saturating_mul(tries).saturating_mul(rounds);
+    let repeats = in_all_rounds.saturating_mul(tries);
     WorstCase {
         attempts,
         judge_calls: per_attempt(seats + grades + further).map(|calls| calls.saturating_add(cuts)),

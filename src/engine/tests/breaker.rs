@@ -192,3 +192,57 @@ fn it_survives_a_crash_and_ends_with_a_persons_word() {
     assert_eq!(later.state.task(TaskId(0)).flag, Some(QualityFlag::Clean));
     assert_eq!(later.state.task(TaskId(0)).status, Status::Done);
 }
+
+#[test]
+fn the_first_word_of_its_judges_is_enough_to_make_it_theirs() {
+    let panel = "  - {title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: 1}], maxAttempts: 3}\n";
+    let simulation = run(W, "judgeBreaker: 1", panel, &[40]);
+    assert_eq!(calls(&simulation), 3);
+}
+
+#[test]
+fn what_failed_its_checks_was_not_sent_back_by_its_judges() {
+    let checked = "  - {title: b, assignTo: w, review: required, maxAttempts: 2, expectations: [{type: test, command: x}]}\n";
+    let yaml = format!(
+        "name: m\nagents: {{{W}, j: {{run: [/bin/true], role: reviewer}}}}\nsettings: {{judgeBreaker: 1}}\ntasks:\n  - \
+         {{title: a, assignTo: w, maxAttempts: 1}}\n{checked}"
+    );
+    let mut options = options();
+    options.jobs = Some(1);
+    let mut simulation = Simulation::new(&yaml, options);
+    let mut checks = 0;
+    simulation.run(|state, effect| match effect {
+        Effect::RunCheck { .. } => {
+            checks += 1;
+            Answer::Check(checks > 1)
+        }
+        Effect::CallSeat { .. } => Answer::Score(40),
+        other => good(state, other),
+    });
+    assert_eq!(
+        (checks, calls(&simulation)),
+        (2, 1),
+        "only the first task was judged"
+    );
+    assert_eq!(
+        simulation.state.task(TaskId(1)).flag,
+        Some(QualityFlag::Unverified)
+    );
+}
+
+#[test]
+fn what_judges_said_before_the_work_began_anew_does_not_make_it_theirs() {
+    // Two rejections in a row at its end: every task was judged.
+    let mut simulation = run(W, "judgeBreaker: 3", &tasks(4, "w"), &[40, 90, 40, 40]);
+    assert_eq!(calls(&simulation), 4);
+    for task in 0..4 {
+        assert!(simulation.say(&Input::Redo(TaskId(task))));
+    }
+    simulation.resume();
+    simulation.run(|state: &State, effect: &Effect| match effect {
+        Effect::CallSeat { .. } => Answer::Score(40),
+        other => good(state, other),
+    });
+    assert_eq!(calls(&simulation), 7, "three more, and the last is not judged");
+    assert_eq!(flags(&simulation)[3], QualityFlag::Unverified);
+}

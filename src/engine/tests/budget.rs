@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::domain::{FailureClass, Money, OutcomeClass, Status, TaskId};
 use crate::engine::ledger::Room;
-use crate::engine::{Ceiling, Effect, Event, RunPhase, State, outcome};
+use crate::engine::{Ceiling, Effect, Event, Input, RunPhase, State, Usage, may_be_made, outcome};
 use crate::mission::RunOptions;
 use crate::mission::model::Budget;
 
 use super::random::{Random, random_answer, random_mission, random_options};
-use super::simulation::{Answer, Simulation, good, options, statuses};
+use super::simulation::{Answer, Simulation, good, inputs, options, statuses};
 
 fn money(text: &str) -> Money {
     text.parse().unwrap()
@@ -190,4 +190,222 @@ fn random_runs_keep_their_ceiling_and_go_on_without_it() {
             assert_eq!(limit(&simulation), None, "{yaml}");
         }
     }
+}
+
+/// Reports what calls used: of each effect whose name begins so, this much, by this model.
+fn told(yaml: &str, options: RunOptions, usage: Usage, model: Option<&str>, resumes: usize) -> Simulation {
+    let mut simulation = Simulation::new(yaml, options);
+    for session in 0..=resumes {
+        if session > 0 {
+            simulation.resume();
+        }
+        while let Some(effect) = simulation.todo.pop_front() {
+            if let Effect::PreparePrompt(_) = effect {
+                simulation.todo.push_front(effect);
+                simulation.perform(0, &mut good);
+                continue;
+            }
+            if !may_be_made(&simulation.state, &effect) {
+                continue;
+            }
+            let answer = good(&simulation.state, &effect);
+            for mut input in inputs(&simulation.state, &effect, &answer) {
+                match &mut input {
+                    Input::TurnEnded(end) => {
+                        end.usage = usage;
+                        end.model = model.map(str::to_owned);
+                    }
+                    Input::SeatReplied { reply, .. } | Input::ConsultReplied { reply, .. } => {
+                        reply.usage = usage;
+                        reply.model = model.map(str::to_owned);
+                    }
+                    _ => {}
+                }
+                simulation.feed(&input);
+            }
+        }
+    }
+    simulation
+}
+
+/// What the calls of a run cost, in the order of their ends.
+fn costs(simulation: &Simulation) -> Vec<Option<Money>> {
+    let events = simulation.journal.iter().flatten();
+    let costs = events.filter_map(|event| match event {
+        Event::TurnFinished { usage, .. } => Some(usage.cost),
+        Event::SeatReplied { reply, .. } | Event::ConsultReplied { reply, .. } => Some(reply.usage.cost),
+        _ => None,
+    });
+    costs.collect()
+}
+
+#[test]
+fn a_call_costs_what_the_model_that_served_it_costs() {
+    let yaml = "name: m
+settings: {prices: {small: {input: 1, output: 2}, big: {input: 10, output: 20}}}
+agents:
+  w: {adapter: ollama, model: small}
+  j: {adapter: ollama, model: big, role: reviewer}
+  g: {adapter: ollama, model: big}
+tasks:
+  - title: a
+    assignTo: w
+    verification: {rubric: default-task}
+";
+    let usage = |cost: Option<&str>| Usage {
+        input_tokens: Some(1_000_000),
+        output_tokens: Some(500_000),
+        cost: cost.map(money),
+    };
+    let costs = |yaml: &str, usage, model| costs(&told(yaml, options(), usage, model, 0))[..3].to_vec();
+    let all = |texts: [&str; 3]| texts.map(|text| Some(money(text))).to_vec();
+    // The turn, its evaluation, its grades by the rubric.
+    assert_eq!(costs(yaml, usage(None), None), all(["2", "20", "20"]));
+    assert_eq!(costs(yaml, usage(None), Some("small")), all(["2", "2", "2"]));
+    assert_eq!(
+        costs(yaml, usage(None), Some("small-2024")),
+        all(["2", "20", "20"]),
+        "a version that no table has"
+    );
+    assert_eq!(
+        costs(yaml, usage(Some("7")), None),
+        all(["7", "7", "7"]),
+        "what is told is not reckoned"
+    );
+    let none = Usage::default();
+    assert_eq!(costs(yaml, none, None), [None, None, None]);
+    let echo = yaml.replace("w: {adapter: ollama, model: small}", "w: {adapter: echo}");
+    assert_eq!(costs(&echo, none, None)[0], Some(Money::ZERO));
+}
+
+#[test]
+fn calls_without_room_are_made_once_there_is_some() {
+    let cheap = Usage {
+        input_tokens: Some(1),
+        output_tokens: Some(1),
+        cost: Some(money("0.01")),
+    };
+    let rubric = |yaml: String| {
+        yaml.replace(
+            "assignTo: w}",
+            "assignTo: w, review: none, verification: {rubric: default-task}}",
+        )
+    };
+    for yaml in [mission("{maxCost: 1}"), rubric(mission("{maxCost: 1}"))] {
+        let simulation = told(&yaml, options(), cheap, None, 0);
+        let held = simulation.count(|event| matches!(event, Event::CallHeld { .. }));
+        let released = simulation.count(|event| matches!(event, Event::CallReleased { .. }));
+        assert!(held > 0, "{yaml}");
+        assert_eq!(held, released);
+        let asked = simulation
+            .count(|event| matches!(event, Event::SeatReplied { .. } | Event::ConsultReplied { .. }));
+        assert!(asked >= 3, "everybody was asked: {asked}");
+        assert_eq!(limit(&simulation), None);
+    }
+}
+
+/// Whether each session told at most once that nothing is left.
+fn limits_by_session(simulation: &Simulation) -> Vec<usize> {
+    let mut sessions = Vec::new();
+    for event in simulation.journal.iter().flatten() {
+        match event {
+            Event::RunStarted(_) | Event::RunResumed { .. } => sessions.push(0),
+            Event::LimitReached { .. } => *sessions.last_mut().unwrap() += 1,
+            _ => {}
+        }
+    }
+    sessions
+}
+
+#[test]
+fn that_nothing_is_left_is_told_once_a_session() {
+    let four = mission("{maxCost: 1.5}").replace(
+        "title: c, assignTo: w}",
+        "title: c, assignTo: w}, {title: d, assignTo: w}",
+    );
+    let told = told(&four, options(), Usage::default(), None, 2);
+    assert_eq!(limits_by_session(&told), [1, 1, 1]);
+    // Two turns and a review took 1.00; the third turn's quarter left a quarter, and a review costs a half.
+    assert_eq!(told.state.ledger.spent().charged, money("1.25"));
+}
+
+#[test]
+fn a_later_session_makes_the_calls_for_which_there_is_room() {
+    let resumed = |ceiling: &str| {
+        let four = mission(&format!("{{maxCost: {ceiling}}}")).replace(
+            "title: c, assignTo: w}",
+            "title: c, assignTo: w}, {title: d, assignTo: w}",
+        );
+        let wide = RunOptions {
+            jobs: Some(4),
+            ..options()
+        };
+        let mut simulation = Simulation::new(&four, wide);
+        while let Some(at) = simulation
+            .todo
+            .iter()
+            .position(|effect| matches!(effect, Effect::PreparePrompt(_) | Effect::RunTurn { .. }))
+        {
+            simulation.perform(at, &mut good);
+        }
+        // Reviews were asked for and none was made: the runner dies.
+        simulation.todo.clear();
+        simulation.resume();
+        let mut journal = simulation.journal.iter();
+        let last = journal.rfind(|record| matches!(record.first(), Some(Event::RunResumed { .. })));
+        let follows: Vec<String> = last.unwrap()[1..]
+            .iter()
+            .map(|event| format!("    {event:?}"))
+            .collect();
+        let asked = simulation.todo.iter();
+        let asked = asked.filter(|effect| matches!(effect, Effect::CallSeat { .. }));
+        let made = asked
+            .filter(|effect| may_be_made(&simulation.state, effect))
+            .count();
+        let charged = simulation.state.ledger.spent().charged;
+        format!(
+            "## {ceiling}: {charged} gone, {made} made\n{}\n",
+            follows.join("\n")
+        )
+    };
+    let text: String = ["1.5", "2", "2.5", "3", "4", "5"].map(resumed).concat();
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn time_that_is_used_up_ends_a_session_as_it_begins() {
+    let until = |simulation: &Simulation| {
+        let events = simulation.journal.iter().flatten();
+        let clocks = events.filter_map(|event| match event {
+            Event::BudgetClock { since, used, until } => Some((since.0, used.0, until.0)),
+            _ => None,
+        });
+        clocks.collect::<Vec<_>>()
+    };
+    let mut simulation = Simulation::new(&mission("{maxTime: 20}"), options());
+    simulation.resume();
+    let clocks = until(&simulation);
+    let (since, used, end) = clocks[1];
+    assert_eq!(clocks[0].2, clocks[0].0 + 20);
+    assert_eq!(end, since + 20 - used.min(20));
+    // Exactly all of it is used up.
+    let all = format!("{{maxTime: {used}}}");
+    let mut simulation = Simulation::new(&mission(&all), options());
+    simulation.resume();
+    assert_eq!(until(&simulation)[1].1, used);
+    assert_eq!(limits_by_session(&simulation), [0, 1]);
+    let more = format!("{{maxTime: {}}}", used + 1);
+    let mut simulation = Simulation::new(&mission(&more), options());
+    simulation.resume();
+    assert_eq!(limits_by_session(&simulation), [0, 0]);
+}
+
+#[test]
+fn where_there_is_no_room_for_any_turn_that_is_said_and_none_is_started() {
+    let simulation = played(&mission("{maxCost: 0.2}"), options());
+    assert_eq!(limit(&simulation), Some(Ceiling::Cost));
+    assert_eq!(limits_by_session(&simulation), [1]);
+    assert!(simulation.turns.is_empty());
+    assert_eq!(statuses(&simulation.state), [Status::Pending; 3]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit);
 }

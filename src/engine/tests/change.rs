@@ -471,3 +471,105 @@ tasks: [{title: a, description: one, assignTo: w, review: none}]
         .collect();
     assert_eq!(turns, [(1, 1), (2, 1)]);
 }
+
+/// What the last record says was changed.
+fn said(simulation: &Simulation) -> MissionChange {
+    let last = simulation.journal.last().and_then(|record| record.last());
+    let Some(Event::MissionChanged(change)) = last else {
+        panic!("{last:?}");
+    };
+    (**change).clone()
+}
+
+#[test]
+fn what_a_changed_task_had_handed_down_goes_with_its_old_work() {
+    let yaml = "name: m
+agents: {lead: {run: [/bin/true]}, w: {run: [/bin/true]}}
+tasks: [{title: plan, description: one, assignTo: lead, expectations: [{type: test, command: x}]}]
+";
+    let list = serde_json::json!([{"title": "part", "assignTo": "w"}]);
+    let parts = crate::mission::read_delegations(&list).0;
+    let script = |state: &State, effect: &Effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Answer::HandsDown(parts.clone()),
+        _ => good(state, effect),
+    };
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.run(script);
+    assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
+    let other = yaml.replace("description: one", "description: two");
+    assert!(simulation.say(&change(&other, &options())));
+    assert_eq!(to_do(&simulation.state), "plan");
+    assert_eq!(simulation.state.plan.task(TaskId(1)).part, Part::Removed);
+    // It may hand down the same once more.
+    simulation.resume();
+    simulation.run(script);
+    assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
+    assert_eq!(simulation.state.counts.selected, 2);
+}
+
+#[test]
+fn only_a_request_for_agreement_depends_on_whose_agreement_is_asked_for() {
+    let yaml = |keys: &str| {
+        format!(
+            "name: m\nagents: {{w: {{run: [/bin/true]}}, p: {{adapter: human}}}}\ntasks: [{{title: a, assignTo: w, \
+             {keys}}}]\n"
+        )
+    };
+    let panel = "expectations: [{type: llm_review, criteria: c, reviewers: [p]}]";
+    let changed = |from: &str, to: &str| {
+        let mut simulation = Simulation::new(&yaml(from), options());
+        simulation.run(good);
+        assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
+        assert!(simulation.say(&change(&yaml(to), &options())));
+        said(&simulation).changed.len()
+    };
+    let agreed = "review: none, requiresApproval";
+    assert_eq!(
+        changed(
+            &format!("{agreed}: true"),
+            &format!("{agreed}: {{approvers: [ada]}}")
+        ),
+        1
+    );
+    assert_eq!(
+        changed(panel, &format!("{panel}, requiresApproval: true")),
+        0,
+        "its work waits"
+    );
+}
+
+#[test]
+fn a_gate_over_several_is_named_where_any_of_them_is_done_again() {
+    let two = BASE.replace("afterTasks: [a]", "afterTasks: [a, c]");
+    for (title, gates) in [("a", 1), ("c", 1), ("f", 0)] {
+        let mut simulation = Simulation::new(&two, options());
+        simulation.run(good);
+        let yaml = two.replace(
+            &format!("title: {title},"),
+            &format!("title: {title}, description: more,"),
+        );
+        assert!(simulation.say(&change(&yaml, &options())));
+        assert_eq!(said(&simulation).gates.len(), gates, "{title}");
+    }
+}
+
+#[test]
+fn only_a_gate_that_asks_for_a_score_asks_something_else_without_reviews() {
+    let yaml = |settings: &str, score: &str| {
+        format!(
+            "name: m\nagents: {{w: {{run: [/bin/true]}}}}\nsettings: {{{settings}}}\ntasks:\n  - {{title: a, assignTo: w, \
+             review: none, acceptance: [c], verification: {{grader: heuristic}}}}\n  - {{title: b, assignTo: w, review: \
+             none}}\nqualityGates: [{{name: g, afterTasks: [a], blocksTasks: [b]{score}}}]\n"
+        )
+    };
+    for (score, withdrawn) in [(", minScore: 4", true), ("", false)] {
+        for (from, to) in [("", "evaluate: false"), ("evaluate: false", "")] {
+            let mut simulation = Simulation::new(&yaml(from, score), options());
+            simulation.run(good);
+            assert!(has_result(&simulation));
+            assert!(simulation.say(&change(&yaml(to, score), &options())));
+            assert_eq!(said(&simulation).changed, []);
+            assert_eq!(!has_result(&simulation), withdrawn, "{score} {to}");
+        }
+    }
+}

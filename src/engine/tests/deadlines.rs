@@ -231,3 +231,19 @@ fn a_mission_whose_failed_task_was_mended_meets_its_deadline() {
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     assert_eq!(steps(&simulation, None), [DeadlineStep::Set, DeadlineStep::Met]);
 }
+
+#[test]
+fn a_clock_that_was_set_back_does_not_make_a_moment_come_twice() {
+    let yaml = mission("", "tasks: [{title: a, deadline: 1h}]");
+    let simulation = at_work(&yaml);
+    let (at, timer) = simulation.state.next_timer().unwrap();
+    let said_at = |now: u64| {
+        let events = crate::engine::decide(&simulation.state, &Input::TimerDue { at, timer }, Timestamp(now));
+        match events.first() {
+            Some(Event::Deadline(event)) => event.at.0,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(said_at(at.0 - 500), at.0);
+    assert_eq!(said_at(at.0 + 500), at.0 + 500, "it was late");
+}

@@ -74,6 +74,33 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
     assert_eq!(decided(7, &[Some(Timeout), Some(Quality)]), (3, false));
     assert_eq!(decided(8, &[Some(Error), None]), (0, false));
 }
+
+#[test]
+fn a_share_that_is_nearly_enough_is_not_enough() {
+    let tasks: String = (0..23)
+        .map(|n| format!("  - {{title: t{n}, assignTo: w, review: none}}\n"))
+        .collect();
+    let list = (0..23).map(|n| format!("t{n}")).collect::<Vec<_>>().join(", ");
+    let tasks = format!("{tasks}  - {{title: x, assignTo: w, dependsOn: [{list}]}}\n");
+    let yaml = mission("settings: {onDependencyFailed: [partial, skip]}\n", &tasks);
+    // 70 % of 23 is 16.1.
+    for (done, is_enough) in [(16, false), (17, true)] {
+        let mut state = simulation(&yaml).state;
+        for (index, task) in state.tasks.iter_mut().take(23).enumerate() {
+            (task.status, task.mode) = match index < done {
+                true => (Status::Done, None),
+                false => (Status::Failed, Some(FailureMode::Quality)),
+            };
+        }
+        state.cascades_due.insert((TaskId(23), TaskId(22)));
+        let events = decide(&state, &Input::Advance, NOW);
+        let goes_on = events
+            .iter()
+            .all(|event| !matches!(event, Event::DependencyFailed { .. }));
+        assert_eq!(goes_on, is_enough, "{done} of 23");
+    }
+}
+
 #[test]
 fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
     let resolved = |targets: &str, there: &[(&str, Option<u64>)]| {

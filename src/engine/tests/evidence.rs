@@ -251,3 +251,23 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
         assert_eq!(found, expected, "{task} {calls:?} {written:?} {hollow}");
     }
 }
+
+#[test]
+fn files_that_nobody_declared_are_not_missed() {
+    // Its protected files are looked at, which says nothing of those that it should write.
+    let yaml = "name: m
+agents: {w: {run: [/bin/true]}}
+settings: {protect: [tests/**]}
+tasks: [{title: t, description: write a report, review: none, maxAttempts: 1}]
+";
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.run(|state, effect| match effect {
+        Effect::RunTurn { .. } => Answer::Did(TurnFiles {
+            changed: Some(0),
+            written: Some(0),
+            ..TurnFiles::default()
+        }),
+        other => good(state, other),
+    });
+    assert_eq!(statuses(&simulation.state), [Status::Done]);
+}

@@ -1,7 +1,7 @@
 //! What becomes of work whose attempts are used up: `onExhausted`.
 
 use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
-use crate::engine::{Command, Effect, Event, Input, OperatorInput};
+use crate::engine::{Command, Effect, Event, Input, OperatorInput, ToolCalls};
 
 use super::simulation::{Answer, Simulation, good, options};
 
@@ -9,26 +9,34 @@ const TASK: TaskId = TaskId(0);
 
 /// One attempt whose check fails, with four declared files of which these are there.
 fn run(policy: &str, there: &[&str]) -> Simulation {
+    let size = |path| there.contains(&path).then_some(3);
+    run_with(policy, &["a", "b", "c", "d"].map(|path| (path, size(path))))
+}
+
+/// The same with these declared files, of these sizes.
+fn run_with(policy: &str, declared: &[(&str, Option<u64>)]) -> Simulation {
+    let names: Vec<&str> = declared.iter().map(|(path, _)| *path).collect();
+    let names = names.join(", ");
     let yaml = format!(
         "name: m
 agents: {{w: {{run: [/bin/true]}}}}
 tasks:
-  - {{title: t, maxAttempts: 1, onExhausted: {policy}, targetFiles: [a, b, c, d], expectations: [{{type: test, command: x}}]}}
+  - {{title: t, maxAttempts: 1, onExhausted: {policy}, targetFiles: [{names}], expectations: [{{type: test, command: x}}]}}
 "
     );
     let mut simulation = Simulation::new(&yaml, options());
     while let Some(effect) = simulation.todo.front().cloned() {
         if let Effect::ScanFiles { task, attempt } = effect {
             simulation.todo.pop_front();
-            let facts = ["a", "b", "c", "d"].map(|path| crate::engine::FileFact {
-                path: path.to_owned(),
-                size: there.contains(&path).then_some(3),
+            let fact = |(path, size): &(&str, Option<u64>)| crate::engine::FileFact {
+                path: (*path).to_owned(),
+                size: *size,
                 digest: None,
-            });
+            };
             simulation.feed(&Input::FilesScanned {
                 task,
                 attempt,
-                files: facts.to_vec(),
+                files: declared.iter().map(fact).collect(),
                 hollow: None,
             });
         } else {
@@ -55,6 +63,45 @@ fn half_of_the_files_are_enough_for_degraded_work_and_less_is_not() {
     assert_eq!(
         (task.status, task.mode),
         (Status::Failed, Some(FailureMode::Quality))
+    );
+}
+
+#[test]
+fn what_is_half_of_the_files_is_counted_by_their_content() {
+    let (one, empty, missing) = (Some(1), Some(0), None);
+    for (declared, is_enough) in [
+        (vec![("a", one)], true),
+        (vec![("a", one), ("b", missing)], true),
+        (vec![("a", one), ("b", missing), ("c", missing)], false),
+        (
+            vec![("a", one), ("b", empty), ("c", missing), ("d", missing)],
+            false,
+        ),
+        (vec![("a", one), ("b", one), ("c", empty), ("d", missing)], true),
+        // What declares no file has produced none.
+        (vec![], false),
+    ] {
+        let simulation = run_with("degrade", &declared);
+        let expected = if is_enough { Status::Done } else { Status::Failed };
+        assert_eq!(simulation.state.task(TASK).status, expected, "{declared:?}");
+    }
+}
+
+#[test]
+fn files_that_are_there_do_not_degrade_what_no_stage_behind_preflight_has_seen() {
+    let yaml = "name: m
+agents: {w: {adapter: claude}}
+tasks: [{title: t, maxAttempts: 1, onExhausted: degrade, requiresToolCalls: true, targetFiles: [a], review: none}]
+";
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.run(|state, effect| match effect {
+        Effect::RunTurn { .. } => Answer::Called(ToolCalls::default()),
+        _ => good(state, effect),
+    });
+    let task = simulation.state.task(TASK);
+    assert_eq!(
+        (task.status, task.mode),
+        (Status::Failed, Some(FailureMode::Hollow))
     );
 }
 

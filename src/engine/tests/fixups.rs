@@ -176,6 +176,91 @@ fn there_is_none_for_work_that_could_never_be_clean() {
     );
 }
 
+/// Why the tasks failed, in the order in which they did.
+fn reasons(simulation: &Simulation) -> Vec<String> {
+    let events = simulation.journal.iter().flatten();
+    let failed = events.filter_map(|event| match event {
+        Event::Transition {
+            to: Status::Failed,
+            reason,
+            ..
+        } => reason.clone(),
+        _ => None,
+    });
+    failed.collect()
+}
+
+#[test]
+fn whoever_reads_that_work_failed_reads_whether_a_fixup_follows() {
+    let whole = run(MISSION, true);
+    assert_eq!(
+        reasons(&whole),
+        ["all attempts used; last verdict: fail (checks); a fixup follows"]
+    );
+    // Built on half of what it needs, it could never be clean: none follows, and none is announced.
+    let yaml = MISSION
+        .replace(
+            "review: none}\n  - title",
+            "expectations: [{type: test, command: y}], onExhausted: fail, targetFiles: [a]}\n  - title",
+        )
+        .replace("settings: {", "settings: {onDependencyFailed: [artifacts], ");
+    let mut half = Simulation::new(&yaml, options());
+    half.run(|state, effect| match effect {
+        Effect::RunCheck { .. } => Answer::Check(false),
+        _ => good(state, effect),
+    });
+    let found = reasons(&half);
+    assert!(
+        found.len() > 1 && found.iter().all(|reason| !reason.contains("a fixup follows")),
+        "{found:?}"
+    );
+}
+
+/// The tasks that fixups became, in order: id and title.
+fn made(simulation: &Simulation) -> Vec<(u32, String)> {
+    let events = simulation.journal.iter().flatten();
+    let made = events.filter_map(|event| match event {
+        Event::TasksAdded(addition) if addition.origin == Origin::Fixup => {
+            Some((addition.tasks[0].id.0, addition.tasks[0].title.to_string()))
+        }
+        _ => None,
+    });
+    made.collect()
+}
+
+#[test]
+fn a_title_that_is_taken_is_left_to_whom_it_belongs() {
+    let taken = "  - {title: broken (fixup), assignTo: w, review: none}\nqualityGates";
+    let yaml = MISSION.replace("qualityGates", taken);
+    let next = |id| [(id, "broken (fixup 2)".to_owned())];
+    assert_eq!(made(&run(&yaml, true)), next(5));
+    // One that the mission had, and has no more, is not taken over either.
+    let mut changed = Simulation::new(&yaml, options());
+    assert!(changed.say(&Input::ChangeMission {
+        number: 2,
+        from: crate::domain::Digest::of(b"old"),
+        to: crate::domain::Digest::of(b"new"),
+        mission: plan_of(MISSION, &options()),
+    }));
+    changed.run(script(true));
+    assert_eq!(made(&changed), next(5));
+    assert_eq!(changed.state.plan.task(FIXUP).part, Part::Removed);
+    // Nor one that the same task handed down when it was done for the first time.
+    let yaml = MISSION.replace("agents:\n", "agents:\n  o: {run: [/bin/true]}\n");
+    let list = serde_json::json!([{"title": "broken (fixup)", "assignTo": "o"}]);
+    let sub_tasks = crate::mission::read_delegations(&list).0;
+    let mut again = Simulation::new(&yaml, options());
+    again.run(|state, effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == BROKEN => Answer::HandsDown(sub_tasks.clone()),
+        _ => good(state, effect),
+    });
+    assert_eq!(again.state.tasks.len(), 5);
+    assert!(again.say(&Input::Redo(BROKEN)));
+    again.resume();
+    again.run(script(true));
+    assert_eq!(made(&again), next(5));
+}
+
 #[test]
 fn what_may_have_acted_does_not_act_again_through_a_fixup() {
     let yaml = MISSION.replace("type: implement", "sideEffects: true\n    maxAttempts: 1");

@@ -104,3 +104,32 @@ fn what_the_run_cannot_have_is_said_in_words() {
         );
     }
 }
+
+#[test]
+fn what_it_depends_on_is_kept_once_and_in_order() {
+    let yaml = MISSION.replace(
+        "[{title: a, assignTo: w, review: none}]",
+        "[{title: a, assignTo: w, review: none}, {title: c, assignTo: w, review: none}]",
+    );
+    let mut simulation = Simulation::new(&yaml, options());
+    let list = json!({"title": "b", "assignTo": "x", "dependsOn": ["c", "a", "c"]});
+    simulation.feed(&given(&adds("req-1", &list)));
+    let added = simulation.journal.iter().flatten().find_map(|event| match event {
+        Event::TasksAdded(addition) => Some(addition.tasks[0].needs.clone()),
+        _ => None,
+    });
+    assert_eq!(added, Some(vec![TaskId(0), TaskId(1)]));
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Done; 3]);
+}
+
+#[test]
+fn of_many_agents_eight_are_named() {
+    let agents: String = (0..12)
+        .map(|number| format!("  agent-{number}: {{run: [/bin/true]}}\n"))
+        .collect();
+    let yaml = format!("name: m\nagents:\n{agents}tasks: [{{title: a, assignTo: agent-0}}]\n");
+    let simulation = Simulation::new(&yaml, options());
+    let why = cannot_add(&simulation.state, &task(&json!({"title": "b"}))).unwrap();
+    assert_eq!(why.matches("agent-").count(), 8, "{why}");
+}

@@ -409,6 +409,52 @@ fn a_paused_session_finishes_what_it_started_and_waits_for_a_person() {
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }
 
+#[test]
+fn what_a_panel_found_stays_with_the_work_that_a_person_accepts() {
+    let mut reached = false;
+    let mut simulation = run(MIXED, move |state, effect| match effect {
+        Effect::CallSeat { .. } if std::mem::replace(&mut reached, true) => {
+            Answer::Unreachable(FailureClass::ProviderAuth)
+        }
+        other => good(state, other),
+    });
+    assert!(simulation.say(&says(approve(1))));
+    let accepted = simulation
+        .journal
+        .iter()
+        .flatten()
+        .rev()
+        .find_map(|event| match event {
+            Event::StageVerdict(report) => Some((report.by.clone(), report.findings.clone())),
+            _ => None,
+        });
+    let (by, findings) = accepted.unwrap();
+    assert_eq!(by.as_deref(), Some("ada"));
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].description.contains("single reviewer: 1 of 2 seats"));
+}
+
+#[test]
+fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothing() {
+    let over = || Command::OverrideGate {
+        gate: GateId(0),
+        reason: "risk".to_owned(),
+    };
+    let mut simulation = run(GATED, scores(70));
+    assert_eq!(meets(&simulation.state, &over()), CommandResult::Applied);
+    let mut let_pass = run(GATED, scores(70));
+    assert!(let_pass.say(&says(over())));
+    assert_eq!(meets(&let_pass.state, &over()), CommandResult::AlreadySo);
+    let without = mission(&GATED[..GATED.find("qualityGates").unwrap()]);
+    assert!(simulation.say(&Input::ChangeMission {
+        number: 2,
+        from: crate::domain::Digest::of(b"old"),
+        to: crate::domain::Digest::of(b"new"),
+        mission: plan_of(&without, &options()),
+    }));
+    assert_eq!(meets(&simulation.state, &over()), CommandResult::TooEarly);
+}
+
 /// Something that a person might say, sensible or not.
 fn anything(random: &mut Random, state: &State) -> Input {
     let task = TaskId::from_index(random.below(state.tasks.len()));

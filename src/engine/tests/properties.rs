@@ -53,7 +53,7 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
                     flag,
                     Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed)
                 )
-                && !(options.strict && flag == Some(QualityFlag::Unreviewed))
+                && !(options.strict && (flag == Some(QualityFlag::Unreviewed) || task.faulted))
                 && !task.indeterminate
     });
     let mut gates = state.plan.gates.iter().zip(&state.gates);
@@ -75,7 +75,13 @@ pub(super) fn followed(state: &State) -> String {
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
     let room: Vec<_> = agents.map(|agent| state.ready.has_room(agent)).collect();
     let sums = (state.counts, state.slots, state.turns_running, state.exclusive);
-    let calls = (state.calls_open, state.approvers_asked, &state.approvals_due);
+    let calls = (
+        state.calls_open,
+        state.looked_at,
+        state.faulted,
+        state.approvers_asked,
+        &state.approvals_due,
+    );
     let timers = &state.timers;
     format!("{blockers:?} {open:?} {due:?} {held:?} {ready:?} {room:?} {sums:?} {calls:?} {timers:?}")
 }

@@ -174,8 +174,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     }
     for list in ["checkpoints", "delays"] {
         if n > 1 && random.chance(25) {
-            let cut = 1 + random.below(n - 1);
-            let (after, blocked) = (random.below(cut), cut + random.below(n - cut));
+            let (after, blocked) = random_ends(random, n);
             let duration = random.pick(&["1", "500", "5s"]);
             let duration = match list {
                 "delays" => format!(", duration: {duration}"),
@@ -183,16 +182,15 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             };
             let _ = writeln!(
                 yaml,
-                "{list}:\n  - {{name: h, afterTasks: [t{after}], blocksTasks: [t{blocked}]{duration}}}"
+                "{list}:\n  - {{name: h, afterTasks: [{after}], blocksTasks: [{blocked}]{duration}}}"
             );
         }
     }
     if n > 1 && random.chance(60) {
-        let cut = 1 + random.below(n - 1);
-        let (after, blocked) = (random.below(cut), cut + random.below(n - cut));
+        let (after, blocked) = random_ends(random, n);
         let _ = writeln!(
             yaml,
-            "qualityGates:\n  - {{name: g, afterTasks: [t{after}], blocksTasks: [t{blocked}]{}}}",
+            "qualityGates:\n  - {{name: g, afterTasks: [{after}], blocksTasks: [{blocked}]{}}}",
             random.pick(&[
                 "",
                 ", minScore: 4",
@@ -204,6 +202,17 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
         );
     }
     yaml
+}
+
+/// Tasks before a gate, a checkpoint or a delay, and tasks behind it.
+fn random_ends(random: &mut Random, n: usize) -> (String, String) {
+    let cut = 1 + random.below(n - 1);
+    let mut some = |from: usize, to: usize| {
+        let one = from + random.below(to - from);
+        let all = (from..to).filter(|task| *task == one || random.chance(30));
+        all.map(|task| format!("t{task}")).collect::<Vec<_>>().join(", ")
+    };
+    (some(0, cut), some(cut, n))
 }
 
 pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {

@@ -200,6 +200,17 @@ fn what_a_task_may_take_at_most() {
             ", review: none, targetFiles: [f]",
             (Some(12), Some(0), Some(0)),
         ),
+        // A rubric's grader is asked anew after three refusals, in each of two rounds, beside the evaluation.
+        (
+            "",
+            ", verification: {rubric: default-task}",
+            (Some(2), Some(4), Some(2 * (5 + 4 * 2))),
+        ),
+        (
+            rounds,
+            ", review: none, verification: {rubric: default-task}",
+            (Some(12), Some(12), Some(12 * 4 * 3)),
+        ),
         (&many(9_999), free, (Some(10_000), Some(0), Some(0))),
         (&many(10_000), free, (None, None, None)),
     ] {

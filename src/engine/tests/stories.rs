@@ -3,9 +3,11 @@
 
 mod agreement;
 mod asking;
+mod deadlines;
 mod holding;
 mod judged;
 mod remedies;
+mod rubric;
 
 use std::fmt::{Debug, Write as _};
 use std::sync::Arc;

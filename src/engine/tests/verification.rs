@@ -329,3 +329,69 @@ fn grades_that_come_too_late_mean_nothing() {
         []
     );
 }
+
+#[test]
+fn every_stage_that_passes_says_so() {
+    let keys = ", expectations: [{type: test, command: x}, {type: llm_review, criteria: c}]";
+    let passed = |stage| (stage, Verdict::Pass, None);
+    assert_eq!(
+        verdicts(&run(keys, good)),
+        [Stage::Checks, Stage::Judge, Stage::Verification].map(passed)
+    );
+}
+
+/// What a person is asked about work that is graded by a rubric, and how many judges were asked for grades.
+fn graded_by_rubric(agents: &str) -> (Option<Cause>, Stage, usize) {
+    let yaml = format!(
+        "name: m\nagents:\n  w: {{run: [/bin/true]}}\n{agents}tasks:\n  - {{title: t, assignTo: w, review: none, \
+         verification: {{rubric: default-task}}}}\n"
+    );
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(good);
+    let judges = simulation.count(|event| matches!(event, Event::ConsultRequested { .. }));
+    let waiting = simulation.state.task(T).waiting.as_ref();
+    let waiting = waiting.expect("a person is asked");
+    (waiting.cause, waiting.stage, judges)
+}
+
+#[test]
+fn a_rubric_needs_a_judge_and_without_one_a_person_decides() {
+    let at = Stage::Verification;
+    assert_eq!(graded_by_rubric(""), (Some(Cause::NoReviewer), at, 0));
+    // One who cannot be understood is asked once more.
+    let judge = "  j: {run: [/bin/true], role: reviewer}\n";
+    assert_eq!(graded_by_rubric(judge), (Some(Cause::GateError), at, 2));
+}
+
+#[test]
+fn what_speaks_against_deciding_without_a_person_is_said_where_none_is_asked() {
+    for on_refer in ["rework", "pass"] {
+        let yaml = |keys: &str| {
+            mission(keys).replace(
+                "grader: heuristic",
+                &format!("grader: heuristic, onRefer: {on_refer}"),
+            )
+        };
+        let found = |answer: Answer| {
+            let mut simulation = Simulation::new(&yaml(", review: none, maxAttempts: 1"), options());
+            simulation.run(graded(answer));
+            let report = verified(&simulation);
+            let open = report.findings.iter().filter(|finding| {
+                finding
+                    .description
+                    .contains("2 of 2 criteria could not be checked")
+            });
+            (report.verdict, open.count())
+        };
+        let unsure = if on_refer == "pass" {
+            Verdict::Skip
+        } else {
+            Verdict::Fail
+        };
+        assert_eq!(found(Answer::Unreadable), (unsure, 1), "{on_refer}");
+        let sure = found(Answer::Score(90));
+        assert_eq!(sure, (Verdict::Pass, 0), "{on_refer}");
+    }
+    let content = run(", review: none", good);
+    assert_eq!(verified(&content).findings, []);
+}

@@ -63,7 +63,6 @@ impl Sample {
         let mut sample = Self::default();
         for _ in 0..by_group.len() {
             for index in &by_group[random.below(by_group.len())] {
-                sample.groups.push(self.groups[*index]);
                 sample.said.push(self.said[*index]);
                 sample.passed.push(self.passed[*index]);
                 sample.truth.push(self.truth[*index]);

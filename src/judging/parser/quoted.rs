@@ -127,4 +127,23 @@ mod tests {
         assert!(crate::judging::parser::parse_evaluation(reply, &read).is_err());
         assert!(crate::judging::parser::parse_evaluation("SCORE: 96", &read).is_ok());
     }
+
+    #[test]
+    fn so_many_verdicts_of_a_work_are_remembered_and_no_more() {
+        let lines =
+            |from: usize, to: usize| -> String { (from..to).map(|n| format!("SCORE: 1.{n:04}\n")).collect() };
+        let objects = |from: usize, to: usize| -> String {
+            (from..to).map(|n| format!("{{\"score\": {n}}}\n")).collect()
+        };
+        for make in [&lines as &dyn Fn(usize, usize) -> String, &objects] {
+            let mut all = Quoted::default();
+            all.add(&make(0, MOST + 1));
+            let mut parts = Quoted::default();
+            parts.add(&make(0, MOST / 2));
+            parts.add(&make(MOST / 2, MOST + 1));
+            for quoted in [all, parts] {
+                assert_eq!(quoted.lines.len() + quoted.objects.len(), MOST);
+            }
+        }
+    }
 }

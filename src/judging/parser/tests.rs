@@ -221,3 +221,10 @@ fn recorded_replies() {
         right + unread
     );
 }
+
+#[test]
+fn a_scale_goes_up_from_nothing_or_more() {
+    let scale = |low: i64, high: i64| Scale::new(Decimal::from(low), Decimal::from(high)).is_some();
+    assert!(scale(0, 1) && scale(1, 5));
+    assert!(!scale(1, 1) && !scale(2, 1) && !scale(-1, 1));
+}

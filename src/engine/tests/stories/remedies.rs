@@ -120,3 +120,78 @@ fn what_a_person_called_off_is_not_begun_anew() {
     let steps = vec![Step::Says(Command::CancelTask { task: TaskId(0) })];
     insta::assert_snapshot!(told(&yaml, world(vec![retry()]), steps));
 }
+
+/// `c` needs `a`, which the orchestrator lets it do without, and `other`, to which a person must agree.
+const HELD: &str = "name: m
+agents: {w: {run: [/bin/true]}, o: {run: [/bin/true]}}
+settings: {maxRetries: 0, orchestrator: o}
+tasks:
+  - {title: a, assignTo: w, review: none}
+  - {title: other, assignTo: w, review: none, requiresApproval: true}
+  - {title: c, assignTo: w, review: none, dependsOn: [a, other]}
+";
+
+fn absorbs() -> (&'static str, Answer) {
+    advice(Advice::Absorb {
+        prompt: "without it".to_owned(),
+    })
+}
+
+#[test]
+fn what_a_task_was_to_do_without_it_waits_for_once_that_is_tried_again() {
+    let steps = vec![
+        Step::Comes(Input::RetryFailed),
+        super::approve(1, 1),
+        Step::Resumes,
+    ];
+    let script = world(vec![fails(), absorbs()]);
+    insta::assert_snapshot!("waits_again", told(HELD, script, steps));
+    // It fails again meanwhile, and nothing that was said before holds.
+    let steps = vec![
+        Step::Comes(Input::RetryFailed),
+        Step::Resumes,
+        super::approve(1, 1),
+    ];
+    let script = world(vec![fails(), absorbs(), fails(), absorbs()]);
+    insta::assert_snapshot!("fails_again", told(HELD, script, steps));
+}
+
+#[test]
+fn a_task_waits_for_what_is_redone_before_it_began() {
+    let steps = vec![
+        Step::Comes(Input::Redo(TaskId(0))),
+        Step::Resumes,
+        super::approve(1, 1),
+    ];
+    insta::assert_snapshot!(told(HELD, world(vec![]), steps));
+}
+
+#[test]
+fn a_task_that_begins_anew_needs_all_that_it_did_without() {
+    let yaml = HELD.replace(", requiresApproval: true", "");
+    let third = (
+        "RunTurn { turn: TurnId { task: TaskId(2)",
+        Answer::AgentFailed(FailureClass::Unknown),
+    );
+    let steps = vec![Step::Comes(Input::RetryFailed), Step::Resumes];
+    let script = world(vec![fails(), absorbs(), third]);
+    insta::assert_snapshot!(told(&yaml, script, steps));
+}
+
+#[test]
+fn what_the_orchestrator_is_asked_about_means_nothing_once_it_is_tried_again() {
+    // It is being asked when a person has the dependency done anew.
+    let mut simulation =
+        super::Simulation::new(&HELD.replace(", requiresApproval: true", ""), super::options());
+    let asks = |effect: &crate::engine::Effect| matches!(effect, crate::engine::Effect::Consult { .. });
+    let mut script = world(vec![fails()]);
+    while let Some(at) = simulation.todo.iter().position(|effect| !asks(effect)) {
+        simulation.perform(at, &mut script);
+    }
+    assert!(simulation.todo.iter().any(asks));
+    assert_eq!(simulation.state.calls_open, 1);
+    simulation.feed(&Input::RetryFailed);
+    assert_eq!(simulation.state.calls_open, 0);
+    assert!(simulation.state.ledger.nothing_open());
+    assert!(simulation.state.cascades_due.is_empty());
+}

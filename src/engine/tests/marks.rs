@@ -1,0 +1,175 @@
+//! What a task keeps of its turns, its verdicts and those that were asked about it, and what a budget lets be made.
+
+use crate::domain::{AttemptKind, Millis, Points, Stage, TaskId, Timestamp, TurnId, Verdict, WaitingReason};
+use crate::engine::state::TaskState;
+use crate::engine::{
+    CallId, Effect, Event, Exit, StageReport, Usage, apply, effects, may_be_made, pending_effects,
+};
+
+use super::simulation::{Simulation, good, options};
+
+const TASK: TaskId = TaskId(0);
+
+fn verdict(stage: Stage, relaxed: bool) -> Event {
+    Event::StageVerdict(Box::new(StageReport {
+        points: Some(Points::whole(50)),
+        relaxed,
+        ..StageReport::new(TASK, 1, stage, Verdict::Pass, None)
+    }))
+}
+
+#[test]
+fn a_task_knows_the_model_of_its_last_turn() {
+    let finished = |model: Option<&str>| Event::TurnFinished {
+        turn: TurnId {
+            task: TASK,
+            attempt: 1,
+            turn: 1,
+        },
+        exit: Exit::default(),
+        output: None,
+        stderr: None,
+        result: None,
+        duration: Millis(1),
+        usage: Usage::default(),
+        model: model.map(str::to_owned),
+        files: None,
+        tool_calls: None,
+        asked: None,
+    };
+    let mut task = TaskState::default();
+    task.apply(&finished(Some("small-1")));
+    assert_eq!(task.model.as_deref(), Some("small-1"));
+    task.apply(&finished(None));
+    assert_eq!(task.model, None, "of another turn nothing is known");
+}
+
+#[test]
+fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
+    let mut task = TaskState::default();
+    let requested = Event::ApprovalRequested {
+        task: TASK,
+        number: 1,
+        reason: WaitingReason::Approval,
+        cause: None,
+        stage: None,
+        message: String::new(),
+        step: None,
+        gate: None,
+        expires: None,
+    };
+    let undecided = |approver, again| Event::ApproverUndecided {
+        task: TASK,
+        number: 1,
+        approver,
+        message: String::new(),
+        again,
+    };
+    let next = |task: &TaskState| task.waiting.as_ref().map(|waiting| waiting.undecided);
+    task.apply(&requested);
+    assert_eq!(next(&task), Some(0));
+    task.apply(&undecided(0, None));
+    assert_eq!(next(&task), Some(1));
+    task.apply(&undecided(2, None));
+    assert_eq!(next(&task), Some(3));
+    task.apply(&undecided(3, Some(Timestamp(9))));
+    assert_eq!(next(&task), Some(0));
+}
+
+#[test]
+fn relief_that_any_judge_needed_is_kept_until_the_next_attempt() {
+    let mut task = TaskState::default();
+    for (judged, verified) in [(false, false), (false, true), (true, false), (true, true)] {
+        task.plan_attempt(1, AttemptKind::Execute);
+        assert!(!task.relaxed, "the last attempt's relief is not this one's");
+        task.apply(&verdict(Stage::Judge, judged));
+        task.apply(&verdict(Stage::Verification, verified));
+        assert_eq!(task.relaxed, judged || verified);
+    }
+}
+
+#[test]
+fn done_anew_by_a_persons_word_it_is_agreed_to_anew() {
+    for (attempt, agreed) in [(1, 1), (2, 0), (3, 0)] {
+        let mut task = TaskState {
+            agreed: vec![None],
+            ..TaskState::default()
+        };
+        task.plan_attempt(attempt, AttemptKind::Execute);
+        assert_eq!(task.agreed.len(), agreed, "{attempt}");
+    }
+}
+
+/// A judge grades by a rubric.
+const GRADED: &str = "name: m
+agents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}
+tasks: [{title: a, assignTo: w, review: none, verification: {rubric: default-task}}]
+";
+
+#[test]
+fn what_a_judge_grades_by_a_rubric_is_not_graded_by_facts() {
+    let mut simulation = Simulation::new(GRADED, options());
+    let mut graded = false;
+    let grades = |effects: &[Effect]| {
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Grade { .. }))
+    };
+    while !simulation.todo.is_empty() && !graded {
+        simulation.perform(0, &mut good);
+        graded = simulation.count(|event| matches!(event, Event::GradingRequested { .. })) > 0;
+    }
+    assert!(graded);
+    assert!(!grades(&pending_effects(&simulation.state)));
+    let requested = simulation.journal.iter().flatten();
+    for event in requested.filter(|event| matches!(event, Event::GradingRequested { .. })) {
+        assert!(!grades(&effects(&simulation.state, event)));
+    }
+    let by_facts = GRADED.replace("{rubric: default-task}", "{grader: heuristic}, acceptance: [c]");
+    let mut simulation = Simulation::new(&by_facts, options());
+    while !simulation.todo.is_empty() && !grades(simulation.todo.make_contiguous()) {
+        simulation.perform(0, &mut good);
+    }
+    assert!(grades(&pending_effects(&simulation.state)));
+}
+
+#[test]
+fn a_call_without_room_may_not_be_made() {
+    let mut simulation = Simulation::new(GRADED, options());
+    let asks = |effect: &Effect| matches!(effect, Effect::Consult { .. });
+    while !simulation.todo.iter().any(asks) {
+        simulation.perform(0, &mut good);
+    }
+    let consult = simulation
+        .todo
+        .iter()
+        .find(|effect| asks(effect))
+        .cloned()
+        .unwrap();
+    let Effect::Consult { id, agent, .. } = consult.clone() else {
+        unreachable!()
+    };
+    assert!(may_be_made(&simulation.state, &consult));
+    apply(
+        &mut simulation.state,
+        &Event::CallHeld {
+            call: CallId::consult(id),
+            agent,
+        },
+    );
+    assert!(!may_be_made(&simulation.state, &consult));
+    let seat = Effect::CallSeat {
+        task: TASK,
+        seat: crate::engine::SeatId {
+            attempt: 1,
+            round: 1,
+            seat: 0,
+            attempt_try: 1,
+        },
+        agent,
+        strict: None,
+        not_before: None,
+    };
+    assert!(!may_be_made(&simulation.state, &seat), "nobody asked for it");
+    assert!(may_be_made(&simulation.state, &Effect::StopTask(TASK)));
+}

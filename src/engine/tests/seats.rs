@@ -1,0 +1,119 @@
+//! Seats: whose word counts, and what is said of how a verdict came about.
+
+use crate::domain::{AgentId, FailureClass, Finding, TaskId, Timestamp};
+use crate::engine::{Effect, Event, Input, SeatId, SeatResult, State, decide};
+
+use super::simulation::{Answer, Simulation, good, inputs, options};
+
+/// A worker and reviewers of these models; the task is reviewed as `task` says.
+fn mission(reviewers: &[(&str, &str)], task: &str) -> String {
+    let reviewers: String = reviewers
+        .iter()
+        .map(|(name, model)| format!("  {name}: {{adapter: ollama, model: {model}, role: reviewer}}\n"))
+        .collect();
+    format!(
+        "name: m\nagents:\n  w: {{adapter: ollama, model: small}}\n{reviewers}settings: {{independence: model, maxAttempts: \
+         1}}\ntasks:\n  - {{title: t, assignTo: w{task}}}\n"
+    )
+}
+
+const PANEL: &str = ", expectations: [{type: llm_review, criteria: c, reviewers: 1, independence: model}]";
+
+/// Performs until a seat is called.
+fn until_asked(simulation: &mut Simulation) -> Effect {
+    while !matches!(simulation.todo.front(), Some(Effect::CallSeat { .. })) {
+        simulation.perform(0, &mut good);
+    }
+    simulation.todo.pop_front().unwrap()
+}
+
+fn findings(simulation: &Simulation) -> Vec<Finding> {
+    let events = simulation.journal.iter().flatten();
+    let reports = events.filter_map(|event| match event {
+        Event::StageVerdict(report) => Some(report.findings.clone()),
+        _ => None,
+    });
+    reports.flatten().collect()
+}
+
+#[test]
+fn a_reply_that_the_authors_model_gave_does_not_count() {
+    // What was asked for differs; what the provider says it used does not.
+    for (served, counts) in [(None, true), (Some("other"), true), (Some("small"), false)] {
+        let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
+        let effect = until_asked(&mut simulation);
+        for mut input in inputs(&simulation.state, &effect, &Answer::Score(90)) {
+            if let Input::SeatReplied { reply, .. } = &mut input {
+                reply.model = served.map(str::to_owned);
+            }
+            simulation.feed(&input);
+        }
+        let refused = simulation.count(|event| {
+            matches!(event, Event::SeatFailed { class: FailureClass::PolicyBlocked, message, .. }
+                if message == "'j' is not independent: uses the author's model, small")
+        });
+        assert_eq!(refused > 0, !counts, "{served:?}");
+        assert_eq!(simulation.state.task(TaskId(0)).points.is_some(), counts);
+    }
+}
+
+#[test]
+fn a_reply_of_an_earlier_round_is_not_one_of_this() {
+    let task = ", expectations: [{type: llm_review, criteria: c, reviewers: [i, j]}]";
+    let yaml = mission(&[("i", "big"), ("j", "large")], task);
+    let mut simulation = Simulation::new(&yaml, options());
+    let mut down = |state: &State, effect: &Effect| match effect {
+        Effect::CallSeat { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        _ => good(state, effect),
+    };
+    let round = |simulation: &Simulation| simulation.state.task(TaskId(0)).rounds;
+    while round(&simulation) < 2 {
+        simulation.perform(0, &mut down);
+    }
+    let says = |round: u32| {
+        let seat = SeatId {
+            attempt: 1,
+            round,
+            seat: 0,
+            attempt_try: 1,
+        };
+        let called = Effect::CallSeat {
+            task: TaskId(0),
+            seat,
+            agent: AgentId(1),
+            strict: None,
+            not_before: None,
+        };
+        inputs(&simulation.state, &called, &Answer::Score(90)).remove(0)
+    };
+    let decided = |round| decide(&simulation.state, &says(round), Timestamp(9)).len();
+    assert_eq!((decided(1), decided(2)), (0, 1));
+    assert!(matches!(
+        says(2),
+        Input::SeatReplied {
+            result: SeatResult::Scores { .. },
+            ..
+        }
+    ));
+}
+
+#[test]
+fn only_where_others_were_asked_is_one_reviewer_said_to_be_alone() {
+    let alone = ", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]";
+    let mut simulation = Simulation::new(&mission(&[("j", "big")], alone), options());
+    simulation.run(good);
+    assert_eq!(findings(&simulation), []);
+}
+
+#[test]
+fn where_nobody_may_review_the_first_who_would_is_named() {
+    let yaml = mission(&[("i", "small"), ("j", "small")], ", review: required");
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(good);
+    let found = findings(&simulation);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        &*found[0].description,
+        "nobody may review this work: nobody independent is able to judge: 'i': uses the author's model, small"
+    );
+}

@@ -1,0 +1,115 @@
+//! Turns: how long a refused request waits, and what may not be spoken to once more.
+
+use crate::domain::{FailureClass, TaskId, Timestamp, WaitingReason};
+use crate::engine::{Command, Effect, Event, Input, State};
+
+use super::operator::says;
+use super::rules::{is_turn, mission, simulation, until};
+use super::simulation::{Answer, Simulation, good, options};
+
+#[test]
+fn a_pause_is_never_longer_than_half_as_much_again() {
+    let yaml = mission("", "  - {title: a, assignTo: w, review: none}\n");
+    let mut simulation = simulation(&yaml);
+    let mut waited = Vec::new();
+    for _ in 0..3 {
+        let Effect::RunTurn { turn, .. } = until(&mut simulation, is_turn) else {
+            unreachable!()
+        };
+        let before = simulation.state.clone();
+        let refused = |jitter| Input::TurnRequestFailed {
+            turn,
+            class: FailureClass::RateLimited,
+            before_effect: true,
+            message: "no".to_owned(),
+            retry_after: None,
+            jitter,
+        };
+        let pause = |jitter| {
+            let events = crate::engine::decide(&before, &refused(jitter), Timestamp(0));
+            match events.first() {
+                Some(Event::TurnRequestFailed { not_before, .. }) => not_before.0,
+                other => panic!("{other:?}"),
+            }
+        };
+        waited.push([pause(0), pause(500), pause(1000), pause(u16::MAX)]);
+        simulation.todo.pop_front();
+        simulation.feed(&refused(0));
+    }
+    assert_eq!(
+        waited,
+        [
+            [1000, 1250, 1500, 1500],
+            [2000, 2500, 3000, 3000],
+            [4000, 5000, 6000, 6000]
+        ]
+    );
+}
+
+/// What people are asked about the task, in order.
+fn asked(simulation: &Simulation) -> Vec<String> {
+    let events = simulation.journal.iter().flatten();
+    let asked = events.filter_map(|event| match event {
+        Event::ApprovalRequested { message, .. } => Some(message.clone()),
+        _ => None,
+    });
+    asked.collect()
+}
+
+fn play(simulation: &mut Simulation, script: &mut dyn FnMut(&State, &Effect) -> Answer) {
+    while !simulation.todo.is_empty() {
+        simulation.perform(0, script);
+    }
+}
+
+fn patient() -> crate::mission::RunOptions {
+    crate::mission::RunOptions {
+        wait_approvals: Some(crate::domain::Millis::from_secs(60)),
+        ..options()
+    }
+}
+
+#[test]
+fn an_agent_that_may_have_acted_is_not_told_what_its_work_misses_without_a_persons_word() {
+    let task = "  - {title: a, assignTo: w, review: none, sideEffects: true, verify: {commands: [y], maxAttempts: 1}}\n";
+    let mut simulation = Simulation::new(&mission("", task), patient());
+    let mut red = |state: &State, effect: &Effect| match effect {
+        Effect::RunFinish { .. } => Answer::Check(false),
+        _ => good(state, effect),
+    };
+    play(&mut simulation, &mut red);
+    let waiting = simulation.state.task(TaskId(0)).waiting.as_ref();
+    assert_eq!(
+        waiting.map(|waiting| waiting.reason),
+        Some(WaitingReason::SideEffects)
+    );
+    assert_eq!(simulation.turns.len(), 1);
+    let asked = asked(&simulation);
+    assert!(asked[0].contains("spoken to once more"), "{asked:?}");
+}
+
+#[test]
+fn a_person_who_lets_it_act_again_is_told_what_the_last_attempt_failed_by() {
+    let task = "  - {title: a, assignTo: w, sideEffects: true, review: required, expectations: [{type: test, command: x}]}\n";
+    let mut simulation = Simulation::new(&mission("settings: {maxAttempts: 9}\n", task), patient());
+    let mut checks = vec![true, false];
+    let mut script = |state: &State, effect: &Effect| match effect {
+        Effect::RunCheck { .. } => Answer::Check(checks.pop().unwrap_or(true)),
+        Effect::CallSeat { .. } => Answer::Score(40),
+        _ => good(state, effect),
+    };
+    play(&mut simulation, &mut script);
+    simulation.feed(&says(Command::Approve {
+        task: TaskId(0),
+        number: 1,
+    }));
+    play(&mut simulation, &mut script);
+    let asked = asked(&simulation);
+    assert_eq!(asked.len(), 2);
+    for (message, why) in asked.iter().zip(["(checks)", "(score)"]) {
+        assert!(
+            message.contains(&format!("the last attempt failed {why}")),
+            "{message}"
+        );
+    }
+}
