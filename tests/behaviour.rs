@@ -150,5 +150,7 @@ mod terminal;
 mod torture;
 #[path = "behaviour/verification.rs"]
 mod verification;
+#[path = "behaviour/vision.rs"]
+mod vision;
 #[path = "behaviour/waiting.rs"]
 mod waiting;

@@ -8,6 +8,7 @@ pub mod consult;
 pub mod evidence;
 pub mod facts;
 pub mod fence;
+pub mod pictures;
 pub mod prompt;
 pub mod rubric;
 pub mod scrutiny;

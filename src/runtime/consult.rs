@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, Surroundings};
 use crate::agents::endpoint::Endpoint;
-use crate::agents::model::{self, ModelRequest};
+use crate::agents::model::{self, Image, ModelRequest};
 use crate::domain::{
     Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, Timestamp, TurnId,
 };
@@ -16,6 +16,7 @@ use crate::mission::Plan;
 use crate::review;
 use crate::review::consult::{self as prompt, MAX_SAID, Subject};
 use crate::review::fence::Excerpt;
+use crate::review::pictures::Picture;
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_reply};
@@ -124,16 +125,24 @@ impl Call {
         own.unwrap_or_else(|| review_timeout(self.plan.agent(self.agent)))
     }
 
-    /// What it is asked; written to the spool. Blocks.
-    fn write_request(&self) -> Result<String, String> {
-        let asked = self.compose()?;
+    /// The pictures that it is to look at. Blocks.
+    fn pictures(&self) -> Result<Vec<Picture>, String> {
+        match self.purpose {
+            Purpose::Scrutinise { step, .. } => scrutiny::pictures_of(&self.plan, self.id.task, step),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What it is asked; written to the spool. Of pictures the spool knows digests only. Blocks.
+    fn write_request(&self, pictures: &[Picture]) -> Result<String, String> {
+        let asked = self.compose(pictures)?;
         let path = self.path(SpoolName::ConsultRequest(self.id));
         store::write_new(&path, asked.as_bytes())
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         Ok(asked)
     }
 
-    fn compose(&self) -> Result<String, String> {
+    fn compose(&self, pictures: &[Picture]) -> Result<String, String> {
         let subject = |id| {
             let plan = self.plan.task(id);
             Subject {
@@ -158,7 +167,8 @@ impl Call {
             (Purpose::Grade { round }, _) => self.grading(round)?,
             (Purpose::Scrutinise { step, round }, _) => {
                 let task = self.id.task;
-                scrutiny::compose(&self.folder, &self.plan, &self.task, task, (step, round))?.joined()
+                let step = (step, round);
+                scrutiny::compose(&self.folder, &self.plan, &self.task, task, step, pictures)?.joined()
             }
             (Purpose::Approve { .. }, _) => {
                 let plan = self.plan.task(self.id.task);
@@ -254,7 +264,8 @@ impl Call {
         surroundings: &Surroundings,
         mut variables: Vec<(String, String)>,
     ) -> Result<Spawn, String> {
-        let asked = self.write_request()?;
+        let pictures = self.pictures()?;
+        let asked = self.write_request(&pictures)?;
         let request = self.path(SpoolName::ConsultRequest(self.id));
         let cwd = workspace(&self.plan, self.id.task);
         // It may be asked before the task's agent has ever worked there.
@@ -269,8 +280,10 @@ impl Call {
             Purpose::Grade { round } => Some(self.grading_json(round, &asked)),
             Purpose::Scrutinise { step, round } => {
                 let task = self.id.task;
-                let json = scrutiny::review_json(&self.plan, &self.task, task, (step, round), &asked);
-                Some(json)
+                let step = (step, round);
+                Some(scrutiny::review_json(
+                    &self.plan, &self.task, task, step, &asked, &pictures,
+                ))
             }
             Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
         };
@@ -302,7 +315,9 @@ impl Call {
     /// An agent that repeats its question has no word of its own. Blocks.
     fn echo(&self) -> Input {
         let reply = self.path(SpoolName::ConsultReply(self.id));
-        let written = self.write_request().and_then(|asked| write_reply(&reply, &asked));
+        let written = self
+            .write_request(&[])
+            .and_then(|asked| write_reply(&reply, &asked));
         match written {
             Ok(file) => Input::ConsultReplied {
                 id: self.id,
@@ -323,8 +338,13 @@ impl Call {
     async fn ask_model(&self, client: &reqwest::Client, endpoint: &Endpoint) -> Input {
         let unknown = |message: String| failure(self.id, FailureClass::Unknown, message, None);
         let call = self.clone();
-        let asked = match tokio::task::spawn_blocking(move || call.write_request()).await {
-            Ok(Ok(asked)) => asked,
+        let prepare = move || {
+            let pictures = call.pictures()?;
+            let asked = call.write_request(&pictures)?;
+            Ok::<_, String>((asked, pictures))
+        };
+        let (asked, pictures) = match tokio::task::spawn_blocking(prepare).await {
+            Ok(Ok(prepared)) => prepared,
             Ok(Err(message)) => return unknown(message),
             Err(error) => return unknown(error.to_string()),
         };
@@ -332,6 +352,10 @@ impl Call {
         let request = ModelRequest {
             system: None,
             prompt: asked,
+            images: pictures
+                .iter()
+                .map(|picture| Image::of(picture.media_type, &picture.bytes))
+                .collect(),
             schema: None,
             temperature: agent.spec.temperature,
             max_tokens: agent.spec.max_tokens,

@@ -46,8 +46,11 @@ impl Material {
         let workspace = workspace(plan, task);
         let judging = task_state.judging.as_deref();
         let files = judging.map_or(&[][..], |judging| &judging.files);
+        // Whoever looks at pictures is shown pictures; as text they say nothing.
+        let is_picture = |path: &str| plan.task(task).scrutiny.screenshots().any(|shot| shot == path);
         let mut artifacts: Vec<Artifact> = files
             .iter()
+            .filter(|file| !is_picture(&file.path))
             .take(MAX_FILES)
             .map(|file| Artifact {
                 path: file.path.clone(),

@@ -63,6 +63,9 @@ pub struct Agent {
     /// Completion limit of an HTTP agent.
     #[serde(deserialize_with = "read::count")]
     pub max_tokens: Option<u32>,
+    /// Whether it can look at pictures.
+    #[serde(deserialize_with = "read::or_default")]
+    pub vision: bool,
     /// How long it may be silent.
     #[serde(deserialize_with = "read::option")]
     pub stale_threshold: Option<Millis>,

@@ -106,7 +106,7 @@ impl Witness {
         let by_stage = |wanted: (Verdict, bool)| {
             let mut steps = seen.steps.iter();
             steps.any(|(step, said)| {
-                *said == wanted && scrutiny.agent(*step).is_some() && *step != Step::RedTeam
+                *said == wanted && scrutiny.agent(*step).is_some() && matches!(step, Step::Stage(_))
             })
         };
         let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
