@@ -291,3 +291,28 @@ fn what_does_not_fit_together_is_said_before_anything_starts() {
         workspace.assert_nothing_started();
     }
 }
+
+#[test]
+fn the_mission_that_shows_it_does_what_it_says() {
+    let workspace = Workspace::new();
+    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
+    for name in [
+        "landing-page.yaml",
+        "landing-page/build.sh",
+        "landing-page/draft.png",
+        "landing-page/final.png",
+    ] {
+        let bytes = std::fs::read(format!("{missions}/{name}")).expect("it is there");
+        workspace.write(name, bytes);
+    }
+    let document = workspace
+        .quorum(&["run", "landing-page.yaml", "--json"])
+        .exits(0)
+        .json();
+    let attempts = task(&document, "Build the landing page")["attempts"].as_array();
+    let attempts = attempts.into_iter().flatten();
+    let causes: Vec<_> = attempts
+        .map(|attempt| attempt["cause"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(causes, ["vision", ""]);
+}

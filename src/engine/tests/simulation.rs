@@ -371,7 +371,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 size,
                 digest,
             };
-            let files = targets.iter().map(|path| fact(path)).collect();
+            let shots = state.plan.task(*task).scrutiny.screenshots();
+            let files = targets.iter().map(AsRef::as_ref).chain(shots).map(fact).collect();
             vec![Input::FilesScanned {
                 task: *task,
                 attempt: *attempt,
