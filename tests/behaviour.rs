@@ -54,6 +54,8 @@ mod expectations;
 mod failed_dependencies;
 #[path = "behaviour/failure_classes.rs"]
 mod failure_classes;
+#[path = "behaviour/fallback.rs"]
+mod fallback;
 #[path = "behaviour/false_greens.rs"]
 mod false_greens;
 #[path = "behaviour/fixups.rs"]
@@ -150,6 +152,8 @@ mod terminal;
 mod torture;
 #[path = "behaviour/verification.rs"]
 mod verification;
+#[path = "behaviour/verification_edges.rs"]
+mod verification_edges;
 #[path = "behaviour/vision.rs"]
 mod vision;
 #[path = "behaviour/waiting.rs"]

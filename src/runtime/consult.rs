@@ -20,7 +20,7 @@ use crate::review::pictures::Picture;
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_reply};
-use super::material::Material;
+use super::material::{Judged, Material, judged};
 use super::reach::Reach;
 use super::scrutiny;
 use super::session::RunError;
@@ -38,6 +38,8 @@ struct Call {
     task: TaskState,
     /// The task that the purpose names beside it.
     other: Option<TaskState>,
+    /// Whose work is graded.
+    judged: Vec<Judged>,
 }
 
 impl World {
@@ -65,6 +67,10 @@ impl World {
             folder: self.folder.clone(),
             task: state.task(id.task).clone(),
             other,
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
         };
         match self.programs.get(agent).cloned() {
             None => {
@@ -210,7 +216,7 @@ impl Call {
         let rubric =
             verification.and_then(|verification| Some((verification, verification.rubric.as_deref()?)));
         let (verification, rubric) = rubric.ok_or("the task has no rubric any more")?;
-        let material = Material::gather(&self.folder, plan, id, &self.task)?;
+        let material = Material::gather(&self.folder, plan, id, &self.task, &self.judged)?;
         let work = material.work(plan, id, &self.task);
         Ok(review::rubric::grades(&work, rubric, &verification.acceptance, round > 1).joined())
     }

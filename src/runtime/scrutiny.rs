@@ -224,7 +224,7 @@ pub(super) fn compose(
     (step, round): (Step, u32),
     pictures: &[Picture],
 ) -> Result<JudgePrompt, String> {
-    let material = Material::gather(folder, plan, task, task_state)?;
+    let material = Material::gather(folder, plan, task, task_state, &[(task, task_state.clone())])?;
     let work: Work<'_> = material.work(plan, task, task_state);
     let again = round > 1;
     match step {

@@ -66,6 +66,9 @@ pub struct Agent {
     /// Whether it can look at pictures.
     #[serde(deserialize_with = "read::or_default")]
     pub vision: bool,
+    /// Who is asked instead when it cannot be reached, in this order.
+    #[serde(deserialize_with = "read::one_or_more::<Filled, _>")]
+    pub fallback: Vec<Box<str>>,
     /// How long it may be silent.
     #[serde(deserialize_with = "read::option")]
     pub stale_threshold: Option<Millis>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
-use crate::mission::model::{Adapter, Mission, Stage, Vision, VisionKind};
+use crate::mission::model::{Adapter, Mission, Stage, TaskType, Vision, VisionKind};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 
 /// Pictures of one check.
@@ -39,7 +39,9 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
         let own = (0..)
             .zip(&task.stages)
             .map(|(item, stage)| (path().item(item), stage));
-        let of_all = (0..).zip(&mission.stages);
+        let of_all = (0..)
+            .zip(&mission.stages)
+            .filter(|_| task.kind != TaskType::Verification);
         let of_all = of_all.map(|(item, stage)| (Path::of("stages").item(item), stage));
         for (path, stage) in of_all.chain(own) {
             if stage.agent.as_deref() == Some(author) {
