@@ -7,13 +7,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use reqwest::Client;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{Digest, Timestamp};
 
 use super::endpoint::Endpoint;
+use super::line::Line;
 use super::model::{
     Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, Usage, say,
 };
@@ -58,7 +58,7 @@ pub struct Conversation {
 /// # Errors
 /// When a request fails, or time runs out.
 pub async fn converse(
-    client: &Client,
+    line: &Line,
     endpoint: &Endpoint,
     request: &ModelRequest,
     toolbox: Arc<Toolbox>,
@@ -78,7 +78,7 @@ pub async fn converse(
             schema: None,
             ..request.clone()
         };
-        let mut reply = say(client, endpoint, &timed, &dialogue, Timestamp::now()).await?;
+        let mut reply = say(line, endpoint, &timed, &dialogue, Timestamp::now()).await?;
         done.count(&reply.usage);
         if reply.calls.is_empty() || dialogue.must_reply {
             reply.usage = done.usage.unwrap_or_default();

@@ -513,6 +513,7 @@ impl<'o> Scene<'o> {
                     output_tokens: Some(50),
                     cost: None,
                 },
+                judgement: None,
             },
             result,
         });

@@ -3,19 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::agents::cassette::Call;
 use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::classify_stderr;
+use crate::agents::line::Line;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
+    Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, State, TaskState, TurnEnd, Usage,
 };
-use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
+use crate::review::judgement::Judgement;
 use crate::review::prompt::{self, JudgePrompt};
+pub(super) use crate::review::verdict::LARGEST_REPLY;
+use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::material::Material;
@@ -26,12 +30,8 @@ use super::world::{Child, Message, World, jitter, not_reachable, workspace};
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
-/// How much of a reply is read, in bytes.
-pub(super) const LARGEST_REPLY: u64 = 1024 * 1024;
 /// How much of a judge's standard error is read when it fails, in bytes.
 const STDERR_TAIL: u64 = 8_000;
-/// How much of a reply that could not be read is carried into feedback, in characters.
-const EXCERPT_CHARS: usize = 2_000;
 
 /// One call to a reviewer.
 #[derive(Debug, Clone)]
@@ -58,14 +58,14 @@ pub(super) struct Prepared {
     plan: Arc<Plan>,
     task: TaskId,
     seat: SeatId,
-    asked: Result<(Box<Spawn>, Quoted), String>,
+    asked: Result<(Box<Spawn>, Judgement), String>,
 }
 
 impl Reviewer {
     /// What it is to be started with; its request is written. Blocks.
-    fn prepare(&self) -> Result<(Box<Spawn>, Quoted), String> {
+    fn prepare(&self) -> Result<(Box<Spawn>, Judgement), String> {
         let (plan, call) = (&self.plan, &self.call);
-        let (asked, work) = judge_prompt(&self.folder, plan, &self.task_state, call)?;
+        let (asked, judgement) = judge_prompt(&self.folder, plan, &self.task_state, call)?;
         let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
         let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
         let as_json = review_json(plan, call, &asked);
@@ -96,7 +96,7 @@ impl Reviewer {
             timeout_ms: Some(review_timeout(plan.agent(self.agent)).0),
             ..Spawn::default()
         };
-        Ok((Box::new(spawn), work))
+        Ok((Box::new(spawn), judgement))
     }
 }
 
@@ -131,10 +131,19 @@ impl World {
                 self.prepare_reviewer(reviewer);
             }
             Some(Reach::Echo) => self.echo_reviewer(state, call),
-            Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
-                Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
-                Ok(client) => self.ask_model(state, call, agent, client, *endpoint),
-            },
+            Some(Reach::Model(endpoint)) => {
+                let on_record = Call {
+                    task: state.plan.task(task).title.to_string(),
+                    agent: name.to_string(),
+                    attempt: seat.attempt,
+                    stage: "judge".to_owned(),
+                    place: vec![seat.seat, seat.round, seat.attempt_try],
+                };
+                match self.line(agent, &endpoint, on_record) {
+                    Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
+                    Ok(line) => self.ask_model(state, call, agent, line, *endpoint),
+                }
+            }
         }
     }
 
@@ -166,8 +175,8 @@ impl World {
             return Ok(());
         }
         match asked {
-            Ok((spawn, work)) => {
-                self.works.insert((task, seat), work);
+            Ok((spawn, judgement)) => {
+                self.judgements.insert((task, seat), judgement);
                 // If there is nobody left to start it, that is no failure of the judge.
                 self.spawn(&plan, Child::Seat { task, seat }, *spawn)
             }
@@ -180,31 +189,32 @@ impl World {
 
     /// A command judge ended.
     pub(super) fn seat_exited(&mut self, task: TaskId, seat: SeatId, plan: Arc<Plan>, exit: keeper::Exit) {
-        let reply = self.folder.spool_file(&SpoolName::Reply(task, seat));
-        let stderr = self.folder.spool_file(&SpoolName::ReplyErr(task, seat));
-        let work = self.works.remove(&(task, seat)).unwrap_or_default();
+        let folder = self.folder.clone();
+        let stderr = folder.spool_file(&SpoolName::ReplyErr(task, seat));
+        let judgement = self.judgements.remove(&(task, seat));
         self.blocking(move || {
-            vec![match reviewer_failure("the reviewer", &exit, &stderr) {
-                Some((class, message)) => seat_failed(task, seat, class, message, None),
-                None => read_reply(&plan, (task, seat), &reply, &work, None, Usage::default()),
-            }]
+            vec![
+                match (reviewer_failure("the reviewer", &exit, &stderr), judgement) {
+                    (Some((class, message)), _) => seat_failed(task, seat, class, message, None),
+                    (None, Some(judgement)) => {
+                        read_reply(&plan, &folder, (task, seat), &judgement, None, Usage::default())
+                    }
+                    (None, None) => {
+                        let message = "what the reviewer was asked is not known any more".to_owned();
+                        seat_failed(task, seat, FailureClass::Unknown, message, None)
+                    }
+                },
+            ]
         });
     }
 
-    fn ask_model(
-        &mut self,
-        state: &State,
-        call: SeatCall,
-        agent: AgentId,
-        client: reqwest::Client,
-        endpoint: Endpoint,
-    ) {
+    fn ask_model(&mut self, state: &State, call: SeatCall, agent: AgentId, line: Line, endpoint: Endpoint) {
         let plan = state.plan.clone();
         let folder = self.folder.clone();
         let task_state = state.task(call.task).clone();
         let sender = self.sender.clone();
         let work = tokio::spawn(async move {
-            let input = ask_model(&plan, &folder, &task_state, &call, agent, &client, &endpoint).await;
+            let input = ask_model(&plan, &folder, &task_state, &call, agent, &line, &endpoint).await;
             // After the loop has ended nobody wants to know.
             let _ = sender.send(Message::Input(input));
         });
@@ -214,11 +224,18 @@ impl World {
     /// A worker behind an HTTP endpoint: one request is its whole turn.
     pub(super) fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
         let agent_id = state.plan.task(turn.task).agent;
-        let client = match self.http(agent_id, &endpoint) {
-            Ok(client) => client,
+        let agent = state.plan.agent(agent_id);
+        let on_record = Call {
+            task: state.plan.task(turn.task).title.to_string(),
+            agent: agent.name.to_string(),
+            attempt: turn.attempt,
+            stage: "work".to_owned(),
+            place: vec![turn.turn],
+        };
+        let line = match self.line(agent_id, &endpoint, on_record) {
+            Ok(line) => line,
             Err(message) => return self.post(not_reachable(turn, message)),
         };
-        let agent = state.plan.agent(agent_id);
         let timeout = state.plan.task(turn.task).turn_timeout;
         let prompt_path = self.folder.spool_file(&SpoolName::Prompt(turn));
         let out_path = self.folder.spool_file(&SpoolName::Out(turn));
@@ -235,7 +252,7 @@ impl World {
         let can_confirm = state.plan.rules.orchestrator.is_some();
         let work = tokio::spawn(async move {
             let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
-            for mut input in worker_turn(turn, &prompt_path, &out_path, request, &client, &endpoint).await {
+            for mut input in worker_turn(turn, &prompt_path, &out_path, request, &line, &endpoint).await {
                 if let Input::TurnEnded(end) = &mut input
                     && !can_confirm
                 {
@@ -287,7 +304,7 @@ async fn worker_turn(
     prompt: &Path,
     out: &Path,
     mut request: ModelRequest,
-    client: &reqwest::Client,
+    line: &Line,
     endpoint: &Endpoint,
 ) -> Vec<Input> {
     let begin = Timestamp::now();
@@ -295,7 +312,7 @@ async fn worker_turn(
         Ok(prompt) => prompt,
         Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
     };
-    let result = model::complete(client, endpoint, &request, begin).await;
+    let result = model::complete(line, endpoint, &request, begin).await;
     let duration = Timestamp::now().since(begin);
     match result {
         Ok(reply) => worker_replied(turn, out, &reply, duration).await,
@@ -367,7 +384,7 @@ async fn ask_model(
     task_state: &TaskState,
     call: &SeatCall,
     agent: AgentId,
-    client: &reqwest::Client,
+    line: &Line,
     endpoint: &Endpoint,
 ) -> Input {
     let (task, seat) = (call.task, call.seat);
@@ -375,15 +392,15 @@ async fn ask_model(
         let (plan, folder, task_state, call) =
             (plan.clone(), folder.clone(), task_state.clone(), call.clone());
         tokio::task::spawn_blocking(move || {
-            let (asked, work) = judge_prompt(&folder, &plan, &task_state, &call)?;
+            let (asked, judgement) = judge_prompt(&folder, &plan, &task_state, &call)?;
             let path = folder.spool_file(&SpoolName::Request(call.task, call.seat));
             store::write_new(&path, asked.joined().as_bytes())
-                .map(|()| (asked, work))
+                .map(|()| (asked, judgement))
                 .map_err(|error| error.to_string())
         })
         .await
     };
-    let (asked, work) = match asked {
+    let (asked, judgement) = match asked {
         Ok(Ok(asked)) => asked,
         Ok(Err(message)) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
         Err(error) => return seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None),
@@ -399,28 +416,22 @@ async fn ask_model(
         max_tokens: spec.max_tokens,
         timeout: review_timeout(plan.agent(agent)).as_duration(),
     };
-    let mut result = model::complete(client, endpoint, &request, Timestamp::now()).await;
+    let mut result = model::complete(line, endpoint, &request, Timestamp::now()).await;
     if request.schema.is_some() && matches!(&result, Err(error) if error.schema_unsupported) {
         // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
         request.schema = None;
-        result = model::complete(client, endpoint, &request, Timestamp::now()).await;
+        result = model::complete(line, endpoint, &request, Timestamp::now()).await;
     }
     match result {
         Ok(reply) => {
             let path = folder.spool_file(&SpoolName::Reply(task, seat));
             let usage = usage_of(&reply);
-            let cut = reply.is_cut_short();
             match store_reply(&path, &reply.text).await {
                 Ok(_) => {
-                    let plan = plan.clone();
-                    let read = move || {
-                        let read = read_reply(&plan, (task, seat), &path, &work, reply.model.clone(), usage);
-                        if cut {
-                            unread(read, "the reply ran into its token limit and is cut short")
-                        } else {
-                            read
-                        }
-                    };
+                    let (plan, folder) = (plan.clone(), folder.clone());
+                    let judgement = judgement.answered(&endpoint.model, &request, &reply);
+                    let read =
+                        move || read_reply(&plan, &folder, (task, seat), &judgement, reply.model, usage);
                     tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
                         seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None)
                     })
@@ -457,13 +468,14 @@ pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, St
 /// Reads a verdict out of a stored reply.
 fn read_reply(
     plan: &Plan,
+    folder: &RunFolder,
     (task, seat): (TaskId, SeatId),
-    path: &Path,
-    work: &Quoted,
+    judgement: &Judgement,
     model: Option<String>,
     usage: Usage,
 ) -> Input {
-    let file = match seal(path) {
+    let path = folder.spool_file(&SpoolName::Reply(task, seat));
+    let file = match seal(&path) {
         Sealed::File(file) => file,
         // An empty reply is a reply, and says nothing.
         Sealed::Nothing => FileRef {
@@ -475,7 +487,7 @@ fn read_reply(
             return seat_failed(task, seat, FailureClass::Unknown, message, None);
         }
     };
-    let text = match read_head(path, LARGEST_REPLY) {
+    let text = match read_head(&path, LARGEST_REPLY) {
         Ok(text) => text,
         // It is there and vouched for, and we cannot read it: that says nothing about the work.
         Err(error) => {
@@ -483,49 +495,36 @@ fn read_reply(
             return seat_failed(task, seat, FailureClass::Unknown, message, None);
         }
     };
-    let result = match panel_of(plan, task) {
-        // What comes behind the part that would be read might take it back.
-        _ if file.len > LARGEST_REPLY => Err(format!("the reply has {} bytes, more than 1 MiB", file.len)),
-        Some(panel) => parse_scores(&text, &panel.dimensions, work)
-            .map(|read| SeatResult::Scores {
-                dimensions: read.scores,
-                findings: read.findings,
-            })
-            .map_err(|why| why.to_string()),
-        None => parse_evaluation(&text, work)
-            .map(|read| SeatResult::Evaluation {
-                points: read.points,
-                reasoning: excerpt(&read.reasoning),
-            })
-            .map_err(|why| why.to_string()),
+    let judged = match write_judgement(&folder.spool_file(&SpoolName::Judgement(task, seat)), judgement) {
+        Ok(judged) => judged,
+        Err(message) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
     };
-    let result = result.unwrap_or_else(|why| SeatResult::Unparsed {
-        why,
-        excerpt: excerpt(&text),
-    });
+    let reply = Reply {
+        text: &text,
+        len: file.len,
+        cut_short: judgement.cut_short,
+    };
     Input::SeatReplied {
         task,
         seat,
-        reply: ReplyRef { file, model, usage },
-        result,
+        result: verdict::of_seat(panel_of(plan, task), reply, &judgement.work),
+        reply: ReplyRef {
+            file,
+            model,
+            usage,
+            judgement: judged,
+        },
     }
 }
 
-/// The same reply as one without a verdict. Of a reply that was cut, half a number could be read as a whole one.
-fn unread(mut input: Input, why: &str) -> Input {
-    if let Input::SeatReplied { result, .. } = &mut input
-        && !matches!(result, SeatResult::Unparsed { .. })
-    {
-        *result = SeatResult::Unparsed {
-            why: why.to_owned(),
-            excerpt: String::new(),
-        };
-    }
-    input
+/// Writes what a verdict rests on beside the reply, durable before any record names it. Blocks.
+pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, String> {
+    let mut text = serde_json::to_string_pretty(judgement).map_err(|error| error.to_string())?;
+    text.push('\n');
+    Ok(write_reply(path, &text)?.map(Box::new))
 }
 
-/// What a reviewer is asked, and what the work says that is no word of a reviewer's. Reads the work's output and files.
-/// Blocks.
+/// What a reviewer is asked, and the record of that. Reads the work's output and files. Blocks.
 ///
 /// # Errors
 /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
@@ -534,7 +533,7 @@ pub(super) fn judge_prompt(
     plan: &Plan,
     task_state: &TaskState,
     call: &SeatCall,
-) -> Result<(JudgePrompt, Quoted), String> {
+) -> Result<(JudgePrompt, Judgement), String> {
     let material = Material::gather(
         folder,
         plan,
@@ -547,7 +546,9 @@ pub(super) fn judge_prompt(
         Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),
         None => prompt::evaluation(&work, call.strict.as_deref()),
     };
-    Ok((asked, material.said))
+    let prior = work.prior_feedback.len();
+    let judgement = material.judgement(&asked.joined(), prior);
+    Ok((asked, judgement))
 }
 
 /// The review request for a command judge that would rather not read prose.
@@ -592,13 +593,6 @@ pub(super) fn usage_of(reply: &ModelReply) -> Usage {
         input_tokens: reply.usage.input_tokens,
         output_tokens: reply.usage.output_tokens,
         cost: None,
-    }
-}
-
-fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT_CHARS) {
-        Some((end, _)) => format!("{} […]", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

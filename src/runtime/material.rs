@@ -9,6 +9,7 @@ use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::Excerpt;
+use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
 use crate::review::prompt::{Artifact, CheckReport, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
 use crate::store::RunFolder;
 
@@ -38,11 +39,13 @@ pub(super) struct Material {
     output: Excerpt,
     artifacts: Vec<Artifact>,
     checks: Vec<CheckReport>,
+    /// The same by digests.
+    inputs: Inputs,
     /// Of a verification: what it is about, in the words of the mission.
     about: Option<String>,
     handed_down: bool,
     /// What the work says that is no word of a reviewer's.
-    pub said: Quoted,
+    said: Quoted,
 }
 
 impl Material {
@@ -59,7 +62,7 @@ impl Material {
     ) -> Result<Self, String> {
         let is_node = plan.route(task).is_some();
         let output = outputs(folder, plan, judged)?;
-        let mut artifacts = if is_node {
+        let mut shown = if is_node {
             target_files(plan, judged)
         } else {
             let judging = task_state.judging.as_deref();
@@ -68,8 +71,9 @@ impl Material {
         };
         // Whoever looks at pictures is shown pictures; as text they say nothing.
         let is_picture = |path: &str| plan.task(task).scrutiny.screenshots().any(|shot| shot == path);
-        artifacts.retain(|artifact| !is_picture(&artifact.path));
-        artifacts.truncate(MAX_FILES);
+        shown.retain(|(artifact, _)| !is_picture(&artifact.path));
+        shown.truncate(MAX_FILES);
+        let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let judging = task_state.judging.as_deref();
         let results = judging
             .into_iter()
@@ -82,6 +86,18 @@ impl Material {
                 output: result.message.clone(),
             })
             .collect();
+        let inputs = Inputs {
+            outputs: judged.iter().map(|judged| input_output(plan, judged)).collect(),
+            files,
+            checks: checks
+                .iter()
+                .map(|check| InputCheck {
+                    passed: check.passed,
+                    output: Content::of(&check.output),
+                })
+                .collect(),
+            prior_findings: 0,
+        };
         let mut said = Quoted::default();
         said.add(&output.head);
         said.add(&output.tail);
@@ -102,10 +118,20 @@ impl Material {
             output,
             artifacts,
             checks,
+            inputs,
             about: is_node.then(|| about(plan, task, judged)),
             handed_down: judged.iter().any(|(id, _)| is_handed_down(*id)),
             said,
         })
+    }
+
+    /// The record of asking this about the work.
+    pub(super) fn judgement(self, prompt: &str, prior_findings: usize) -> Judgement {
+        let inputs = Inputs {
+            prior_findings,
+            ..self.inputs
+        };
+        Judgement::asked(prompt, inputs, self.said, Timestamp::now())
     }
 
     /// The work as a prompt shows it.
@@ -157,7 +183,7 @@ pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Res
 }
 
 /// The files that the judged tasks had to produce, each in the workspace of its task.
-fn target_files(plan: &Plan, judged: &[Judged]) -> Vec<Artifact> {
+fn target_files(plan: &Plan, judged: &[Judged]) -> Vec<(Artifact, InputFile)> {
     let of_task = |(task, _): &Judged| {
         let workspace = workspace(plan, *task);
         let targets = plan.task(*task).target_files.iter().map(AsRef::as_ref);
@@ -167,15 +193,34 @@ fn target_files(plan: &Plan, judged: &[Judged]) -> Vec<Artifact> {
     judged.iter().flat_map(of_task).collect()
 }
 
-fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<Artifact> {
+/// Files as a prompt shows them, and as they go on record.
+fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<(Artifact, InputFile)> {
     let shown = files.iter().take(MAX_FILES);
     shown
-        .map(|file| Artifact {
-            path: file.path.clone(),
-            size: file.size,
-            preview: evidence::preview(workspace, file, LARGEST_QUOTED),
+        .map(|file| {
+            let preview = evidence::preview(workspace, file, LARGEST_QUOTED);
+            let input = InputFile {
+                path: file.path.clone(),
+                bytes: file.size,
+                digest: file.digest,
+                shown: matches!(preview, Preview::Text(_)),
+            };
+            let artifact = Artifact {
+                path: file.path.clone(),
+                size: file.size,
+                preview,
+            };
+            (artifact, input)
         })
         .collect()
+}
+
+fn input_output(plan: &Plan, (task, state): &Judged) -> InputOutput {
+    InputOutput {
+        task: plan.task(*task).title.to_string(),
+        output: state.output.stdout.as_ref().map(Content::from),
+        result: state.output.result.as_ref().map(Content::from),
+    }
 }
 
 /// What a verification is about: its own words, and what the judged tasks were to do.

@@ -10,6 +10,7 @@ use crate::engine::{Input, State, TaskState};
 use crate::keeper::{self, Spawn};
 use crate::mission::{Plan, StageJudge, StagePlan};
 use crate::review::checks::CommandOutcome;
+use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
 use crate::review::scrutiny as prompt;
@@ -168,7 +169,7 @@ impl Job {
         let Some((stage, command)) = command_of(plan, run.task, run.step) else {
             return Err("the mission has no such stage any more".to_owned());
         };
-        let asked = compose(
+        let (asked, _) = compose(
             &self.folder,
             plan,
             &self.task_state,
@@ -212,7 +213,7 @@ impl Job {
     }
 }
 
-/// What a stage is asked about the work. Reads the work's output and files. Blocks.
+/// What a stage is asked about the work, and the record of that. Reads the work's output and files. Blocks.
 ///
 /// # Errors
 /// When the output is not what was recorded, or the mission has no such stage any more.
@@ -223,11 +224,11 @@ pub(super) fn compose(
     task: TaskId,
     (step, round): (Step, u32),
     pictures: &[Picture],
-) -> Result<JudgePrompt, String> {
+) -> Result<(JudgePrompt, Judgement), String> {
     let material = Material::gather(folder, plan, task, task_state, &[(task, task_state.clone())])?;
     let work: Work<'_> = material.work(plan, task, task_state);
     let again = round > 1;
-    match step {
+    let asked = match step {
         Step::Stage(n) => {
             let stage = plan.task(task).scrutiny.stage(n);
             let stage = stage.ok_or("the mission has no such stage any more")?;
@@ -235,15 +236,18 @@ pub(super) fn compose(
                 StageJudge::Agent { criteria, .. } => criteria.as_deref(),
                 StageJudge::Command(_) => None,
             };
-            Ok(prompt::stage(&work, &stage.name, criteria, again))
+            prompt::stage(&work, &stage.name, criteria, again)
         }
-        Step::RedTeam => Ok(prompt::red_team(&work, again)),
+        Step::RedTeam => prompt::red_team(&work, again),
         Step::Vision => {
             let vision = plan.task(task).scrutiny.vision.as_ref();
             let vision = vision.ok_or("the mission has no vision check any more")?;
-            Ok(prompt::vision(&work, &vision.expectations, pictures, again))
+            prompt::vision(&work, &vision.expectations, pictures, again)
         }
-    }
+    };
+    let prior = work.prior_feedback.len();
+    let judgement = material.judgement(&asked.joined(), prior);
+    Ok((asked, judgement))
 }
 
 /// The screenshots that a step is about: none but for a vision check. Blocks.

@@ -98,7 +98,7 @@ async fn talk(adapter: Adapter, provider: &Provider) -> Result<Conversation, Mod
     std::fs::write(folder.path().join("work.txt"), "the work").unwrap();
     let endpoint = endpoint_of(adapter, &provider.server.uri());
     let toolbox = Arc::new(Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap());
-    converse(&endpoint.client().unwrap(), &endpoint, &request(), toolbox).await
+    converse(&endpoint.line().unwrap(), &endpoint, &request(), toolbox).await
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_failed_request_ends_the_conversation_with_its_class() {
         timeout: Duration::from_secs(20),
         ..request()
     };
-    let error = converse(&endpoint.client().unwrap(), &endpoint, &asked, toolbox)
+    let error = converse(&endpoint.line().unwrap(), &endpoint, &asked, toolbox)
         .await
         .unwrap_err();
     assert_eq!(error.class, FailureClass::ProviderTransient);

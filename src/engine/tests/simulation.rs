@@ -466,6 +466,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 file,
                 model: None,
                 usage: Usage::default(),
+                judgement: None,
             };
             let panel = state
                 .plan
@@ -581,6 +582,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     file,
                     model: None,
                     usage: Usage::default(),
+                    judgement: None,
                 },
                 advice,
             }]

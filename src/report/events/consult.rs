@@ -122,6 +122,7 @@ impl Exploder {
             Event::ConsultReplied { id, reply, advice } => {
                 let payload = self.consult(*id).maybe("model", reply.model.as_deref());
                 let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
+                let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
                 ("consult:replied", advised(payload, advice))
             }
             Event::ConsultFailed {

@@ -125,7 +125,8 @@ impl Exploder {
                     .seat(*task, *seat)
                     .maybe("model", reply.model.as_deref())
                     .usage(&reply.usage)
-                    .with("reply", file(&reply.file));
+                    .with("reply", file(&reply.file))
+                    .maybe("judgement", reply.judgement.as_deref().map(file));
                 let payload = match result {
                     SeatResult::Scores { dimensions, findings } => payload
                         .with("parsed", true)

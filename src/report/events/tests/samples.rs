@@ -46,6 +46,7 @@ pub(super) fn advised(advice: Advice) -> Event {
             file: file(),
             model: Some("m-1".to_owned()),
             usage: Usage::default(),
+            judgement: None,
         },
         advice,
     }
@@ -310,6 +311,7 @@ pub(super) fn review_samples() -> Vec<Event> {
             file: file(),
             model: Some("judge-1".to_owned()),
             usage: Usage::default(),
+            judgement: None,
         },
         result,
     };
