@@ -158,5 +158,7 @@ mod torture;
 mod verification;
 #[path = "behaviour/verification_edges.rs"]
 mod verification_edges;
+#[path = "behaviour/vision.rs"]
+mod vision;
 #[path = "behaviour/waiting.rs"]
 mod waiting;

@@ -16,7 +16,7 @@ const DEFAULT_MAX_TOKENS: u32 = 8_192;
 const TOOL: &str = "verdict";
 
 pub(super) fn body(model: &str, request: &ModelRequest, dialogue: &Dialogue) -> Value {
-    let mut messages = vec![json!({"role": "user", "content": request.prompt})];
+    let mut messages = vec![json!({"role": "user", "content": question(request)})];
     messages.extend(dialogue.exchanges.iter().flat_map(turns));
     let mut body = json!({
         "model": model,
@@ -51,6 +51,20 @@ pub(super) fn body(model: &str, request: &ModelRequest, dialogue: &Dialogue) -> 
         }
     }
     body
+}
+
+/// The question: a plain text, or pictures and then the text, as the provider advises.
+fn question(request: &ModelRequest) -> Value {
+    if request.images.is_empty() {
+        return json!(request.prompt);
+    }
+    let images = request.images.iter().map(|image| {
+        let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+        json!({"type": "image", "source": source})
+    });
+    images
+        .chain([json!({"type": "text", "text": request.prompt})])
+        .collect()
 }
 
 /// What was said, and what the tools gave.

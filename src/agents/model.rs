@@ -40,6 +40,8 @@ pub struct ModelRequest {
     pub system: Option<String>,
     /// What it is asked.
     pub prompt: String,
+    /// Pictures that belong to the question, in their order.
+    pub images: Vec<Image>,
     /// The JSON Schema that the reply must keep to, where the provider can enforce one.
     pub schema: Option<Value>,
     /// Sampling temperature.
@@ -48,6 +50,27 @@ pub struct ModelRequest {
     pub max_tokens: Option<u32>,
     /// How long request and reply may take together.
     pub timeout: Duration,
+}
+
+/// A picture for a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// What it is: `image/png`, `image/jpeg`.
+    pub media_type: &'static str,
+    /// Its bytes in base64.
+    pub data: String,
+}
+
+impl Image {
+    /// A picture from its bytes.
+    #[must_use]
+    pub fn of(media_type: &'static str, bytes: &[u8]) -> Self {
+        use base64::Engine as _;
+        Self {
+            media_type,
+            data: base64::engine::general_purpose::STANDARD.encode(bytes),
+        }
+    }
 }
 
 /// What the model replied.

@@ -9,6 +9,7 @@ pub mod evidence;
 pub mod facts;
 pub mod fence;
 pub mod judgement;
+pub mod pictures;
 pub mod prompt;
 pub mod rubric;
 pub mod scrutiny;

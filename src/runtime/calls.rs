@@ -242,6 +242,7 @@ impl World {
         let request = ModelRequest {
             system: None,
             prompt: String::new(),
+            images: Vec::new(),
             schema: None,
             temperature: agent.spec.temperature,
             max_tokens: agent.spec.max_tokens,
@@ -409,6 +410,7 @@ async fn ask_model(
     let mut request = ModelRequest {
         system: Some(asked.system),
         prompt: asked.user,
+        images: Vec::new(),
         schema,
         temperature: spec.temperature,
         max_tokens: spec.max_tokens,

@@ -144,7 +144,8 @@ impl World {
                 &workspace(&plan, task),
                 targets
                     .chain(declared.map(String::as_str))
-                    .chain(spoken_of.iter().map(String::as_str)),
+                    .chain(spoken_of.iter().map(String::as_str))
+                    .chain(task_plan.scrutiny.screenshots()),
             );
             let hollow = asked.and_then(|asked| asked.hollow(&folder));
             vec![Input::FilesScanned {

@@ -7,7 +7,7 @@ use crate::agents::cassette;
 use crate::agents::command::{Placeholders, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
-use crate::agents::model::{self, ModelRequest};
+use crate::agents::model::{self, Image, ModelRequest};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
 use crate::judging::parser::Quoted;
@@ -17,6 +17,7 @@ use crate::review;
 use crate::review::consult::{self as prompt, MAX_SAID, Subject};
 use crate::review::fence::Excerpt;
 use crate::review::judgement::{Inputs, Judgement};
+use crate::review::pictures::Picture;
 use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
@@ -153,14 +154,23 @@ impl Call {
         own.unwrap_or_else(|| review_timeout(self.plan.agent(self.agent)))
     }
 
-    /// What it is asked, and the record of that; written to the spool. Blocks.
-    fn write_request(&self) -> Result<(String, Judgement), String> {
+    /// The pictures that it is to look at. Blocks.
+    fn pictures(&self) -> Result<Vec<Picture>, String> {
+        match self.purpose {
+            Purpose::Scrutinise { step, .. } => scrutiny::pictures_of(&self.plan, self.id.task, step),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What it is asked, and the record of that; written to the spool. Of pictures the spool knows digests only. Blocks.
+    fn write_request(&self, pictures: &[Picture]) -> Result<(String, Judgement), String> {
         let (asked, judgement) = match self.purpose {
             Purpose::Grade { round } => self.grading(round)?,
             Purpose::Scrutinise { step, round } => {
                 let task = self.id.task;
+                let step = (step, round);
                 let (asked, judgement) =
-                    scrutiny::compose(&self.folder, &self.plan, &self.task, task, (step, round))?;
+                    scrutiny::compose(&self.folder, &self.plan, &self.task, task, step, pictures)?;
                 (asked.joined(), judgement)
             }
             _ => {
@@ -298,7 +308,8 @@ impl Call {
         surroundings: &Surroundings,
         mut variables: Vec<(String, String)>,
     ) -> Result<(Spawn, Judgement), String> {
-        let (asked, judgement) = self.write_request()?;
+        let pictures = self.pictures()?;
+        let (asked, judgement) = self.write_request(&pictures)?;
         let request = self.path(SpoolName::ConsultRequest(self.id));
         let cwd = workspace(&self.plan, self.id.task);
         // It may be asked before the task's agent has ever worked there.
@@ -313,8 +324,10 @@ impl Call {
             Purpose::Grade { round } => Some(self.grading_json(round, &asked)),
             Purpose::Scrutinise { step, round } => {
                 let task = self.id.task;
-                let json = scrutiny::review_json(&self.plan, &self.task, task, (step, round), &asked);
-                Some(json)
+                let step = (step, round);
+                Some(scrutiny::review_json(
+                    &self.plan, &self.task, task, step, &asked, &pictures,
+                ))
             }
             Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
         };
@@ -347,7 +360,7 @@ impl Call {
     /// An agent that repeats its question has no word of its own. Blocks.
     fn echo(&self) -> Input {
         let reply = self.path(SpoolName::ConsultReply(self.id));
-        let written = self.write_request().and_then(|(asked, judgement)| {
+        let written = self.write_request(&[]).and_then(|(asked, judgement)| {
             let judgement = write_judgement(&self.path(SpoolName::ConsultJudgement(self.id)), &judgement)?;
             Ok((write_reply(&reply, &asked)?, judgement))
         });
@@ -369,8 +382,13 @@ impl Call {
     async fn ask_model(&self, line: &Line, endpoint: &Endpoint) -> Input {
         let unknown = |message: String| failure(self.id, FailureClass::Unknown, message, None);
         let call = self.clone();
-        let (asked, judgement) = match tokio::task::spawn_blocking(move || call.write_request()).await {
-            Ok(Ok(asked)) => asked,
+        let prepare = move || {
+            let pictures = call.pictures()?;
+            let (asked, judgement) = call.write_request(&pictures)?;
+            Ok::<_, String>((asked, judgement, pictures))
+        };
+        let (asked, judgement, pictures) = match tokio::task::spawn_blocking(prepare).await {
+            Ok(Ok(prepared)) => prepared,
             Ok(Err(message)) => return unknown(message),
             Err(error) => return unknown(error.to_string()),
         };
@@ -378,6 +396,10 @@ impl Call {
         let request = ModelRequest {
             system: None,
             prompt: asked,
+            images: pictures
+                .iter()
+                .map(|picture| Image::of(picture.media_type, &picture.bytes))
+                .collect(),
             schema: None,
             temperature: agent.spec.temperature,
             max_tokens: agent.spec.max_tokens,

@@ -248,6 +248,7 @@ impl Juror {
         let mut request = ModelRequest {
             system: Some(asked.system.clone()),
             prompt: asked.user.clone(),
+            images: Vec::new(),
             schema: Some(prompt::panel_schema(dimensions)),
             temperature: self.agent.spec.temperature,
             max_tokens: self.agent.spec.max_tokens,

@@ -69,6 +69,9 @@ impl Material {
             let files = judging.map_or(&[][..], |judging| &judging.files);
             artifacts(&workspace(plan, task), files)
         };
+        // Whoever looks at pictures is shown pictures; as text they say nothing.
+        let is_picture = |path: &str| plan.task(task).scrutiny.screenshots().any(|shot| shot == path);
+        shown.retain(|(artifact, _)| !is_picture(&artifact.path));
         shown.truncate(MAX_FILES);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let judging = task_state.judging.as_deref();

@@ -67,6 +67,7 @@ pub async fn ask_about_request(
             let request = ModelRequest {
                 system: None,
                 prompt: prompt.to_owned(),
+                images: Vec::new(),
                 schema: None,
                 temperature: spec.temperature,
                 max_tokens: spec.max_tokens,

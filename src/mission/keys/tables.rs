@@ -7,9 +7,9 @@ use semver::VersionReq;
 use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
-use super::later::{AgentMiddleware, Clarification, Isolation, MIDDLEWARE, VISION};
+use super::later::{AgentMiddleware, Clarification, Isolation, MIDDLEWARE};
 use super::rubric::RUBRIC;
-use super::scrutiny::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES};
+use super::scrutiny::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES, VISION_KEY};
 use super::sla::SLA;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
@@ -125,7 +125,7 @@ pub(in crate::mission) static MISSION: Table = Table {
         ),
         BUDGET_KEY,
         RED_TEAM_KEY,
-        key("vision", Shape::Map(&VISION), "A check of screenshots.").later("vision"),
+        VISION_KEY,
         key(
             "stages",
             STAGES,
@@ -254,7 +254,7 @@ static AGENT: Table = Table {
             COUNT,
             "The most tokens of one reply of an HTTP agent.",
         ),
-        key("vision", FLAG, "Whether it can look at pictures.").later_unless("vision", "false"),
+        key("vision", FLAG, "Whether it can look at pictures [false]."),
         key("tools", TEXTS, "The tools that it may use.").later("tools"),
         key(
             "fallback",

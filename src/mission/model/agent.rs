@@ -63,6 +63,9 @@ pub struct Agent {
     /// Completion limit of an HTTP agent.
     #[serde(deserialize_with = "read::count")]
     pub max_tokens: Option<u32>,
+    /// Whether it can look at pictures.
+    #[serde(deserialize_with = "read::or_default")]
+    pub vision: bool,
     /// Who is asked instead when it cannot be reached, in this order.
     #[serde(deserialize_with = "read::one_or_more::<Filled, _>")]
     pub fallback: Vec<Box<str>>,

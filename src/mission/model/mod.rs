@@ -25,7 +25,7 @@ pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
-pub use scrutiny::{OnMissing, RedTeam, Stage};
+pub use scrutiny::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, VisionKind};
 pub use sla::{CheckInterval, Sla, ViolationAction};
 pub use task::Task;
 pub use verification::{Grader, Verification};

@@ -174,7 +174,7 @@ fn judged_words(task: &TaskRow<'_>) -> String {
         });
     }
     parts.extend(task.stages.iter().map(|step| {
-        let by = step.agent.or(step.command).unwrap_or_default();
+        let by = step.agent.or(step.command).or(step.kind).unwrap_or_default();
         match step.stage {
             "stages" => format!("stage {} by {}", sanitize(step.name), sanitize(by)),
             _ => format!("{} by {}", step.name, sanitize(by)),
