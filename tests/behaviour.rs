@@ -10,6 +10,8 @@ mod again;
 mod approvals;
 #[path = "behaviour/attacks.rs"]
 mod attacks;
+#[path = "behaviour/attacks_by_tools.rs"]
+mod attacks_by_tools;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
 #[path = "behaviour/budget.rs"]
@@ -94,6 +96,8 @@ mod json;
 mod judging;
 #[path = "behaviour/look_into.rs"]
 mod look_into;
+#[path = "behaviour/looking.rs"]
+mod looking;
 #[path = "behaviour/notifications.rs"]
 mod notifications;
 #[path = "behaviour/only.rs"]

@@ -19,7 +19,7 @@ use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
-    SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
+    SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Used, Way,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -351,6 +351,9 @@ pub enum Event {
         /// What went wrong, in words.
         #[serde(rename = "m")]
         message: String,
+        /// What it had used until then, where that is known.
+        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+        used: Option<Box<Used>>,
     },
     /// `task:question`: the agent of a task waits for an answer.
     #[serde(rename = "qa")]
@@ -425,6 +428,9 @@ pub enum Event {
         /// What went wrong, in words.
         #[serde(rename = "m")]
         message: String,
+        /// What it had used until then, where that is known.
+        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+        used: Option<Box<Used>>,
     },
     /// `grading:requested`: the task's criteria are to be held against what there is.
     #[serde(rename = "vq")]

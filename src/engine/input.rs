@@ -10,7 +10,7 @@ use crate::mission::{Plan, RunOptions, SubTask};
 use super::command::Command;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StopCause, ToolCalls, TurnFiles, Usage,
+    SeatResult, StopCause, ToolCalls, TurnFiles, Usage, Used,
 };
 use super::timers::Timer;
 
@@ -344,6 +344,8 @@ pub struct SeatFailure {
     pub retry_after: Option<Millis>,
     /// Randomness for the back-off, 0 to 1000.
     pub jitter: u16,
+    /// What it had used until then, where that is known.
+    pub used: Option<Box<Used>>,
 }
 
 /// Why a consulted agent gave no reply.
@@ -359,6 +361,8 @@ pub struct ConsultFailure {
     pub retry_after: Option<Millis>,
     /// Randomness for the back-off, 0 to 1000.
     pub jitter: u16,
+    /// What it had used until then, where that is known.
+    pub used: Option<Box<Used>>,
 }
 
 impl TurnEnd {

@@ -55,6 +55,22 @@ pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
     has_rules && plan.agent(task.agent).spec.adapter.has_hands()
 }
 
+/// Whether a task is about files: it declares some, or its agent changed some or may have. What an agent without hands
+/// did is in its answer alone, and so is that of one that is known to have done nothing else. `calls` are the tool calls
+/// of its attempt, `changed` whether a watched file changed, where that is known.
+#[must_use]
+pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option<bool>) -> bool {
+    let task = plan.task(id);
+    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let declares = !task.target_files.is_empty()
+        || checks
+            .iter()
+            .any(|check| matches!(check, Check::FileExists { .. }));
+    let saw_all = is_watched(plan, id) && watched(plan, id) == Watched::Workspace;
+    let changed_nothing = calls == Some(0) || (saw_all && changed == Some(false));
+    declares || (plan.agent(task.agent).spec.adapter.has_hands() && !changed_nothing)
+}
+
 /// Verbs that make something.
 const MAKES: [&str; 5] = ["write", "create", "generate", "produce", "save"];
 /// What is made of it is a file.

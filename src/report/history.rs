@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, AttemptKind, FailureClass, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, Usage,
+    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, Usage, Used,
 };
 
 /// The story of one task.
@@ -105,8 +105,8 @@ pub enum Answer {
     Open,
     /// A reply and what could be read from it.
     Reply(ReplyRef, SeatResult),
-    /// It could not be asked.
-    Failed(FailureClass, String),
+    /// It could not be asked, or broke off with this on record.
+    Failed(FailureClass, String, Option<Box<Used>>),
 }
 
 impl TaskHistory {
@@ -221,9 +221,13 @@ impl AttemptHistory {
                 self.answer(*seat, Answer::Reply(reply.clone(), result.clone()));
             }
             Event::SeatFailed {
-                seat, class, message, ..
+                seat,
+                class,
+                message,
+                used,
+                ..
             } => {
-                self.answer(*seat, Answer::Failed(*class, message.clone()));
+                self.answer(*seat, Answer::Failed(*class, message.clone(), used.clone()));
             }
             Event::TurnStarted { turn, prompt } => self.turns.push(TurnHistory {
                 id: *turn,

@@ -510,6 +510,7 @@ impl<'o> Scene<'o> {
                     output_tokens: Some(50),
                     cost: None,
                 },
+                tools: None,
             },
             result,
         });
@@ -526,6 +527,7 @@ impl<'o> Scene<'o> {
             message: "HTTP 401".to_owned(),
             retry_after: None,
             jitter: 0,
+            used: None,
         })));
         self.settled(task)
     }

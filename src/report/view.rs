@@ -12,7 +12,8 @@ use crate::domain::{
     QualityFlag, RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::{
-    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage,
+    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, SeatId, SeatResult, StageReport,
+    ToolLedgerRef, Usage, Used,
 };
 use crate::mission::Plan;
 
@@ -460,7 +461,7 @@ impl RunView {
                 if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
                     view.reply(plan, *task, reply, result);
                 }
-                (*task, 0, Some(reply.usage))
+                (*task, more_requests(reply), Some(reply.usage))
             }
             // What is held is no request before it is made.
             Event::CallHeld { call, .. } if !matches!(call.call, Call::Turn(..)) => {
@@ -470,12 +471,17 @@ impl RunView {
             }
             Event::CallReleased { call } if !matches!(call.call, Call::Turn(..)) => (call.task, 1, None),
             Event::ConsultRequested { id, .. } => (id.task, 1, None),
-            Event::ConsultReplied { id, reply, .. } => (id.task, 0, Some(reply.usage)),
-            Event::SeatFailed { task, seat, .. } => {
+            Event::ConsultReplied { id, reply, .. } => (id.task, more_requests(reply), Some(reply.usage)),
+            Event::SeatFailed { task, seat, used, .. } => {
                 if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
                     view.state = SeatStanding::Failed;
                 }
-                (*task, 0, None)
+                let (requests, usage) = used_until(used.as_deref());
+                (*task, requests, usage)
+            }
+            Event::ConsultFailed { id, used, .. } => {
+                let (requests, usage) = used_until(used.as_deref());
+                (id.task, requests, usage)
             }
             _ => return,
         };
@@ -489,6 +495,17 @@ impl RunView {
             }
         }
     }
+}
+
+/// Requests beyond the one that a call is.
+fn more_requests(reply: &ReplyRef) -> u32 {
+    reply.tools.as_deref().map_or(0, ToolLedgerRef::more_requests)
+}
+
+/// The requests of a call that failed beside the one that did, and what they used.
+fn used_until(used: Option<&Used>) -> (u32, Option<Usage>) {
+    let requests = used.map_or(0, |used| used.tools.requests);
+    (requests, used.map(|used| used.usage))
 }
 
 impl TaskView {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::classify_stderr;
-use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
+use crate::agents::model::{self, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
+    Used,
 };
 use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
 use crate::judging::question::may_be_question;
@@ -18,6 +19,7 @@ use crate::mission::{AgentPlan, Plan};
 use crate::review::prompt::{self, JudgePrompt};
 use crate::store::{self, RunFolder, SpoolName};
 
+use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::Material;
 use super::reach::Reach;
 use super::session::RunError;
@@ -202,11 +204,21 @@ impl World {
         let plan = state.plan.clone();
         let folder = self.folder.clone();
         let task_state = state.task(call.task).clone();
+        let toolless = self.toolless.clone();
         let sender = self.sender.clone();
         let work = tokio::spawn(async move {
-            let input = ask_model(&plan, &folder, &task_state, &call, agent, &client, &endpoint).await;
-            // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Input(input));
+            let asked = AskedSeat {
+                plan: &plan,
+                folder: &folder,
+                task_state: &task_state,
+                call: &call,
+                agent,
+                toolless: &toolless,
+            };
+            for input in asked.ask(&client, &endpoint).await {
+                // After the loop has ended nobody wants to know.
+                let _ = sender.send(Message::Input(input));
+            }
         });
         self.keep_track(work.abort_handle());
     }
@@ -360,78 +372,117 @@ async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: 
         .collect()
 }
 
-async fn ask_model(
-    plan: &Arc<Plan>,
-    folder: &RunFolder,
-    task_state: &TaskState,
-    call: &SeatCall,
+/// A call to a reviewer behind an HTTP endpoint.
+struct AskedSeat<'a> {
+    plan: &'a Arc<Plan>,
+    folder: &'a RunFolder,
+    task_state: &'a TaskState,
+    call: &'a SeatCall,
     agent: AgentId,
-    client: &reqwest::Client,
-    endpoint: &Endpoint,
-) -> Input {
-    let (task, seat) = (call.task, call.seat);
-    let asked = {
-        let (plan, folder, task_state, call) =
-            (plan.clone(), folder.clone(), task_state.clone(), call.clone());
-        tokio::task::spawn_blocking(move || {
-            let (asked, work) = judge_prompt(&folder, &plan, &task_state, &call)?;
-            let path = folder.spool_file(&SpoolName::Request(call.task, call.seat));
-            store::write_new(&path, asked.joined().as_bytes())
-                .map(|()| (asked, work))
-                .map_err(|error| error.to_string())
-        })
-        .await
-    };
-    let (asked, work) = match asked {
-        Ok(Ok(asked)) => asked,
-        Ok(Err(message)) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
-        Err(error) => return seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None),
-    };
-    let spec = &plan.agent(agent).spec;
-    let schema = panel_of(plan, task).map(|panel| prompt::panel_schema(&panel.dimensions));
-    let mut request = ModelRequest {
-        system: Some(asked.system),
-        prompt: asked.user,
-        schema,
-        temperature: spec.temperature,
-        max_tokens: spec.max_tokens,
-        timeout: review_timeout(plan.agent(agent)).as_duration(),
-    };
-    let mut result = model::complete(client, endpoint, &request, Timestamp::now()).await;
-    if request.schema.is_some() && matches!(&result, Err(error) if error.schema_unsupported) {
-        // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
-        request.schema = None;
-        result = model::complete(client, endpoint, &request, Timestamp::now()).await;
+    toolless: &'a Toolless,
+}
+
+impl AskedSeat<'_> {
+    /// Asks it, with tools where it judges files. What comes back, and what a person should know.
+    async fn ask(&self, client: &reqwest::Client, endpoint: &Endpoint) -> Vec<Input> {
+        let prepared = match self.prepare().await {
+            Ok(prepared) => prepared,
+            Err(message) => return vec![self.failed(message)],
+        };
+        let (asked, work, looking) = prepared;
+        let spec = &self.plan.agent(self.agent).spec;
+        let panel = panel_of(self.plan, self.call.task);
+        let question = Question {
+            client,
+            endpoint,
+            request: ModelRequest {
+                system: Some(asked.system),
+                prompt: asked.user,
+                schema: panel.map(|panel| prompt::panel_schema(&panel.dimensions)),
+                temperature: spec.temperature,
+                max_tokens: spec.max_tokens,
+                timeout: review_timeout(self.plan.agent(self.agent)).as_duration(),
+            },
+            request_file: self
+                .folder
+                .spool_file(&SpoolName::Request(self.call.task, self.call.seat)),
+        };
+        let answered = looking::ask(question, looking.as_ref()).await;
+        let work = looking.map_or(work, |looking| looking.said());
+        let warning = answered.warning.clone().map(Input::Warn);
+        warning
+            .into_iter()
+            .chain([self.read(answered, work).await])
+            .collect()
     }
-    match result {
-        Ok(reply) => {
-            let path = folder.spool_file(&SpoolName::Reply(task, seat));
-            let usage = usage_of(&reply);
-            let cut = reply.is_cut_short();
-            match store_reply(&path, &reply.text).await {
-                Ok(_) => {
-                    let plan = plan.clone();
-                    let read = move || {
-                        let read = read_reply(&plan, (task, seat), &path, &work, reply.model.clone(), usage);
-                        if cut {
-                            unread(read, "the reply ran into its token limit and is cut short")
-                        } else {
-                            read
-                        }
-                    };
-                    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
-                        seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None)
-                    })
-                }
-                Err(message) => seat_failed(task, seat, FailureClass::Unknown, message, None),
+
+    /// What it is asked, what the work says, and what it may look with.
+    async fn prepare(&self) -> Result<(JudgePrompt, Quoted, Option<Looking>), String> {
+        let (plan, folder, toolless) = (self.plan.clone(), self.folder.clone(), self.toolless.clone());
+        let (task_state, call, agent) = (self.task_state.clone(), self.call.clone(), self.agent);
+        let prepared = tokio::task::spawn_blocking(move || {
+            let (asked, work) = judge_prompt(&folder, &plan, &task_state, &call)?;
+            let offer = Offer {
+                plan: &plan,
+                folder: &folder,
+                task: call.task,
+                task_state: &task_state,
+                agent,
+                ledger: folder.spool_file(&SpoolName::Tools(call.task, call.seat)),
+                toolless: &toolless,
+            };
+            let judged = (plan.clone(), call.task);
+            let has_form = move |reply: &str, said: &Quoted| match panel_of(&judged.0, judged.1) {
+                Some(panel) => parse_scores(reply, &panel.dimensions, said).is_ok(),
+                None => parse_evaluation(reply, said).is_ok(),
+            };
+            let looking = offer.looking(work.clone(), Box::new(has_form))?;
+            Ok((asked, work, looking))
+        });
+        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    async fn read(&self, answered: Answered, work: Quoted) -> Input {
+        let (task, seat) = (self.call.task, self.call.seat);
+        let usage = answered.usage();
+        let reply = match answered.reply {
+            Ok(reply) => reply,
+            Err(error) => {
+                let failed = seat_failed(task, seat, error.class, error.message, error.retry_after);
+                return with_used(failed, answered.used);
             }
+        };
+        let path = self.folder.spool_file(&SpoolName::Reply(task, seat));
+        let cut = reply.is_cut_short();
+        if let Err(message) = store_reply(&path, &reply.text).await {
+            return self.failed(message);
         }
-        Err(ModelError {
-            class,
+        let plan = self.plan.clone();
+        let read = move || {
+            let read = read_reply(&plan, (task, seat), &path, &work, reply.model.clone(), usage);
+            if cut {
+                unread(read, "the reply ran into its token limit and is cut short")
+            } else {
+                read
+            }
+        };
+        let mut read = tokio::task::spawn_blocking(read)
+            .await
+            .unwrap_or_else(|error| self.failed(error.to_string()));
+        if let Input::SeatReplied { reply, .. } = &mut read {
+            reply.tools = answered.tools.map(Box::new);
+        }
+        read
+    }
+
+    fn failed(&self, message: String) -> Input {
+        seat_failed(
+            self.call.task,
+            self.call.seat,
+            FailureClass::Unknown,
             message,
-            retry_after,
-            ..
-        }) => seat_failed(task, seat, class, message, retry_after),
+            None,
+        )
     }
 }
 
@@ -504,7 +555,12 @@ fn read_reply(
     Input::SeatReplied {
         task,
         seat,
-        reply: ReplyRef { file, model, usage },
+        reply: ReplyRef {
+            file,
+            model,
+            usage,
+            tools: None,
+        },
         result,
     }
 }
@@ -608,7 +664,16 @@ pub(super) fn seat_failed(
         message,
         retry_after,
         jitter: jitter(),
+        used: None,
     }))
+}
+
+/// The same, with what the call had used until then.
+fn with_used(mut input: Input, used: Option<Box<Used>>) -> Input {
+    if let Input::SeatFailed(failure) = &mut input {
+        failure.used = used;
+    }
+    input
 }
 
 #[cfg(test)]

@@ -593,6 +593,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             message,
             retry_after: None,
             jitter: jitter(),
+            used: None,
         })),
         Child::Approver(question) => question.not_asked(&message),
         Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, Surroundings};
 use crate::agents::endpoint::Endpoint;
-use crate::agents::model::{self, ModelRequest};
-use crate::domain::{Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Timestamp, TurnId};
+use crate::agents::model::ModelRequest;
+use crate::domain::{Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, TurnId};
 use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
 use crate::judging::advice::{parse_advice, unreadable};
+use crate::judging::parser::Quoted;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::review;
@@ -16,7 +17,8 @@ use crate::review::consult::{self as prompt, MAX_SAID, Subject};
 use crate::review::fence::Excerpt;
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_reply};
+use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, write_reply};
+use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::Material;
 use super::reach::Reach;
 use super::session::RunError;
@@ -74,11 +76,12 @@ impl World {
             Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
                 Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
                 Ok(client) => {
-                    let sender = self.sender.clone();
+                    let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
                     let work = tokio::spawn(async move {
-                        let input = call.ask_model(&client, &endpoint).await;
-                        // After the loop has ended nobody wants to know.
-                        let _ = sender.send(Message::Input(input));
+                        for input in call.ask_model(&client, &endpoint, &toolless).await {
+                            // After the loop has ended nobody wants to know.
+                            let _ = sender.send(Message::Input(input));
+                        }
                     });
                     self.keep_track(work.abort_handle());
                 }
@@ -278,6 +281,7 @@ impl Call {
                     file: file.unwrap_or_else(nothing),
                     model: None,
                     usage: super::echo::NOTHING,
+                    tools: None,
                 },
                 advice: unreadable(
                     "an echo agent repeats its question and says nothing of its own",
@@ -288,45 +292,96 @@ impl Call {
         }
     }
 
-    async fn ask_model(&self, client: &reqwest::Client, endpoint: &Endpoint) -> Input {
-        let unknown = |message: String| failure(self.id, FailureClass::Unknown, message, None);
-        let call = self.clone();
-        let asked = match tokio::task::spawn_blocking(move || call.write_request()).await {
-            Ok(Ok(asked)) => asked,
-            Ok(Err(message)) => return unknown(message),
-            Err(error) => return unknown(error.to_string()),
+    /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
+    async fn ask_model(
+        &self,
+        client: &reqwest::Client,
+        endpoint: &Endpoint,
+        toolless: &Toolless,
+    ) -> Vec<Input> {
+        let (asked, looking) = match self.prepare(toolless.clone()).await {
+            Ok(prepared) => prepared,
+            Err(message) => return vec![self.failed(message)],
         };
         let agent = self.plan.agent(self.agent);
-        let request = ModelRequest {
-            system: None,
-            prompt: asked,
-            schema: None,
-            temperature: agent.spec.temperature,
-            max_tokens: agent.spec.max_tokens,
-            timeout: review_timeout(agent).as_duration(),
+        let question = Question {
+            client,
+            endpoint,
+            request: ModelRequest {
+                system: None,
+                prompt: asked,
+                schema: None,
+                temperature: agent.spec.temperature,
+                max_tokens: agent.spec.max_tokens,
+                timeout: review_timeout(agent).as_duration(),
+            },
+            request_file: self.path(SpoolName::ConsultRequest(self.id)),
         };
-        let reply = match model::complete(client, endpoint, &request, Timestamp::now()).await {
+        let answered = looking::ask(question, looking.as_ref()).await;
+        let warning = answered.warning.clone().map(Input::Warn);
+        warning
+            .into_iter()
+            .chain([self.read_model(answered).await])
+            .collect()
+    }
+
+    /// What it is asked, and what it may look with.
+    async fn prepare(&self, toolless: Toolless) -> Result<(String, Option<Looking>), String> {
+        let call = self.clone();
+        let prepared = tokio::task::spawn_blocking(move || {
+            let asked = call.compose()?;
+            if !matches!(call.purpose, Purpose::Grade { .. }) {
+                return Ok((asked, None));
+            }
+            let offer = Offer {
+                plan: &call.plan,
+                folder: &call.folder,
+                task: call.id.task,
+                task_state: &call.task,
+                agent: call.agent,
+                ledger: call.path(SpoolName::ConsultTools(call.id)),
+                toolless: &toolless,
+            };
+            // There is no schema to ask for its form by: one that lacks it is asked again by the engine.
+            let looking = offer.looking(Quoted::default(), Box::new(|_, _| true))?;
+            Ok((asked, looking))
+        });
+        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    async fn read_model(&self, answered: Answered) -> Input {
+        let usage = answered.usage();
+        let reply = match answered.reply {
             Ok(reply) => reply,
-            Err(error) => return failure(self.id, error.class, error.message, error.retry_after),
+            Err(error) => {
+                let mut failed = failure(self.id, error.class, error.message, error.retry_after);
+                if let Input::ConsultFailed(failure) = &mut failed {
+                    failure.used = answered.used;
+                }
+                return failed;
+            }
         };
         let path = self.path(SpoolName::ConsultReply(self.id));
         if let Err(message) = store_reply(&path, &reply.text).await {
-            return unknown(message);
+            return self.failed(message);
         }
         let (id, purpose) = (self.id, self.purpose);
         let cut = reply.is_cut_short();
-        let (model, usage) = (reply.model.clone(), usage_of(&reply));
-        let read = move || match read(id, purpose, &path, model, usage) {
-            Input::ConsultReplied { id, reply, .. } if cut => Input::ConsultReplied {
-                id,
-                reply,
-                advice: unreadable("the reply ran into its token limit and is cut short", ""),
-            },
-            input => input,
-        };
-        tokio::task::spawn_blocking(read)
+        let model = reply.model.clone();
+        let mut read = tokio::task::spawn_blocking(move || read(id, purpose, &path, model, usage))
             .await
-            .unwrap_or_else(|error| unknown(error.to_string()))
+            .unwrap_or_else(|error| self.failed(error.to_string()));
+        if let Input::ConsultReplied { reply, advice, .. } = &mut read {
+            reply.tools = answered.tools.map(Box::new);
+            if cut {
+                *advice = unreadable("the reply ran into its token limit and is cut short", "");
+            }
+        }
+        read
+    }
+
+    fn failed(&self, message: String) -> Input {
+        failure(self.id, FailureClass::Unknown, message, None)
     }
 }
 
@@ -352,7 +407,12 @@ fn read(id: ConsultId, purpose: Purpose, path: &Path, model: Option<String>, usa
     };
     Input::ConsultReplied {
         id,
-        reply: ReplyRef { file, model, usage },
+        reply: ReplyRef {
+            file,
+            model,
+            usage,
+            tools: None,
+        },
         advice,
     }
 }
@@ -378,5 +438,6 @@ pub(super) fn failure(
         message,
         retry_after,
         jitter: jitter(),
+        used: None,
     }))
 }

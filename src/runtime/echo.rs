@@ -69,6 +69,7 @@ impl World {
                         file: file.unwrap_or_else(nothing),
                         model: None,
                         usage: NOTHING,
+                        tools: None,
                     },
                     result: SeatResult::Unparsed {
                         why: "an echo agent repeats its question and gives no verdict".to_owned(),

@@ -112,8 +112,31 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
         }
         Event::SeatReplied {
             task, seat, reply, ..
-        } if reply.file.len > 0 => {
-            named.push((SpoolName::Reply(*task, *seat), whole(&reply.file)));
+        } => {
+            if reply.file.len > 0 {
+                named.push((SpoolName::Reply(*task, *seat), whole(&reply.file)));
+            }
+            let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
+            named.extend(ledger.map(|file| (SpoolName::Tools(*task, *seat), whole(file))));
+        }
+        Event::SeatFailed {
+            task,
+            seat,
+            used: Some(used),
+            ..
+        } => {
+            let ledger = used.tools.file.as_ref();
+            named.extend(ledger.map(|file| (SpoolName::Tools(*task, *seat), whole(file))));
+        }
+        Event::ConsultReplied { id, reply, .. } => {
+            let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
+            named.extend(ledger.map(|file| (SpoolName::ConsultTools(*id), whole(file))));
+        }
+        Event::ConsultFailed {
+            id, used: Some(used), ..
+        } => {
+            let ledger = used.tools.file.as_ref();
+            named.extend(ledger.map(|file| (SpoolName::ConsultTools(*id), whole(file))));
         }
         _ => {}
     }

@@ -24,6 +24,7 @@ use super::approver::Question;
 use super::calls::Prepared;
 use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
+use super::looking::Toolless;
 use super::reach::Programs;
 use super::session::RunError;
 use super::silence::Silences;
@@ -87,6 +88,8 @@ pub(super) struct World {
     /// What the works say that command judges are reading.
     pub(super) works: HashMap<(TaskId, SeatId), Quoted>,
     pub(super) gatherings: Vec<Gathering>,
+    /// Agents that are not offered tools any more.
+    pub(super) toolless: Toolless,
     /// What turns in flight are held against.
     pub(super) before: HashMap<TurnId, Before>,
     /// The frozen missions of the run.
@@ -130,6 +133,7 @@ impl World {
             model_turns: HashMap::new(),
             works: HashMap::new(),
             gatherings: Vec::new(),
+            toolless: Toolless::default(),
             progress: Progress::default(),
             silences: Silences::default(),
             background: Vec::new(),

@@ -346,6 +346,8 @@ pub enum SpoolName {
     Reply(crate::domain::TaskId, SeatId),
     /// What a command judge wrote to standard error.
     ReplyErr(crate::domain::TaskId, SeatId),
+    /// What a reviewer did with its tools, one line a call.
+    Tools(crate::domain::TaskId, SeatId),
     /// What a consulted agent was asked.
     ConsultRequest(ConsultId),
     /// The same as JSON, where it is to grade.
@@ -354,6 +356,8 @@ pub enum SpoolName {
     ConsultReply(ConsultId),
     /// What a consulted command wrote to standard error.
     ConsultErr(ConsultId),
+    /// What a consulted agent did with its tools, one line a call.
+    ConsultTools(ConsultId),
 }
 
 impl fmt::Display for SpoolName {
@@ -393,6 +397,8 @@ impl fmt::Display for SpoolName {
             Self::ConsultReview(id) => write!(f, "{id}.review"),
             Self::ConsultReply(id) => write!(f, "{id}.reply"),
             Self::ConsultErr(id) => write!(f, "{id}.err"),
+            Self::ConsultTools(id) => write!(f, "{id}.tools"),
+            Self::Tools(task, id) => seat(f, *task, id, "tools"),
         }
     }
 }

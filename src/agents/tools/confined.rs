@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 
@@ -19,6 +19,8 @@ fn is_hidden(name: &str) -> bool {
 #[derive(Debug)]
 pub struct Confined {
     root: OwnedFd,
+    /// A folder that is not shown, wherever it lies.
+    hidden: Option<PathBuf>,
 }
 
 /// Why a path is refused or cannot be used: a text for the model.
@@ -58,7 +60,16 @@ impl Confined {
     pub fn open(folder: &Path) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let root = rustix::fs::open(folder, flags, Mode::empty())?;
-        Ok(Self { root })
+        Ok(Self { root, hidden: None })
+    }
+
+    /// The same without one folder, whatever its name is.
+    #[must_use]
+    pub fn hiding(self, folder: &Path) -> Self {
+        Self {
+            hidden: fs::canonicalize(folder).ok(),
+            ..self
+        }
     }
 
     /// Opens a regular file for reading.
@@ -174,7 +185,11 @@ impl Confined {
         let hidden = inner
             .components()
             .any(|part| part.as_os_str().to_str().is_some_and(is_hidden));
-        if hidden {
+        let in_folder = self
+            .hidden
+            .as_ref()
+            .is_some_and(|folder| real.starts_with(folder));
+        if hidden || in_folder {
             return Err(Refused::Hidden(path.to_owned()));
         }
         Ok(opened)

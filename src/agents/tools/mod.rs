@@ -159,6 +159,15 @@ impl Toolbox {
         })
     }
 
+    /// The same, with one folder that is not shown, whatever its name is.
+    #[must_use]
+    pub fn hiding(self, folder: &Path) -> Self {
+        Self {
+            folder: self.folder.hiding(folder),
+            ..self
+        }
+    }
+
     /// What the model is told it may use.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
@@ -169,8 +178,8 @@ impl Toolbox {
     #[must_use]
     pub fn call(&self, call: &ToolCall) -> ToolResult {
         match self.attempt(call) {
-            Ok(text) => ToolResult { text, failed: false },
-            Err(text) => ToolResult { text, failed: true },
+            Ok(text) => ToolResult::given(text),
+            Err(text) => ToolResult::refused(text),
         }
     }
 

@@ -64,6 +64,7 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
         gave_up: pause.is_none(),
         class: failure.class,
         message: failure.message.clone(),
+        used: failure.used.clone(),
     });
     match pause {
         Some(pause) => draft.emit(Event::ConsultRequested {

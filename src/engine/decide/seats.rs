@@ -115,6 +115,7 @@ pub(super) fn replied(
                 "'{}' is not independent: {dependence}",
                 draft.plan().agent(asked.agent).name
             ),
+            used: None,
         });
         settle(&mut draft);
         return draft.into_events();
@@ -145,6 +146,7 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
         seat: failure.seat,
         class: failure.class,
         message: failure.message.clone(),
+        used: failure.used.clone(),
     });
     let pause = pause_before_retry(asked.failed_requests, failure.retry_after, failure.jitter);
     let may_retry = failure.class.request_retried() && asked.failed_requests < MAX_REQUEST_RETRIES;

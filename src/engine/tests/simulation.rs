@@ -421,6 +421,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 message: "no".to_owned(),
                 retry_after: None,
                 jitter: 0,
+                used: None,
             }))]
         }
         (Effect::CallSeat { task, seat, .. }, answer) => {
@@ -432,6 +433,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 file,
                 model: None,
                 usage: Usage::default(),
+                tools: None,
             };
             let panel = state
                 .plan
@@ -527,6 +529,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 message: "no".to_owned(),
                 retry_after: None,
                 jitter: 0,
+                used: None,
             }))]
         }
         (Effect::Consult { id, .. }, answer) => {
@@ -547,6 +550,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     file,
                     model: None,
                     usage: Usage::default(),
+                    tools: None,
                 },
                 advice,
             }]

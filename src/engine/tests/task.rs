@@ -500,6 +500,7 @@ fn consults_are_counted_with_their_tries() {
         gave_up,
         class: FailureClass::RateLimited,
         message: "no".to_owned(),
+        used: None,
     };
     task.apply(&refused(2, false));
     task.apply(&asked(consult(2, 2), resolve));
@@ -528,6 +529,7 @@ fn consults_are_counted_with_their_tries() {
         gave_up: true,
         class: FailureClass::ProviderAuth,
         message: "no".to_owned(),
+        used: None,
     };
     assert!(after(task, gave_up).remedies.unwrap().failed[0].unresolvable);
 }

@@ -6,7 +6,7 @@ use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
 use super::explode::{Exploder, Named};
-use super::payload::{Payload, facts, file};
+use super::payload::{Payload, facts, file, tool_ledger};
 
 impl Exploder {
     /// The public event of a call to a consulted agent.
@@ -118,6 +118,7 @@ impl Exploder {
             Event::ConsultReplied { id, reply, advice } => {
                 let payload = self.consult(*id).maybe("model", reply.model.as_deref());
                 let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
+                let payload = payload.maybe("tools", reply.tools.as_deref().map(tool_ledger));
                 ("consult:replied", advised(payload, advice))
             }
             Event::ConsultFailed {
@@ -125,8 +126,10 @@ impl Exploder {
                 gave_up,
                 class,
                 message,
+                used,
             } => {
                 let payload = self.consult(*id).failure(*class, Some(message));
+                let payload = payload.used(used.as_deref());
                 ("consult:failed", payload.with("final", *gave_up))
             }
             _ => unreachable!("name() sends only events of consults here"),
