@@ -146,6 +146,8 @@ mod support;
 mod syscalls;
 #[path = "behaviour/terminal.rs"]
 mod terminal;
+#[path = "behaviour/tool_workers.rs"]
+mod tool_workers;
 #[path = "behaviour/torture.rs"]
 mod torture;
 #[path = "behaviour/verification.rs"]

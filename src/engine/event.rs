@@ -19,7 +19,7 @@ use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
-    SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Used, Way,
+    SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -201,6 +201,9 @@ pub enum Event {
         /// The tool calls that its adapter saw; `None` where it sees none.
         #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
         tool_calls: Option<ToolCalls>,
+        /// The record of them in the spool, where this program made them.
+        #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+        tools: Option<Box<ToolLedgerRef>>,
         /// What it ended with that may be a question.
         #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
         asked: Option<Asked>,

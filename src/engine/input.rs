@@ -10,7 +10,7 @@ use crate::mission::{Plan, RunOptions, SubTask};
 use super::command::Command;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StopCause, ToolCalls, TurnFiles, Usage, Used,
+    SeatResult, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
 };
 use super::timers::Timer;
 
@@ -325,6 +325,8 @@ pub struct TurnEnd {
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
     pub tool_calls: Option<ToolCalls>,
+    /// The record of them in the spool, where this program made them.
+    pub tools: Option<Box<ToolLedgerRef>>,
     /// What it ended with that may be a question.
     pub asked: Option<Asked>,
 }
@@ -382,6 +384,7 @@ impl TurnEnd {
             delegate: Vec::new(),
             files: None,
             tool_calls: None,
+            tools: None,
             asked: None,
         }
     }

@@ -367,9 +367,16 @@ impl Ledger {
                 }
             }
             Event::TurnFinished {
-                turn, usage, exit, ..
+                turn,
+                usage,
+                exit,
+                tools,
+                ..
             } => {
                 let (agent, call) = (plan.task(turn.task).agent, CallId::turn(*turn));
+                if let Some(tools) = tools.as_deref().filter(|_| self.is_open(call)) {
+                    self.spent.requests += u64::from(tools.more_requests());
+                }
                 let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
                 let refused = exit.failure.filter(|class| {
                     usage.is_none()

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, AttemptKind, FailureClass, Millis, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, Usage, Used,
+    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, ToolLedgerRef,
+    Usage, Used,
 };
 
 /// The story of one task.
@@ -83,6 +84,8 @@ pub struct TurnResult {
     pub usage: Usage,
     /// The model as the provider returned it.
     pub model: Option<String>,
+    /// What it did with tools that this program used for it.
+    pub tools: Option<Box<ToolLedgerRef>>,
 }
 
 /// One call to a reviewer.
@@ -257,6 +260,7 @@ impl AttemptHistory {
                 duration,
                 usage,
                 model,
+                tools,
                 ..
             } => {
                 turn.end = TurnStanding::Finished(Box::new(TurnResult {
@@ -267,6 +271,7 @@ impl AttemptHistory {
                     duration: *duration,
                     usage: *usage,
                     model: model.clone(),
+                    tools: tools.clone(),
                 }));
             }
             _ => {}

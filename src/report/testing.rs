@@ -406,6 +406,7 @@ impl<'o> Scene<'o> {
             model: None,
             files: None,
             tool_calls: None,
+            tools: None,
             asked: None,
             delegate: Vec::new(),
         })));

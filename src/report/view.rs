@@ -445,7 +445,12 @@ impl RunView {
                 (turn.task, 0, None)
             }
             Event::AgentSpawned { turn, .. } => (turn.task, 1, None),
-            Event::TurnFinished { turn, usage, .. } => (turn.task, 0, Some(*usage)),
+            Event::TurnFinished {
+                turn, usage, tools, ..
+            } => {
+                let more = tools.as_deref().map_or(0, ToolLedgerRef::more_requests);
+                (turn.task, more, Some(*usage))
+            }
             Event::SeatRequested {
                 task, seat, agent, ..
             } => {

@@ -231,6 +231,9 @@ impl World {
             Err(message) => return self.post(not_reachable(turn, message)),
         };
         let agent = state.plan.agent(agent_id);
+        if agent.spec.works_with_tools() {
+            return self.work_with_tools(state, turn, client, endpoint);
+        }
         let timeout = state.plan.task(turn.task).turn_timeout;
         let prompt_path = self.folder.spool_file(&SpoolName::Prompt(turn));
         let out_path = self.folder.spool_file(&SpoolName::Out(turn));

@@ -98,12 +98,15 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
             output,
             stderr,
             result,
+            tools,
             ..
         } => {
+            let ledger = tools.as_deref().and_then(|tools| tools.file.clone());
             let files = [
                 (SpoolName::Out(*turn), output),
                 (SpoolName::Err(*turn), stderr),
                 (SpoolName::Result(*turn), result),
+                (SpoolName::TurnTools(*turn), &ledger),
             ];
             let there = files
                 .into_iter()

@@ -91,7 +91,13 @@ impl Offer<'_> {
             Known::Yes => Some(true),
             Known::Unknown => None,
         };
-        if lacks_tools || !is_file_task(self.plan, self.task, calls, changed) {
+        let denied = self
+            .plan
+            .agent(self.agent)
+            .spec
+            .tools
+            .is_some_and(|tools| !tools.may_read());
+        if denied || lacks_tools || !is_file_task(self.plan, self.task, calls, changed) {
             return Ok(None);
         }
         let folder = workspace(self.plan, self.task);

@@ -36,6 +36,7 @@ mod silence;
 mod snapshots;
 mod spool;
 mod tool_ledger;
+mod tool_worker;
 mod triage;
 mod voice;
 mod watch;

@@ -205,7 +205,7 @@ pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usi
 }
 
 /// The first and the last `most` bytes of a file as text, and how many characters lie between them.
-fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
+pub(super) fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
     let Some(mut file) = open_regular(path)? else {
         return Ok(Excerpt::default());
     };

@@ -44,6 +44,8 @@ pub(super) enum Message {
     Due(Effect),
     /// A command judge can be started.
     Prepared(Box<Prepared>),
+    /// A turn of a model that works with tools ended.
+    Worked(Box<TurnEnd>),
 }
 
 /// A child of the keeper, by what it does for us.
@@ -72,8 +74,8 @@ pub(super) enum Child {
         id: ConsultId,
         purpose: Purpose,
     },
-    /// Of a channel; whoever waits for it is found by its key.
-    Errand,
+    /// Of a channel, or part of a turn's work; whoever waits for it is found by its key.
+    Errand(Option<TurnId>),
 }
 
 /// Everything outside of the loop.
@@ -276,7 +278,7 @@ impl World {
                 };
                 return self.ask_approver(state, question);
             }
-            Effect::KillTurn { turn, idle } => return self.kill_turn(turn, idle),
+            Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
@@ -294,7 +296,7 @@ impl World {
     /// Starts a command of a channel.
     pub fn run_errand(&mut self, plan: &Arc<Plan>, errand: Errand) -> Result<(), RunError> {
         self.waiting_for.insert(self.next_key, errand.reply);
-        self.spawn(plan, Child::Errand, errand.spawn)
+        self.spawn(plan, Child::Errand(errand.turn), errand.spawn)
     }
 
     /// Starts a child of the keeper.
@@ -433,7 +435,7 @@ impl World {
         let children = self
             .children
             .iter()
-            .filter(|(_, (child, _))| !matches!(child, Child::Errand));
+            .filter(|(_, (child, _))| !matches!(child, Child::Errand(None)));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
         for key in keys {
             let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) {
@@ -460,7 +462,7 @@ impl World {
             Child::Probe { round, .. } => round.task == task,
             Child::Approver(question) => question.task == task,
             Child::Consult { id, .. } => id.task == task,
-            Child::Errand => false,
+            Child::Errand(turn) => turn.is_some_and(|turn| turn.task == task),
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();

@@ -328,6 +328,10 @@ pub enum SpoolName {
     Err(TurnId),
     /// What it claims in its result file.
     Result(TurnId),
+    /// What it did with its tools, one line a call.
+    TurnTools(TurnId),
+    /// What a command printed that it ran, by position.
+    TurnRun(TurnId, u32),
     /// Where it may drop questions, delegations, progress.
     Drop(TurnId),
     /// What a check printed.
@@ -381,6 +385,10 @@ impl fmt::Display for SpoolName {
             Self::Err(turn) => of_turn(f, turn, "err"),
             Self::Result(turn) => of_turn(f, turn, "result"),
             Self::Drop(turn) => of_turn(f, turn, "drop"),
+            Self::TurnTools(turn) => of_turn(f, turn, "tools"),
+            Self::TurnRun(turn, n) => {
+                write!(f, "{}.{}.{}.run.{n}", turn.task.0, turn.attempt, turn.turn)
+            }
             Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
             Self::Approver(task, number, n) => write!(f, "{}.0.approval.{number}.{n}.out", task.0),
             Self::Finish(turn, n) => {

@@ -3,6 +3,8 @@
 //! They see one folder ([`confined`]), their results are cut to size, and every call goes on record.
 
 pub mod confined;
+pub mod run;
+pub mod voice;
 
 use std::path::Path;
 
@@ -164,6 +166,15 @@ impl Toolbox {
     pub fn hiding(self, folder: &Path) -> Self {
         Self {
             folder: self.folder.hiding(folder),
+            ..self
+        }
+    }
+
+    /// The same, with absolute paths that may not be written.
+    #[must_use]
+    pub fn guarding(self, is_guarded: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            folder: self.folder.guarding(is_guarded),
             ..self
         }
     }

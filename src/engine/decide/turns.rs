@@ -194,6 +194,7 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
         model: end.and_then(|end| end.model.clone()),
         files,
         tool_calls: end.and_then(|end| end.tool_calls),
+        tools: end.and_then(|end| end.tools.clone()),
         asked: end.and_then(|end| end.asked.clone()),
     });
     if !protected.is_empty() {

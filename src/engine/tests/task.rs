@@ -410,6 +410,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
         model: None,
         files: None,
         tool_calls: None,
+        tools: None,
         asked,
     };
     let asked = Asked {

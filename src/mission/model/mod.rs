@@ -13,6 +13,7 @@ mod mission;
 mod rubric;
 mod sla;
 mod task;
+mod tools;
 mod verification;
 mod words;
 
@@ -26,6 +27,7 @@ pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
 pub use sla::{CheckInterval, Sla, ViolationAction};
 pub use task::Task;
+pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Grader, Verification};
 pub use words::{Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, TaskType};
 

@@ -130,6 +130,7 @@ fn turn_lines(text: &mut String, turn: &TurnRow<'_>) {
     file_lines(text, "output", turn.output.as_ref());
     file_lines(text, "stderr", turn.stderr.as_ref());
     file_lines(text, "result", turn.result.as_ref());
+    tool_lines(text, turn.tools.as_ref());
 }
 
 fn call_lines(text: &mut String, call: &CallRow<'_>) {

@@ -92,6 +92,8 @@ struct TurnRow<'a> {
     output: Option<FileView>,
     stderr: Option<FileView>,
     result: Option<FileView>,
+    /// What it did with tools; null where quorum used none for it.
+    tools: Option<ToolsRow>,
 }
 
 #[derive(Serialize)]
@@ -293,6 +295,9 @@ fn turn_row<'a>(turn: &'a TurnHistory, files: &Files<'_>) -> TurnRow<'a> {
         output: files(&SpoolName::Out(turn.id)),
         stderr: files(&SpoolName::Err(turn.id)),
         result: files(&SpoolName::Result(turn.id)),
+        tools: result
+            .and_then(|result| result.tools.as_deref())
+            .map(|tools| ToolsRow::of(tools, files(&SpoolName::TurnTools(turn.id)))),
     }
 }
 

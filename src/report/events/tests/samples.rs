@@ -245,6 +245,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
                 shared: true,
             }),
             tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
+            tools: Some(Box::new(tool_ledger())),
             asked: None,
         },
         Event::FilesNoted {
