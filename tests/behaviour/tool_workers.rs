@@ -415,3 +415,93 @@ fn a_reviewer_that_may_not_read_judges_by_what_it_is_shown() {
     workspace.run_json(0, &[]);
     assert!(model.asked().iter().all(|body| offered(body).is_empty()));
 }
+
+/// The rows of what others do before any judge is asked that need a ledger, with what is right here.
+#[test]
+fn preflight_goes_by_the_record_of_calls() {
+    let words =
+        "This is a long answer in words, and it is the work itself, for nothing but words was asked for. "
+            .repeat(2);
+    let read = ("read", json!({"path": "there.txt"}));
+    let write = ("write", json!({"path": "there.txt", "content": "new"}));
+    for (row, calls, more, points) in [
+        (
+            1,
+            vec![read.clone(), read.clone(), read.clone()],
+            "type: implement",
+            None,
+        ),
+        (
+            2,
+            vec![read.clone()],
+            "type: implement, targetFiles: [missing]",
+            Some(20.0),
+        ),
+        (
+            3,
+            vec![("write", json!({"path": "empty", "content": ""}))],
+            "targetFiles: [empty]",
+            Some(20.0),
+        ),
+        (
+            4,
+            vec![read.clone()],
+            "type: implement, targetFiles: [there.txt, missing]",
+            None,
+        ),
+        (6, vec![read.clone()], "targetFiles: [folder]", Some(20.0)),
+        (7, vec![], "type: implement", Some(0.0)),
+        (8, vec![], "type: implement, targetFiles: [there.txt]", Some(0.0)),
+        (11, vec![], "type: research", None),
+        (13, vec![], "type: implement, requiresToolCalls: false", None),
+        (
+            14,
+            vec![],
+            "type: research, description: Write findings to a report",
+            Some(20.0),
+        ),
+        (
+            15,
+            vec![],
+            "type: research, description: Save to notes.md",
+            Some(20.0),
+        ),
+        (
+            17,
+            vec![],
+            "type: research, description: create the reporting",
+            None,
+        ),
+        (
+            19,
+            vec![read.clone()],
+            "type: research, description: Write findings to a report",
+            None,
+        ),
+        (
+            20,
+            vec![write.clone()],
+            "type: research, description: Write findings to a report",
+            None,
+        ),
+        (21, vec![], "type: research, targetFiles: [there.txt]", Some(20.0)),
+    ] {
+        let says_at_last = words.clone();
+        let model = Model::new(move |body| match calls.get(results(body).len()) {
+            Some(call) => wants(std::slice::from_ref(call)),
+            None => says(says_at_last.clone()),
+        });
+        let workspace = workspace(&model, "[read, write]", more);
+        workspace.write("there.txt", "old");
+        workspace.write("folder/x", "x");
+        let finished = workspace.quorum(&["run", "mission.yaml", "--json"]);
+        let document = finished.json();
+        let work = task(&document, "work");
+        assert_eq!(work["points"].as_f64(), points, "row {row}: {work}");
+        assert_eq!(
+            finished.code(),
+            Some(if points.is_some() { 3 } else { 0 }),
+            "row {row}"
+        );
+    }
+}
