@@ -20,6 +20,8 @@ use super::model::{
 };
 use super::tools::brief;
 
+/// How much longer than the conversation a tool may take.
+const GRACE: Duration = Duration::from_secs(5);
 /// Characters of a refusal that are kept.
 const LONGEST_WHY: usize = 300;
 
@@ -252,7 +254,10 @@ impl Talk<'_> {
             let result = if self.has_no_calls_left(limits) {
                 ToolResult::refused("no more tool calls are allowed; give your reply")
             } else {
-                bench.perform(&call).await
+                // One that ends itself in time says more than one that is cut off.
+                let left = self.end.saturating_duration_since(Instant::now()) + GRACE;
+                let performed = tokio::time::timeout(left, bench.perform(&call)).await;
+                performed.unwrap_or_else(|_| ToolResult::refused("the time of the conversation is up"))
             };
             self.spent.bytes += result.text.len();
             self.spent.calls += 1;

@@ -21,6 +21,8 @@ pub const MAX_FILES: usize = 10;
 pub const MAX_PREVIEW: usize = 2_000;
 /// Characters of each check's output that are shown.
 pub const MAX_CHECK_OUTPUT: usize = 2_000;
+/// Characters of what the worker did that are shown.
+pub const MAX_COURSE: usize = 8_000;
 /// Characters of all earlier findings together that are shown.
 pub const MAX_FEEDBACK: usize = 8_000;
 
@@ -37,6 +39,8 @@ pub struct Work<'a> {
     pub criteria: Option<&'a str>,
     /// What the worker answered.
     pub output: &'a Excerpt,
+    /// How the work went, where it is all in the answer: what is known of it, and what the worker did, a line each.
+    pub course: Option<&'a Course>,
     /// The files in question, as the runtime saw them.
     pub artifacts: &'a [Artifact],
     /// The declared checks that ran.
@@ -45,6 +49,15 @@ pub struct Work<'a> {
     pub prior_feedback: &'a [Finding],
     /// Today, so that stale content is noticed.
     pub now: Timestamp,
+}
+
+/// How work went that is judged by what was said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Course {
+    /// What the runtime knows of it, a sentence each.
+    pub facts: Vec<String>,
+    /// What the worker did with its tools, as it is on record; empty where nobody knows.
+    pub steps: String,
 }
 
 /// A file of the work.
@@ -259,6 +272,9 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
         text.push_str(&fence_excerpt("answer of the worker", work.output, MAX_OUTPUT));
     }
     text.push('\n');
+    if let Some(course) = work.course {
+        show_course(text, course);
+    }
     show_artifacts(text, work.artifacts);
     if !work.checks.is_empty() {
         text.push_str("# Checks that were run on the work\n\n");
@@ -271,6 +287,17 @@ pub(super) fn show_material(text: &mut String, work: &Work) {
         }
         text.push('\n');
     }
+}
+
+fn show_course(text: &mut String, course: &Course) {
+    text.push_str("# How it went\n\n");
+    for fact in &course.facts {
+        let _ = writeln!(text, "- {fact}");
+    }
+    if !course.steps.is_empty() {
+        text.push_str(&fence("what the worker did, in order", &course.steps, MAX_COURSE));
+    }
+    text.push('\n');
 }
 
 fn show_artifacts(text: &mut String, artifacts: &[Artifact]) {
@@ -445,6 +472,7 @@ mod tests {
             output: &material.output,
             artifacts: &material.artifacts,
             checks: &material.checks,
+            course: None,
             handed_down: false,
             prior_feedback: &material.feedback,
             now: Timestamp(1_795_298_340_000),

@@ -73,6 +73,18 @@ pub(super) struct Offer<'a> {
     pub toolless: &'a Toolless,
 }
 
+/// Whether who judges a task judges files, by what is known of its work.
+pub(super) fn judges_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
+    let evidence = &task_state.evidence;
+    let calls = evidence.calls.known().map(|calls| calls.calls);
+    let changed = match evidence.changed {
+        Known::No => Some(false),
+        Known::Yes => Some(true),
+        Known::Unknown => None,
+    };
+    is_file_task(plan, task, calls, changed)
+}
+
 impl Offer<'_> {
     /// The tools for this judge and work; `None` where it judges by what it is shown. Blocks.
     ///
@@ -84,20 +96,13 @@ impl Offer<'_> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .contains(&self.agent);
-        let evidence = &self.task_state.evidence;
-        let calls = evidence.calls.known().map(|calls| calls.calls);
-        let changed = match evidence.changed {
-            Known::No => Some(false),
-            Known::Yes => Some(true),
-            Known::Unknown => None,
-        };
         let denied = self
             .plan
             .agent(self.agent)
             .spec
             .tools
             .is_some_and(|tools| !tools.may_read());
-        if denied || lacks_tools || !is_file_task(self.plan, self.task, calls, changed) {
+        if denied || lacks_tools || !judges_files(self.plan, self.task, self.task_state) {
             return Ok(None);
         }
         let folder = workspace(self.plan, self.task);
@@ -153,6 +158,17 @@ fn label(call: &ToolCall) -> String {
 }
 
 impl Looking {
+    /// Remembers that its provider takes no tools. What is to be told of that, the first time.
+    fn goes_without(&self, error: &ModelError) -> Option<String> {
+        let mut toolless = self.toolless.lock().unwrap_or_else(PoisonError::into_inner);
+        toolless.insert(self.agent).then(|| {
+            format!(
+                "'{}' judges without tools, by what it is shown: its provider takes none ({})",
+                self.name, error.message
+            )
+        })
+    }
+
     /// What the work says, with what was seen of it.
     pub fn said(&self) -> Quoted {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -187,24 +203,23 @@ pub(super) async fn ask(question: Question<'_>, looking: Option<&Looking>) -> An
             // What it did is not on record, so what it says rests on nothing.
             Err(why) => Answered::failed(why),
         },
-        Err(Broken { error, .. }) if error.tools_unsupported => {
-            let is_new = looking
-                .toolless
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(looking.agent);
-            let why = format!(
-                "'{}' judges without tools, by what it is shown: its provider takes none ({})",
-                looking.name, error.message
-            );
+        Err(Broken { error, spent }) if spent.requests == 0 && may_mean_tools(&error) => {
             let answered = question.plainly().await;
-            Answered {
-                warning: is_new.then_some(why),
-                ..answered
-            }
+            // If it refuses this as well, it is not about tools.
+            let warning = answered
+                .reply
+                .is_ok()
+                .then(|| looking.goes_without(&error))
+                .flatten();
+            Answered { warning, ..answered }
         }
         Err(broken) => broke_off(looking, broken).await,
     }
+}
+
+/// Whether a refusal may be about the tools that were offered. Not every provider says so in words.
+fn may_mean_tools(error: &ModelError) -> bool {
+    error.tools_unsupported || matches!(error.status, Some(400 | 422))
 }
 
 async fn broke_off(looking: &Looking, broken: Broken) -> Answered {

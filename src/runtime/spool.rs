@@ -242,7 +242,7 @@ fn starts_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
-fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
+pub(super) fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
     let recorded = Recorded {
         len: Some(expected.len),
         digest: expected.digest,

@@ -16,6 +16,9 @@ fn is_hidden(name: &str) -> bool {
     name == ".polpo" || name == ".git" || name.starts_with(".env")
 }
 
+/// Names of one folder that are held at a time.
+const MOST_NAMES: usize = 20_000;
+
 /// An opened folder.
 #[derive(Debug)]
 pub struct Confined {
@@ -124,8 +127,13 @@ impl Confined {
         let folder = self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         let entries = rustix::fs::Dir::read_from(&folder).map_err(|error| system(path, &error.into()))?;
         let mut found = Vec::new();
+        let mut more = false;
         for entry in entries {
             let entry = entry.map_err(|error| system(path, &error.into()))?;
+            if found.len() >= MOST_NAMES {
+                more = true;
+                break;
+            }
             let Ok(name) = entry.file_name().to_str() else {
                 continue;
             };
@@ -135,7 +143,7 @@ impl Confined {
             found.push(described(&folder, name));
         }
         found.sort();
-        let more = found.len() > most;
+        more |= found.len() > most;
         found.truncate(most);
         Ok((found, more))
     }

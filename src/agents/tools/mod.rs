@@ -23,6 +23,10 @@ const MOST_READ: u64 = 32 * 1024;
 const MOST_SEARCHED: u64 = 1024 * 1024;
 /// Files that a search looks at.
 const MOST_FILES: usize = 2_000;
+/// Folders that a search enters.
+const MOST_FOLDERS: usize = 5_000;
+/// Bytes that a search reads in all.
+const MOST_SEARCHED_IN_ALL: u64 = 64 * 1024 * 1024;
 /// Folders within folders that a search enters.
 const DEEPEST: usize = 24;
 /// Lines that a search shows.
@@ -256,6 +260,8 @@ impl Toolbox {
         let mut search = Search {
             pattern,
             files: 0,
+            folders: 0,
+            bytes: 0,
             lines: Vec::new(),
             is_cut: false,
         };
@@ -293,6 +299,8 @@ impl Toolbox {
 struct Search {
     pattern: Regex,
     files: usize,
+    folders: usize,
+    bytes: u64,
     lines: Vec<String>,
     is_cut: bool,
 }
@@ -303,8 +311,9 @@ impl Search {
             return;
         };
         self.is_cut |= more;
+        self.folders += 1;
         for entry in entries {
-            if self.lines.len() >= MOST_MATCHES || self.files >= MOST_FILES {
+            if self.is_used_up() {
                 self.is_cut = true;
                 return;
             }
@@ -325,12 +334,20 @@ impl Search {
         }
     }
 
+    fn is_used_up(&self) -> bool {
+        self.lines.len() >= MOST_MATCHES
+            || self.files >= MOST_FILES
+            || self.folders >= MOST_FOLDERS
+            || self.bytes >= MOST_SEARCHED_IN_ALL
+    }
+
     fn file(&mut self, confined: &Confined, path: &str) -> Result<(), Refused> {
         let file = confined.read(path)?;
         self.files += 1;
         let Ok((bytes, more)) = read_at_most(file, MOST_SEARCHED) else {
             return Ok(());
         };
+        self.bytes += bytes.len() as u64;
         if is_binary(&bytes) {
             return Ok(());
         }

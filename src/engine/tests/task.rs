@@ -425,7 +425,8 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
     );
     let output = OutputRefs {
         stdout: Some(file()),
-        result: None,
+        duration: Millis(1),
+        ..OutputRefs::default()
     };
     assert_eq!(ended.output, output);
     let said = |task: &TaskState| task.dialog.as_deref().unwrap().said.clone();
