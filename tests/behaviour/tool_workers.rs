@@ -344,7 +344,11 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
             _ => says("bye"),
         }
     });
-    let workspace = workspace(&model, "[read]", "type: research");
+    let workspace = workspace(
+        &model,
+        "[read]",
+        "type: research, expectations: [{type: script, command: 'true'}]",
+    );
     let document = workspace.run_json(8, &[]);
     let approval = &document["approvals"][0];
     assert_eq!(approval["reason"], "question");
