@@ -116,6 +116,8 @@ mod plan;
 mod protected;
 #[path = "behaviour/questions.rs"]
 mod questions;
+#[path = "behaviour/red_team.rs"]
+mod red_team;
 #[path = "behaviour/reports.rs"]
 mod reports;
 #[path = "behaviour/review.rs"]
@@ -136,6 +138,8 @@ mod side_effects;
 mod silence;
 #[path = "behaviour/soak.rs"]
 mod soak;
+#[path = "behaviour/stages.rs"]
+mod stages;
 #[path = "behaviour/storage.rs"]
 mod storage;
 #[path = "behaviour/storage_faults.rs"]

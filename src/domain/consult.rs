@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Points, TaskId};
+use super::{Finding, Opinion, Points, Step, TaskId};
 
 /// What an agent is consulted about. The journal names it by its code; variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,9 +39,26 @@ pub enum Purpose {
         #[serde(rename = "r")]
         round: u32,
     },
+    /// What a stage behind the verification says of the work (sections 6.7 and 15).
+    #[serde(rename = "s")]
+    Scrutinise {
+        /// Which one.
+        #[serde(rename = "s")]
+        step: Step,
+        /// Its round, from 1.
+        #[serde(rename = "r")]
+        round: u32,
+    },
 }
 
 impl Purpose {
+    /// Whether it is a judge that is asked: the same agent that did the work never is, and nobody is where judges are
+    /// switched off.
+    #[must_use]
+    pub fn is_judging(self) -> bool {
+        matches!(self, Self::Grade { .. } | Self::Scrutinise { .. })
+    }
+
     /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -51,6 +68,7 @@ impl Purpose {
             Self::Resolve { .. } => "resolve",
             Self::Approve { .. } => "approve",
             Self::Grade { .. } => "grade",
+            Self::Scrutinise { step, .. } => step.as_str(),
         }
     }
 }
@@ -108,6 +126,12 @@ pub enum Advice {
     /// [`Purpose::Grade`]: its grades.
     #[serde(rename = "g")]
     Grades(Box<RubricReply>),
+    /// [`Purpose::Scrutinise`]: what one of the mission's own stages says.
+    #[serde(rename = "s")]
+    Opinion(Box<Opinion>),
+    /// [`Purpose::Scrutinise`]: what a red team or a vision check found.
+    #[serde(rename = "f")]
+    Findings(Vec<Finding>),
     /// It does not fit what was asked, so it says nothing.
     #[serde(rename = "x")]
     Unreadable {

@@ -14,6 +14,7 @@ mod money;
 mod outcome;
 mod request;
 mod score;
+mod scrutiny;
 mod verdict;
 
 pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Purpose, RubricReply};
@@ -27,4 +28,5 @@ pub use money::{Money, ParseMoneyError};
 pub use outcome::OutcomeClass;
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, ParseBarError, Points};
+pub use scrutiny::{Opinion, Step};
 pub use verdict::{Cause, CriterionGrade, Dimension, DimensionScore, Finding, Severity, Stage, Verdict};

@@ -71,6 +71,10 @@ pub enum Cause {
     Unmet,
     /// Too many rejections in a row: the work of this model is not judged any more in its wave.
     Breaker,
+    /// One of the mission's own stages says so.
+    Stage,
+    /// The red team found something that blocks.
+    RedTeam,
 }
 
 impl Cause {
@@ -94,6 +98,8 @@ impl Cause {
             Self::Exhausted => "exhausted",
             Self::Unmet => "unmet",
             Self::Breaker => "breaker",
+            Self::Stage => "stage",
+            Self::RedTeam => "red-team",
         }
     }
 }
@@ -114,6 +120,12 @@ pub enum Stage {
     Judge,
     /// Rubric, probes, confidence.
     Verification,
+    /// One of the mission's own further stages.
+    Stages,
+    /// An agent that attacks the work.
+    RedTeam,
+    /// A check of screenshots.
+    Vision,
 }
 
 impl Stage {
@@ -127,6 +139,9 @@ impl Stage {
             Self::Checks => "checks",
             Self::Judge => "judge",
             Self::Verification => "verification",
+            Self::Stages => "stages",
+            Self::RedTeam => "redTeam",
+            Self::Vision => "vision",
         }
     }
 }

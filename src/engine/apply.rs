@@ -157,6 +157,8 @@ fn change(state: &mut State, event: &Event) {
         | Event::CheckFinished { task, .. }
         | Event::GradingRequested { task, .. }
         | Event::GradingFailed { task, .. }
+        | Event::StepRequested { task, .. }
+        | Event::StepFailed { task, .. }
         | Event::SeatRequested { task, .. }
         | Event::SeatReplied { task, .. }
         | Event::SeatFailed { task, .. }
@@ -253,6 +255,7 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
             task.attempt > 1,
             task.running.is_some(),
             looked_at,
+            task.faulted,
         )
     };
     let (before, asked, waited) = (sums(task), asks(task), waits(task));
@@ -270,6 +273,7 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
     adjust(&mut state.counts.reworked, before.1, after.1);
     adjust(&mut state.turns_running, before.2, after.2);
     adjust(&mut state.looked_at, before.3, after.3);
+    adjust(&mut state.faulted, before.4, after.4);
 }
 
 /// The timers of an approval.

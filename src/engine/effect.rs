@@ -2,7 +2,9 @@
 //!
 //! Nothing is stored beside the state: after a crash [`pending_effects`] derives from the state what is still to do.
 
-use crate::domain::{AgentId, ConsultId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
+use crate::domain::{
+    AgentId, ConsultId, FailureMode, Millis, Purpose, Status, Step, TaskId, Timestamp, TurnId,
+};
 
 use super::decide::{grades_by_facts, must_be_allowed, must_note, needs_prompt};
 use super::event::Event;
@@ -61,6 +63,17 @@ pub enum Effect {
         task: TaskId,
         /// The attempt that is judged.
         attempt: u32,
+        /// The round of this judging.
+        round: u32,
+    },
+    /// Run a stage behind the verification that needs no agent.
+    RunStep {
+        /// The task.
+        task: TaskId,
+        /// The attempt that is judged.
+        attempt: u32,
+        /// Which one.
+        step: Step,
         /// The round of this judging.
         round: u32,
     },
@@ -185,6 +198,18 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
                 round: *round,
             }]
         }
+        Event::StepRequested {
+            task,
+            step,
+            round,
+            plain: true,
+            ..
+        } => vec![Effect::RunStep {
+            task: *task,
+            attempt: state.task(*task).attempt,
+            step: *step,
+            round: *round,
+        }],
         Event::SeatRequested {
             task,
             seat,
@@ -406,6 +431,13 @@ fn pending_judging(state: &State, id: TaskId, task: &TaskState) -> Vec<Effect> {
         task: id,
         attempt,
         round: grading.round,
+    }));
+    let step = judging.step.filter(|step| step.open && step.plain);
+    pending.extend(step.map(|open| Effect::RunStep {
+        task: id,
+        attempt,
+        step: open.step,
+        round: open.round,
     }));
     for (index, seat) in judging
         .seats

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, FailureMode, Finding, GateId,
-    HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp,
-    TurnId, WaitingReason,
+    HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, Step, TaskId,
+    Timestamp, TurnId, WaitingReason,
 };
 use crate::mission::{Addition, RunOptions, SubTask};
 
@@ -18,8 +18,9 @@ use super::ledger::{CallId, Ceiling};
 use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
-    SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way,
+    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, ProcessRef, ReplyRef,
+    RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
+    Way,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -461,6 +462,41 @@ pub enum Event {
         #[serde(rename = "m")]
         message: String,
     },
+    /// `stage:requested`: a stage behind the verification is to look at the work.
+    #[serde(rename = "gq")]
+    StepRequested {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Which one.
+        #[serde(rename = "s")]
+        step: Step,
+        /// The round of this judging, from 1.
+        #[serde(rename = "r")]
+        round: u32,
+        /// Whether it needs no agent; else one is consulted.
+        #[serde(rename = "p", default, skip_serializing_if = "std::ops::Not::not")]
+        plain: bool,
+        /// On what grounds the work came to it.
+        #[serde(rename = "g")]
+        grounds: Grounds,
+    },
+    /// `stage:failed`: the stage itself failed. Its success is its verdict.
+    #[serde(rename = "gx")]
+    StepFailed {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Which one.
+        #[serde(rename = "s")]
+        step: Step,
+        /// The round.
+        #[serde(rename = "r")]
+        round: u32,
+        /// What went wrong.
+        #[serde(rename = "m")]
+        message: String,
+    },
     /// `stage:verdict`
     #[serde(rename = "sv")]
     StageVerdict(Box<StageReport>),
@@ -502,6 +538,9 @@ pub enum Event {
         /// For a refer: the stage that a person decides instead of; `None` is the judge.
         #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
         stage: Option<Stage>,
+        /// For a stage behind the verification: which one.
+        #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+        step: Option<Step>,
         /// What the person is told.
         #[serde(rename = "m")]
         message: String,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, ConsultId, CriterionGrade, Digest, FailureClass, Millis, TaskId, Timestamp, TurnId,
+    Advice, ConsultId, CriterionGrade, Digest, FailureClass, Millis, Step, TaskId, Timestamp, TurnId,
 };
 use crate::mission::{Plan, RunOptions, SubTask};
 
@@ -109,6 +109,19 @@ pub enum Input {
         dependency: TaskId,
         /// What was seen.
         files: Vec<FileFact>,
+    },
+    /// A stage behind the verification that needs no agent looked at the work, or could not.
+    StepJudged {
+        /// The task.
+        task: TaskId,
+        /// The attempt it was asked for.
+        attempt: u32,
+        /// Which one.
+        step: Step,
+        /// Its round.
+        round: u32,
+        /// What it says, or why it says nothing.
+        result: Result<Advice, String>,
     },
     /// A check ended.
     CheckFinished {
@@ -242,6 +255,7 @@ impl Input {
             Self::CheckFinished { .. } => "checked",
             Self::FinishChecked { .. } => "finish-checked",
             Self::Graded { .. } => "graded",
+            Self::StepJudged { .. } => "stage-judged",
             Self::SeatReplied { .. } => "replied",
             Self::ApproverSaid { .. } => "approver",
             Self::SeatFailed(_) => "seat-failed",

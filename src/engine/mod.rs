@@ -49,13 +49,14 @@ pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, KeeperRef, ProcessRef, ReplyRef, RunStarted,
-    SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way,
+    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, ProcessRef, ReplyRef,
+    RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
+    Way,
 };
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use state::{
     Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, HoldStage, HoldState, Judging, Known,
-    Noted, Nudged, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 
@@ -81,6 +82,12 @@ pub fn judged_by(state: &State, task: crate::domain::TaskId) -> JudgedBy {
 #[must_use]
 pub fn worst_case(state: &State, task: crate::domain::TaskId) -> WorstCase {
     decide::worst_case(state, task)
+}
+
+/// Why a stage behind the verification will not be asked about a task, where that is known beforehand.
+#[must_use]
+pub fn not_asked(state: &State, task: crate::domain::TaskId, step: crate::domain::Step) -> Option<String> {
+    decide::not_asked(&state.plan, task, step)
 }
 
 /// The agents that a run would need: who works, and who would be asked to judge.

@@ -52,7 +52,7 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         OutcomeClass::TaskFailed => counts.failed > 0,
         OutcomeClass::GateFailed => state.gates.iter().any(super::state::GateState::has_failed),
         OutcomeClass::Indeterminate => {
-            counts.indeterminate > 0 || (state.options.strict && counts.unreviewed > 0)
+            counts.indeterminate > 0 || (state.options.strict && counts.unreviewed + state.faulted > 0)
         }
         OutcomeClass::BelowThreshold => {
             counts.below_threshold + counts.degraded + counts.unverified > 0

@@ -330,6 +330,23 @@ pub enum SeatResult {
     },
 }
 
+/// On what grounds work comes to the stages behind its verification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Grounds {
+    /// Reviewers let it pass.
+    #[serde(rename = "r")]
+    Reviewed,
+    /// A person accepted it at an earlier stage.
+    #[serde(rename = "p")]
+    ByPerson,
+    /// All its declared checks passed, and it asked for no judge.
+    #[serde(rename = "c")]
+    Checked,
+    /// Nobody judged it.
+    #[serde(rename = "u")]
+    Unreviewed,
+}
+
 /// The verdict of one stage on one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageReport {
@@ -378,6 +395,15 @@ pub struct StageReport {
     /// For a pass: whether it needed the relief of a foundation task.
     #[serde(rename = "l", default, skip_serializing_if = "std::ops::Not::not")]
     pub relaxed: bool,
+    /// For one of the mission's own stages: its name.
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// For one of the mission's own stages: why, in its words.
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The model of its judge, as the provider returned it. Of a panel the seats have it.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// What came out of a gate.

@@ -18,8 +18,8 @@ use super::timers::{Timer, Timers};
 
 pub(super) use task::{ANSWERED, APPROVED, REJECTED};
 pub use task::{
-    Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Known, Noted, Nudged, OutputRefs, Seat,
-    SeatState, TaskState, Turn, Waiting,
+    Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Known, Noted, Nudged, OpenStep, OutputRefs,
+    Seat, SeatState, TaskState, Turn, Waiting,
 };
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
@@ -62,6 +62,8 @@ pub struct State {
     pub(super) calls_open: u32,
     /// Tasks of which the runtime looks at something: files, checks, finish gates, criteria. No agent is called for it.
     pub(super) looked_at: u32,
+    /// Tasks of whose current attempt a red team or a vision check gave no report.
+    pub(super) faulted: u32,
     /// Turns that were ever started: how a turn learns whether another one overlapped.
     pub(super) turns_started: u64,
     /// Judged rejections in a row, by whose work it is and in which wave.
@@ -220,6 +222,7 @@ impl State {
             turns_running: 0,
             calls_open: 0,
             looked_at: 0,
+            faulted: 0,
             turns_started: 0,
             rejections: BTreeMap::new(),
             exclusive: 0,

@@ -3,9 +3,9 @@
 
 use serde::Deserialize;
 
-use crate::domain::{Advice, Purpose};
+use crate::domain::{Advice, Purpose, Step};
 
-use super::rubric;
+use super::{rubric, scrutiny};
 
 /// How much of a reply that could not be read is kept, in characters.
 const EXCERPT_CHARS: usize = 1_000;
@@ -63,6 +63,10 @@ pub fn parse_advice(purpose: Purpose, reply: &str) -> Advice {
         Purpose::Answer => answer(text),
         Purpose::Resolve { .. } => object(text).and_then(resolution),
         Purpose::Approve { .. } => object(text).and_then(decision),
+        Purpose::Scrutinise {
+            step: Step::Stage(_), ..
+        } => scrutiny::read_opinion(text).map(|opinion| Advice::Opinion(Box::new(opinion))),
+        Purpose::Scrutinise { .. } => scrutiny::read_findings(text).map(Advice::Findings),
         Purpose::Grade { .. } => rubric::read(text).map(|reply| Advice::Grades(Box::new(reply))),
     };
     read.unwrap_or_else(|why| unreadable(why, reply))

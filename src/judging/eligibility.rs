@@ -102,6 +102,18 @@ pub fn independence(plan: &Plan, task: TaskId) -> Independence {
     panel.map_or(plan.rules.independence, |panel| panel.independence)
 }
 
+/// What keeps an agent that the mission names from judging `task`, in words; `None` where nothing does.
+#[must_use]
+pub fn depends_on_author(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
+    if agent == plan.task(task).agent {
+        return Some("did the work itself".to_owned());
+    }
+    if plan.agent(agent).removed {
+        return Some("is not in the mission any more".to_owned());
+    }
+    dependence(plan, task, agent).map(|why| why.to_string())
+}
+
 /// What keeps an agent from judging `task`, by what the mission declares.
 fn dependence(plan: &Plan, task: TaskId, agent: AgentId) -> Option<Dependence> {
     let rule = independence(plan, task);
@@ -253,6 +265,7 @@ mod tests {
             protect: Vec::new(),
             expectations: None,
             verification: None,
+            scrutiny: std::sync::Arc::default(),
             provenance: None,
         };
         let rules = Rules {
@@ -281,6 +294,7 @@ mod tests {
             verify_prior_feedback: true,
             workspace: "/".into(),
             default_channels: Box::default(),
+            scrutiny: std::sync::Arc::default(),
         };
         let agents = agents.iter().map(agent).collect();
         Plan::new("m".to_owned(), agents, vec![task], Vec::new(), &[], rules)

@@ -15,5 +15,6 @@ pub mod independence;
 pub mod parser;
 pub mod question;
 pub mod rubric;
+pub mod scrutiny;
 pub mod triage;
 pub mod verification;

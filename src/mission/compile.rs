@@ -23,6 +23,7 @@ use super::plan::{
 };
 use super::read::Named;
 use super::scalar::{Fraction, Span};
+use super::scrutiny::{self, Scrutiny};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
 /// The plan of a loaded mission.
@@ -31,7 +32,7 @@ use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 /// When a name in the mission is unknown, which [`super::load()`] has ruled out.
 #[must_use]
 pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
-    let rules = rules(&mission, options);
+    let mut rules = rules(&mission, options);
     let assignees = assignees(&mission);
     let gates = gates(&mission);
     let holds = holds(&mission);
@@ -40,9 +41,11 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let compiler = Compiler {
         settings: &mission.settings,
         options,
+        scrutiny: scrutiny::of_mission(&mission, &agent_ids(&mission)),
         agents: agent_ids(&mission),
         rubrics: rubrics(&mission),
     };
+    rules.scrutiny = Arc::clone(&compiler.scrutiny);
     let timeouts: Vec<Times> = mission
         .agents
         .0
@@ -103,6 +106,7 @@ pub(super) fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
     let compiler = Compiler {
         settings,
         options,
+        scrutiny: Arc::clone(&plan.rules.scrutiny),
         agents: HashMap::new(),
         rubrics: HashMap::new(),
     };
@@ -347,6 +351,7 @@ fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         .or(settings.budget),
         prices: settings.prices.0.clone(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
+        scrutiny: Arc::default(),
     }
 }
 
@@ -390,6 +395,7 @@ impl Times {
 struct Compiler<'m> {
     settings: &'m Settings,
     options: &'m RunOptions,
+    scrutiny: Arc<Scrutiny>,
     agents: HashMap<Box<str>, AgentId>,
     rubrics: HashMap<Box<str>, Arc<model::Rubric>>,
 }
@@ -407,6 +413,13 @@ impl Compiler<'_> {
             .or(self.settings.task_timeout);
         TaskPlan {
             limits: self.limits(&task),
+            scrutiny: scrutiny::of_task(
+                &self.scrutiny,
+                &task.stages,
+                task.autonomy,
+                task.stakes,
+                &self.agents,
+            ),
             title: task.title,
             part: Part::Selected,
             deadline: task.deadline,

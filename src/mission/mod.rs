@@ -34,6 +34,7 @@ mod problem;
 mod read;
 mod scalar;
 mod schema;
+mod scrutiny;
 mod selection;
 mod succession;
 mod task_list;
@@ -61,6 +62,7 @@ pub use plan::{
 pub use read::Named;
 pub use scalar::{Deadline, Positive};
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
+pub use scrutiny::{RedTeamPlan, Scrutiny, StageJudge, StagePlan};
 pub use selection::{UnknownTask, named_tasks};
 pub use succession::succeed;
 pub use task_list::TaskList;

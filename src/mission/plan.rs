@@ -14,6 +14,7 @@ use super::edges::Edges;
 use super::growth::{Fixups, Provenance, Titles};
 use super::model;
 use super::scalar::Deadline;
+use super::scrutiny::Scrutiny;
 use super::task_list::TaskList;
 
 /// A mission, resolved.
@@ -293,6 +294,8 @@ pub struct TaskPlan {
     pub foundation: bool,
     /// The criteria that it is accepted by, and how they are graded.
     pub verification: Option<Box<Verification>>,
+    /// What judges it behind that.
+    pub scrutiny: Arc<Scrutiny>,
     /// What must hold before its agent may call itself finished.
     pub finish: Option<Box<FinishGate>>,
     /// Its layer of the mission's graph, from 0.
@@ -556,6 +559,8 @@ pub struct Rules {
     pub prices: Vec<(Box<str>, model::Price)>,
     /// The channels of notifications that name none.
     pub default_channels: Box<[Box<str>]>,
+    /// What judges the work of tasks that say nothing of it.
+    pub scrutiny: Arc<Scrutiny>,
 }
 
 /// What is said and done about deadlines, resolved.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::plan::{
     AgentPlan, ApproverPlan, GatePlan, HoldKind, HoldPlan, Part, Plan, Reviewers, Rules, TaskPlan,
 };
+use super::scrutiny::Scrutiny;
 use crate::domain::{AgentId, GateId, HoldId, TaskId};
 
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
@@ -60,6 +61,12 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         let waiting = waiting.filter(|task| alive.any(**task) && !alive.added(**task));
         pairs.extend(waiting.map(|task| (task.0, *id)));
     }
+    // One for all tasks that share it, as before.
+    let shared = Arc::new(new.rules.scrutiny.with_agents(agent));
+    let moved = |of: &Arc<Scrutiny>| match Arc::ptr_eq(of, &new.rules.scrutiny) {
+        true => Arc::clone(&shared),
+        false => Arc::new(of.with_agents(agent)),
+    };
     let new_agents = new.agents.iter().cloned().map(|plan| AgentPlan {
         reports_to: plan.reports_to.map(agent),
         ..plan
@@ -76,6 +83,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
             }
             *approval = Arc::new(moved);
         }
+        plan.scrutiny = moved(&plan.scrutiny);
         let panel = plan.expectations.as_deref_mut().and_then(|e| e.panel.as_mut());
         if let Some(Reviewers::Named(named)) = panel.map(|panel| &mut panel.reviewers) {
             named.iter_mut().for_each(|id| *id = agent(*id));
@@ -118,7 +126,8 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     });
     let rules = Rules {
         orchestrator: new.rules.orchestrator.map(agent),
-        ..new.rules
+        scrutiny: Arc::clone(&shared),
+        ..new.rules.clone()
     };
     let plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
     let mut plan = plan.with_holds(all_holds);

@@ -20,10 +20,8 @@ pub(super) fn check(tree: &Tree<'_>) -> Problems {
     for task in items(tree, root, "tasks") {
         ways_out(tree, task, &mut problems);
         verification(tree, task, &mut problems);
-        stages(tree, task, &mut problems);
         named_once(tree, items(tree, task, "middleware"), "middleware", &mut problems);
     }
-    stages(tree, root, &mut problems);
     if let Some(rubrics) = tree.get(root, "rubrics") {
         for entry in tree.entries(rubrics) {
             rubric(tree, entry.key, entry.value, &mut problems);
@@ -104,22 +102,6 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
             )
             .help("remove `rubric`, or `grader: heuristic`"),
         );
-    }
-}
-
-/// A stage is judged by an agent or by a command.
-fn stages(tree: &Tree<'_>, map: NodeId, problems: &mut Problems) {
-    for stage in items(tree, map, "stages") {
-        if tree.get(stage, "agent").is_some() == tree.get(stage, "command").is_some() {
-            problems.push(
-                Problem::error(
-                    Code::MissingKey,
-                    at(tree, stage),
-                    "a stage needs either `agent` or `command`",
-                )
-                .help("say who judges it, one of the two"),
-            );
-        }
     }
 }
 

@@ -300,6 +300,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::CheckFinished { task, .. }
         | Event::GradingRequested { task, .. }
         | Event::GradingFailed { task, .. }
+        | Event::StepRequested { task, .. }
+        | Event::StepFailed { task, .. }
         | Event::SeatRequested { task, .. }
         | Event::SeatReplied { task, .. }
         | Event::SeatFailed { task, .. }

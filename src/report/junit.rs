@@ -21,6 +21,7 @@ use crate::engine::{self, Outcome, State};
 
 use super::json::{NOT_TAKEN, gate_state};
 use super::rank::{Rank, rank, reason};
+use super::scrutiny::{remarks, stage_words};
 use super::summary::outcome_words;
 use super::text::criteria_words;
 use super::view::{AttemptView, RunView};
@@ -118,6 +119,13 @@ fn test_case(state: &State, view: &RunView, id: TaskId) -> TestCase {
     }
     if let Some(report) = view.verifications.get(&id) {
         case.add_property(("verification", criteria_words(&report.grades).as_str()));
+    }
+    let further = view.scrutiny.get(&id).map_or(&[][..], Vec::as_slice);
+    for report in further {
+        case.add_property((report.stage.as_str(), clean(&stage_words(report)).as_str()));
+    }
+    for remark in remarks(further) {
+        case.add_property(("remark", clean(&remark).as_str()));
     }
     case
 }

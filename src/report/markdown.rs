@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::domain::{GateId, Points, TaskId};
-use crate::engine::{self, Outcome, State};
+use crate::engine::{self, Outcome, StageReport, State};
 
 use super::json::gate_state;
 use super::rank::{Rank, reason, worst_first};
+use super::scrutiny::{remarks, stage_words};
 use super::summary::{NOT_REVIEWED, left_out, outcome_words, task_counts};
 use super::text::{clock, sanitize};
 use super::view::RunView;
@@ -45,6 +46,11 @@ pub fn markdown(state: &State, view: &RunView, outcome: Option<&Outcome>, most: 
     page.rows(
         bad.filter_map(|(_, id)| findings(state, view, *id)),
         "task with findings",
+    );
+    let looked_at = view.scrutiny.iter();
+    page.rows(
+        looked_at.map(|(id, reports)| further(state, *id, reports)),
+        "task with further stages",
     );
     page.text.truncate(floor(&page.text, most));
     page.text
@@ -203,6 +209,20 @@ fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     }
     text.push_str("\n</details>\n");
     Some(text)
+}
+
+/// What stages behind the verification said of a task, with what they found in work that they let pass.
+fn further(state: &State, id: TaskId, reports: &[StageReport]) -> String {
+    let title = escape(&state.plan.task(id).title);
+    let mut text = format!("\n<details><summary>{title}: further stages</summary>\n\n");
+    for report in reports {
+        let _ = writeln!(text, "- {}", escape(&stage_words(report)));
+    }
+    for remark in remarks(reports).iter().take(FINDINGS) {
+        let _ = writeln!(text, "- {}", escape(remark));
+    }
+    text.push_str("\n</details>\n");
+    text
 }
 
 /// Anybody's text on one line, so that Markdown, HTML and tables take it for text.

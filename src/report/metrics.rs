@@ -97,7 +97,8 @@ impl Metrics {
         };
         let decided_before = std::mem::replace(&mut self.decided[report.task.index()], true);
         let sums = &mut self.tasks[report.task.index()];
-        if report.stage == Stage::Verification && decided_before {
+        let is_further = matches!(report.stage, Stage::Stages | Stage::RedTeam | Stage::Vision);
+        if (report.stage == Stage::Verification || is_further) && decided_before {
             // One attempt is one assessment: the judges' pass holds if the criteria are met too.
             sums.passed -= u64::from(!passed);
             return;

@@ -47,6 +47,7 @@ mod rank;
 pub mod review;
 mod reviews;
 pub mod runs;
+mod scrutiny;
 pub mod settings;
 pub mod show;
 pub mod status;

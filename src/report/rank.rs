@@ -1,11 +1,12 @@
 //! What a task amounts to in a report, the worst first: one ranking for JUnit, Markdown and annotations, so that no
 //! report calls good what another one calls bad.
 
-use crate::domain::{FailureMode, QualityFlag, Status, TaskId};
+use crate::domain::{FailureMode, QualityFlag, Status, TaskId, Verdict};
 use crate::engine::{State, Waiting};
 use crate::mission::Part;
 
 use super::json::blocked_by;
+use super::scrutiny::stage_words;
 use super::summary::failure_words;
 use super::text::{against_bar, sanitize};
 use super::view::RunView;
@@ -72,6 +73,7 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
         (Status::AwaitingApproval, _) => Rank::Waiting,
         (Status::Done, Some(flag)) if flag.is_below_bar() => Rank::BelowBar,
         (Status::Done, Some(QualityFlag::Unreviewed)) if state.options.strict => Rank::Indeterminate,
+        (Status::Done, _) if task.faulted && state.options.strict => Rank::Indeterminate,
         (Status::Done, Some(QualityFlag::Unreviewed)) => Rank::Unreviewed,
         (Status::Done, _) if view.task(id).attempts.len() > 1 => Rank::Reworked,
         (Status::Done, _) => Rank::Done,
@@ -112,6 +114,12 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
         Rank::Failed | Rank::Cascaded => seen.failure.as_deref().map(failure_words).unwrap_or_default(),
         Rank::Indeterminate if task.flag == Some(QualityFlag::Unreviewed) => {
             "unreviewed (--strict)".to_owned()
+        }
+        Rank::Indeterminate if task.faulted && !task.indeterminate => {
+            let said = view.scrutiny.get(&id).into_iter().flatten();
+            let mut faults = said.filter(|report| report.verdict == Verdict::Fault);
+            let fault = faults.next().map(stage_words).unwrap_or_default();
+            format!("{} (--strict)", sanitize(&fault))
         }
         Rank::Indeterminate => {
             waiting().unwrap_or_else(|| "no score could be read from the review".to_owned())

@@ -4,10 +4,11 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 
-use crate::domain::{Points, Stage, TaskId};
+use crate::domain::{Cause, Finding, Points, Stage, TaskId};
 use crate::engine::{StageReport, State};
 use crate::judging::eligibility::grader;
 
+use super::scrutiny::{judge_of, stage_name};
 use super::view::{SeatDimension, SeatView};
 
 #[derive(Serialize)]
@@ -24,6 +25,15 @@ pub(super) struct ReviewRow<'a> {
     confidence: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     criteria: Vec<CriterionRow<'a>>,
+    /// Of a stage behind the verification only, like what follows: what it is called, and why its verdict is what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<&'a [Finding]>,
 }
 
 impl<'a> ReviewRow<'a> {
@@ -43,6 +53,10 @@ impl<'a> ReviewRow<'a> {
             verdict: None,
             confidence: None,
             criteria: Vec::new(),
+            name: None,
+            cause: None,
+            reason: None,
+            findings: None,
         }
     }
 
@@ -57,6 +71,10 @@ impl<'a> ReviewRow<'a> {
             verdict: None,
             confidence: None,
             criteria: Vec::new(),
+            name: None,
+            cause: None,
+            reason: None,
+            findings: None,
         }
     }
 
@@ -71,6 +89,28 @@ impl<'a> ReviewRow<'a> {
             verdict: Some(report.verdict.as_str()),
             confidence: report.confidence.map(share),
             criteria: criterion_rows(state, id, report),
+            name: None,
+            cause: None,
+            reason: None,
+            findings: None,
+        }
+    }
+
+    /// What a stage behind the verification said.
+    pub fn of_stage(state: &'a State, id: TaskId, report: &'a StageReport) -> Self {
+        Self {
+            stage: report.stage.as_str(),
+            reviewer: judge_of(state, id, report),
+            model: report.model.as_deref(),
+            points: None,
+            dimensions: Vec::new(),
+            verdict: Some(report.verdict.as_str()),
+            confidence: None,
+            criteria: Vec::new(),
+            name: Some(stage_name(report)),
+            cause: report.cause.map(Cause::as_str),
+            reason: report.reason.as_deref(),
+            findings: Some(&report.findings),
         }
     }
 }

@@ -108,6 +108,7 @@ impl Mission {
             verify_prior_feedback: true,
             workspace: "/site".into(),
             default_channels: Box::default(),
+            scrutiny: std::sync::Arc::default(),
         };
         let plan = Plan::new(name.to_owned(), agents, Vec::new(), Vec::new(), &[], rules);
         Self {
@@ -153,6 +154,7 @@ impl Mission {
             protect: Vec::new(),
             expectations: None,
             verification: None,
+            scrutiny: std::sync::Arc::default(),
             provenance: None,
         });
         self

@@ -45,6 +45,8 @@ pub struct RunView {
     pub holds: BTreeMap<HoldId, Timestamp>,
     /// What a verification said last of a task's current attempt. Few tasks have one.
     pub verifications: BTreeMap<TaskId, StageReport>,
+    /// What stages behind the verification said last of a task's current attempt, in their order. Few tasks have any.
+    pub scrutiny: BTreeMap<TaskId, Vec<StageReport>>,
     /// Notifications of the last session that failed for good.
     pub undelivered: usize,
     /// What is known of the cost of each task. Where nobody asks for it, few tell it.
@@ -328,6 +330,8 @@ impl RunView {
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
             | Event::GradingFailed { .. }
+            | Event::StepRequested { .. }
+            | Event::StepFailed { .. }
             | Event::EvalUnparsed { .. }
             | Event::ApproverAsked { .. }
             | Event::ApproverUndecided { .. }
@@ -361,6 +365,17 @@ impl RunView {
         }
     }
 
+    /// What a stage behind the verification says. One that was asked anew says it instead of what it said before.
+    fn take_scrutiny(&mut self, report: &StageReport) {
+        let said = self.scrutiny.entry(report.task).or_default();
+        said.retain(|earlier| (earlier.stage, &earlier.name) != (report.stage, &report.name));
+        said.push(report.clone());
+        if report.verdict == Verdict::Fault {
+            let found = report.findings.iter().map(|finding| finding.description.clone());
+            self.warnings.extend(found);
+        }
+    }
+
     /// What happens to a task as a whole.
     fn apply_to_task(&mut self, at: Timestamp, event: &Event) {
         match event {
@@ -390,6 +405,7 @@ impl RunView {
                 view.failure = mode.map(|mode| Box::new(view.failure(mode, reason.as_deref())));
             }
             Event::AttemptPlanned { task, attempt, kind } => {
+                self.scrutiny.remove(task);
                 self.tasks[task.index()].plan_attempt(*attempt, *kind);
             }
             Event::StageVerdict(report) => {
@@ -402,6 +418,9 @@ impl RunView {
                     self.warnings.extend(new);
                 }
                 self.tasks[report.task.index()].take_verdict(report);
+                if matches!(report.stage, Stage::Stages | Stage::RedTeam | Stage::Vision) {
+                    self.take_scrutiny(report);
+                }
                 if report.stage == Stage::Verification && !report.grades.is_empty() {
                     self.verifications.insert(report.task, (**report).clone());
                 }

@@ -99,6 +99,9 @@ fn marks_of_outliers_come_from_the_verdict() {
         confidence: None,
         failure: None,
         by: None,
+        name: None,
+        reason: None,
+        model: None,
     };
     scene.commit(vec![Event::StageVerdict(Box::new(report))]);
     let review = scene.view.task(FIRST).review.as_deref().unwrap();

@@ -10,4 +10,5 @@ pub mod facts;
 pub mod fence;
 pub mod prompt;
 pub mod rubric;
+pub mod scrutiny;
 pub mod snapshot;

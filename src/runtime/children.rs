@@ -274,6 +274,7 @@ impl World {
             Child::Check { .. }
             | Child::Seat { .. }
             | Child::Probe { .. }
+            | Child::Step(_)
             | Child::Finish { .. }
             | Child::Consult { .. }
                 if self.is_stopping() => {}
@@ -292,6 +293,7 @@ impl World {
             }
             Child::Seat { task, seat } => self.seat_exited(task, seat, plan, exit),
             Child::Probe { round, command } => self.probed(round, command, Ok(exit)),
+            Child::Step(run) => self.step_exited(run, plan, exit),
             Child::Approver(question) => self.approver_exited(question, &exit),
             Child::Consult { id, purpose } => self.consult_exited(id, purpose, exit),
             Child::Errand(_) => self.errand_ended(exit.key, Ok(exit)),
@@ -595,6 +597,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             jitter: jitter(),
             used: None,
         })),
+        Child::Step(run) => run.never_started(plan, message),
         Child::Approver(question) => question.not_asked(&message),
         Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
         // Its round, or whoever waits for it, takes its end by itself.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agents::command::{Placeholders, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::ModelRequest;
-use crate::domain::{Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, TurnId};
+use crate::domain::{Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, TurnId};
 use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
 use crate::judging::advice::{parse_advice, unreadable};
 use crate::judging::parser::Quoted;
@@ -21,6 +21,7 @@ use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply,
 use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::Material;
 use super::reach::Reach;
+use super::scrutiny;
 use super::session::RunError;
 use super::spool::{Sealed, read_head, read_output, seal};
 use super::world::{Child, Message, World, jitter, workspace};
@@ -49,7 +50,11 @@ impl World {
     ) -> Result<(), RunError> {
         let other = match purpose {
             Purpose::Resolve { dependency } => Some(state.task(dependency).clone()),
-            Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } | Purpose::Grade { .. } => None,
+            Purpose::Confirm
+            | Purpose::Answer
+            | Purpose::Approve { .. }
+            | Purpose::Grade { .. }
+            | Purpose::Scrutinise { .. } => None,
         };
         let call = Call {
             id,
@@ -108,6 +113,18 @@ impl Call {
         self.folder.spool_file(&name)
     }
 
+    /// How long the call may take: as the stage says, else as the agent does.
+    fn timeout(&self) -> Millis {
+        let stage = match self.purpose {
+            Purpose::Scrutinise {
+                step: Step::Stage(n), ..
+            } => self.plan.task(self.id.task).scrutiny.stage(n),
+            _ => None,
+        };
+        let own = stage.and_then(|stage| stage.timeout);
+        own.unwrap_or_else(|| review_timeout(self.plan.agent(self.agent)))
+    }
+
     /// What it is asked; written to the spool. Blocks.
     fn write_request(&self) -> Result<String, String> {
         let asked = self.compose()?;
@@ -140,6 +157,10 @@ impl Call {
                 prompt::answer(&task, question, &earlier)
             }
             (Purpose::Grade { round }, _) => self.grading(round)?,
+            (Purpose::Scrutinise { step, round }, _) => {
+                let task = self.id.task;
+                scrutiny::compose(&self.folder, &self.plan, &self.task, task, (step, round))?.joined()
+            }
             (Purpose::Approve { .. }, _) => {
                 let plan = self.plan.task(self.id.task);
                 let gate = self.task.waiting.as_ref().map(|waiting| &waiting.gate);
@@ -245,9 +266,18 @@ impl Call {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
         variables.push(("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned()));
-        if let Purpose::Grade { round } = self.purpose {
+        let as_json = match self.purpose {
+            Purpose::Grade { round } => Some(self.grading_json(round, &asked)),
+            Purpose::Scrutinise { step, round } => {
+                let task = self.id.task;
+                let json = scrutiny::review_json(&self.plan, &self.task, task, (step, round), &asked);
+                Some(json)
+            }
+            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
+        };
+        if let Some(json) = as_json {
             let review = self.path(SpoolName::ConsultReview(self.id));
-            store::write_new(&review, &self.grading_json(round, &asked))
+            store::write_new(&review, &json)
                 .map_err(|error| format!("cannot write {}: {error}", review.display()))?;
             variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
         }
@@ -265,7 +295,7 @@ impl Call {
             stdin: Some(request.clone()),
             stdout: Some(self.path(SpoolName::ConsultReply(self.id))),
             stderr: Some(self.path(SpoolName::ConsultErr(self.id))),
-            timeout_ms: Some(review_timeout(self.plan.agent(self.agent)).0),
+            timeout_ms: Some(self.timeout().0),
             ..Spawn::default()
         })
     }
@@ -313,7 +343,7 @@ impl Call {
                 schema: None,
                 temperature: agent.spec.temperature,
                 max_tokens: agent.spec.max_tokens,
-                timeout: review_timeout(agent).as_duration(),
+                timeout: self.timeout().as_duration(),
             },
             request_file: self.path(SpoolName::ConsultRequest(self.id)),
         };
@@ -330,7 +360,7 @@ impl Call {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
             let asked = call.compose()?;
-            if !matches!(call.purpose, Purpose::Grade { .. }) {
+            if !call.purpose.is_judging() {
                 return Ok((asked, None));
             }
             let offer = Offer {

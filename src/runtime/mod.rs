@@ -30,6 +30,7 @@ mod operator;
 mod others;
 mod reach;
 mod recover;
+mod scrutiny;
 mod session;
 mod signals;
 mod silence;

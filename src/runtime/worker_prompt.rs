@@ -198,7 +198,10 @@ fn describe(prompt: &mut String, feedback: &Feedback) {
         .map_or_else(String::new, |points| format!(", {points} of 100 points"));
     let what = match feedback.cause {
         Some(Cause::Unparsed) => "no score could be read from the review".to_owned(),
-        _ => format!("failed at stage '{}'{score}", feedback.stage.as_str()),
+        _ => {
+            let stage = feedback.name.as_deref().unwrap_or(feedback.stage.as_str());
+            format!("failed at stage '{stage}'{score}")
+        }
     };
     let _ = write!(prompt, "\nAttempt {}: {what}\n", feedback.attempt);
     for dimension in &feedback.dimensions {

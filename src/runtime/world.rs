@@ -26,6 +26,7 @@ use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
 use super::looking::Toolless;
 use super::reach::Programs;
+use super::scrutiny::{PreparedStep, StepRun};
 use super::session::RunError;
 use super::silence::Silences;
 use super::voice::Progress;
@@ -46,6 +47,8 @@ pub(super) enum Message {
     Prepared(Box<Prepared>),
     /// A turn of a model that works with tools ended.
     Worked(Box<TurnEnd>),
+    /// The command of a stage can be started.
+    StepPrepared(Box<PreparedStep>),
 }
 
 /// A child of the keeper, by what it does for us.
@@ -69,6 +72,7 @@ pub(super) enum Child {
         round: Round,
         command: u32,
     },
+    Step(StepRun),
     Approver(Question),
     Consult {
         id: ConsultId,
@@ -259,6 +263,20 @@ impl World {
             Effect::Grade { task, attempt, round } => {
                 return self.grade(state, Round { task, attempt, round });
             }
+            Effect::RunStep {
+                task,
+                attempt,
+                step,
+                round,
+            } => self.run_step(
+                state,
+                StepRun {
+                    task,
+                    attempt,
+                    step,
+                    round,
+                },
+            ),
             Effect::CallSeat {
                 task,
                 seat,
@@ -460,6 +478,7 @@ impl World {
             Child::Turn(turn) | Child::Finish { turn, .. } => turn.task == task,
             Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
             Child::Probe { round, .. } => round.task == task,
+            Child::Step(run) => run.task == task,
             Child::Approver(question) => question.task == task,
             Child::Consult { id, .. } => id.task == task,
             Child::Errand(turn) => turn.is_some_and(|turn| turn.task == task),
@@ -507,6 +526,20 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             let judging = task.judging.as_deref();
             let grading = judging.and_then(|judging| judging.grading);
             task.attempt == *attempt && grading.is_some_and(|grading| grading.open && grading.round == *round)
+        }
+        Effect::RunStep {
+            task,
+            attempt,
+            step,
+            round,
+        } => {
+            let run = StepRun {
+                task: *task,
+                attempt: *attempt,
+                step: *step,
+                round: *round,
+            };
+            run.is_wanted(state)
         }
         Effect::CallSeat { task, seat, .. } => state.task(*task).seat_id(seat.seat as usize) == Some(*seat),
         Effect::ScanArtifacts { task, dependency } => {

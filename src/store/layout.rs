@@ -342,6 +342,10 @@ pub enum SpoolName {
     Finish(TurnId, u32),
     /// What a command that a criterion names printed, by attempt, round and position.
     Probe(crate::domain::TaskId, u32, u32, u32),
+    /// What the command of a stage printed, by attempt, position and round.
+    StageOut(crate::domain::TaskId, u32, u32, u32),
+    /// What it was given, as JSON.
+    StageReview(crate::domain::TaskId, u32, u32, u32),
     /// What a reviewer was asked.
     Request(crate::domain::TaskId, SeatId),
     /// The same as JSON, for command judges.
@@ -396,6 +400,12 @@ impl fmt::Display for SpoolName {
             }
             Self::Probe(task, attempt, round, n) => {
                 write!(f, "{}.{attempt}.verification.{n}.{round}.out", task.0)
+            }
+            Self::StageOut(task, attempt, n, round) => {
+                write!(f, "{}.{attempt}.stages.{n}.{round}.out", task.0)
+            }
+            Self::StageReview(task, attempt, n, round) => {
+                write!(f, "{}.{attempt}.stages.{n}.{round}.review", task.0)
             }
             Self::Request(task, id) => seat(f, *task, id, "request"),
             Self::Review(task, id) => seat(f, *task, id, "review"),

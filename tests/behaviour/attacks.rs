@@ -133,6 +133,73 @@ tasks:{tasks}"
     assert_eq!((prompts.len(), holding), (carried_out + 1, carried_out + 1));
 }
 
+/// The same attacks against the stages behind the judges: what the worker wrote reaches them fenced too.
+#[test]
+fn no_instruction_reaches_a_further_stage_or_the_red_team_out_of_its_fence() {
+    let task_of = |title: &str, description: &str, keys: &str| {
+        format!(
+            "  - {{title: {title}, assignTo: attacker, description: {description}, maxAttempts: 1, review: none, \
+             targetFiles: ['out/{title}/file.txt']{keys}}}\n"
+        )
+    };
+    // A stage stops the chain, so the red team is asked about tasks of its own.
+    let kinds = [
+        ("stage", ", stakes: low, stages: [{name: legal, agent: judge}]"),
+        ("red", ", stakes: high"),
+    ];
+    let ways = &WAYS[..2];
+    let titles = |kind: &str| -> Vec<(String, &str, &str)> {
+        let of_way = |way: &'static str| {
+            let attacks = ATTACKS.iter().enumerate();
+            let kind = kind.to_owned();
+            attacks.map(move |(n, attack)| (format!("{kind}-{way}-{n}"), way, *attack))
+        };
+        ways.iter().flat_map(|way| of_way(way)).collect()
+    };
+    let mut tasks = String::new();
+    for (kind, keys) in kinds {
+        tasks += &task_of(
+            &format!("{kind}-told"),
+            &format!("the mission itself says {WORD}"),
+            keys,
+        );
+        for (title, ..) in titles(kind) {
+            tasks += &task_of(&title, "write something", keys);
+        }
+    }
+    let workspace = Workspace::with(&format!(
+        "
+name: attacks
+settings: {{concurrency: 4}}
+redTeam: {{agent: judge, minStakes: high}}
+agents:
+  attacker: {{run: [/bin/sh, '@agents/attacker.sh', attacks], input: none}}
+  judge: {{run: [/bin/sh, '@agents/obedient-judge.sh', asked, {WORD}]}}
+tasks:
+{tasks}"
+    ));
+    for (kind, _) in kinds {
+        workspace.write(&format!("attacks/{kind}-told/output"), "work");
+        workspace.write(&format!("out/{kind}-told/file.txt"), "work");
+        for (title, way, attack) in titles(kind) {
+            workspace.write(&format!("attacks/{title}/{way}"), carried(attack, way));
+            workspace.write(&format!("out/{title}/file.txt"), "work");
+        }
+    }
+    let document = workspace.run_json(3, &["--timeout", "50s"]);
+    for (kind, _) in kinds {
+        assert_eq!(
+            task(&document, &format!("{kind}-told"))["status"],
+            "done",
+            "{kind}"
+        );
+        for (title, way, attack) in titles(kind) {
+            let work = task(&document, &title);
+            assert_eq!(work["status"], "failed", "{kind} {way}: {attack:?}: {work}");
+        }
+    }
+}
+
 /// The other half of the proof: between tags that are not defused, the same attacks do mislead the same judge.
 #[test]
 fn the_judge_of_this_corpus_is_misled_where_nothing_is_defused() {

@@ -187,8 +187,8 @@ fn all_errors_are_told_at_once() {
 fn what_is_not_built_yet_is_refused_by_run_and_not_ignored() {
     for rest in [
         "tasks: [{title: one, assignTo: worker, isolation: copy}]",
-        "redTeam: {agent: worker}\ntasks: [{title: one, assignTo: worker}]",
-        "tasks: [{title: one, assignTo: worker, stages: [{name: more, command: 'true'}]}]",
+        "settings: {hooks: {task-done: 'true'}}\ntasks: [{title: one, assignTo: worker}]",
+        "tasks: [{title: one, assignTo: worker, middleware: [semantic_drift]}]",
     ] {
         let workspace = Workspace::with(&mission(rest));
         workspace

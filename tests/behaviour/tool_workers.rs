@@ -348,7 +348,8 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
         &model,
         "[read]",
         "type: research, expectations: [{type: script, command: 'true'}]",
-    );
+    )
+    .tap_mission("evaluate: false, ", "");
     let document = workspace.run_json(8, &[]);
     let approval = &document["approvals"][0];
     assert_eq!(approval["reason"], "question");

@@ -7,8 +7,8 @@ use crate::domain::{
 use crate::engine::event::Event;
 use crate::engine::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
 use crate::engine::state::{
-    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Noted, Nudged, OutputRefs, Seat,
-    SeatState, TaskState, Turn, Waiting,
+    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Noted, Nudged, OpenStep,
+    OutputRefs, Seat, SeatState, TaskState, Turn, Waiting,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -120,6 +120,22 @@ impl TaskState {
                 });
             }
             Event::GradingFailed { .. } => self.end_grading(),
+            Event::StepRequested {
+                step,
+                round,
+                plain,
+                grounds,
+                ..
+            } => {
+                self.judging_mut().step = Some(OpenStep {
+                    step: *step,
+                    round: *round,
+                    open: true,
+                    plain: *plain,
+                    grounds: *grounds,
+                });
+            }
+            Event::StepFailed { .. } => self.end_step(),
             Event::SeatRequested { seat, .. } => {
                 self.rounds = self.rounds.max(seat.round);
                 self.judging_mut().apply_seat(event);
@@ -131,6 +147,7 @@ impl TaskState {
                 reason,
                 cause,
                 stage,
+                step,
                 gate,
                 expires,
                 ..
@@ -140,6 +157,7 @@ impl TaskState {
                     reason: *reason,
                     cause: *cause,
                     stage: stage.unwrap_or(Stage::Judge),
+                    step: *step,
                     number: *number,
                     gate: gate.as_deref().map(Box::from),
                     expires: *expires,
@@ -253,6 +271,7 @@ impl TaskState {
     /// What was asked is answered.
     fn resolve(&mut self, number: u32, approved: bool) {
         self.answers.push(Answer { number, approved });
+        self.is_no_longer_open();
         let Some(waiting) = self.waiting.take().filter(|_| approved) else {
             return;
         };
@@ -262,6 +281,13 @@ impl TaskState {
             _ => {}
         }
     }
+    /// Judges that were missing are asked again, or a person has spoken instead: what comes of it is said anew.
+    fn is_no_longer_open(&mut self) {
+        if self.waiting.as_ref().is_some_and(Waiting::is_for_judges) {
+            self.indeterminate = false;
+        }
+    }
+
     /// A consult, or another try of one.
     fn consult(&mut self, id: ConsultId, purpose: Purpose, agent: AgentId, not_before: Option<Timestamp>) {
         self.consulted = self.consulted.max(id.number);
@@ -291,6 +317,13 @@ impl TaskState {
         }
     }
 
+    fn end_step(&mut self) {
+        let judging = self.judging.as_deref_mut();
+        if let Some(step) = judging.and_then(|judging| judging.step.as_mut()) {
+            step.open = false;
+        }
+    }
+
     fn judging_mut(&mut self) -> &mut Judging {
         self.judging.get_or_insert_default()
     }
@@ -302,6 +335,9 @@ impl TaskState {
         mode: Option<crate::domain::FailureMode>,
         flag: Option<QualityFlag>,
     ) {
+        if to == Status::Review {
+            self.is_no_longer_open();
+        }
         // A result that is withdrawn, and a request that nobody answered, take earlier agreement along.
         let withdrawn = self.waiting.is_some() && to == Status::Pending;
         if self.status.is_terminal() || withdrawn {
@@ -315,8 +351,15 @@ impl TaskState {
         if to == Status::Assigned && self.attempt == 0 {
             self.plan_attempt(1, AttemptKind::Execute);
         }
-        if to != Status::Review {
-            self.judging = None;
+        // Whoever judges on after a person's word is shown the files that were seen before it.
+        let judged = self.judging.take_if(|_| to != Status::Review);
+        match to {
+            Status::AwaitingApproval => self.seen = judged.map(|judging| judging.files).unwrap_or_default(),
+            Status::Review if !self.seen.is_empty() => {
+                let files = std::mem::take(&mut self.seen);
+                self.judging_mut().files = files;
+            }
+            _ => self.seen = Vec::new(),
         }
         if to != Status::AwaitingApproval {
             self.waiting = None;
@@ -356,6 +399,7 @@ impl TaskState {
         self.nudged = Nudged::default();
         self.missing = Vec::new();
         self.unverified = false;
+        self.faulted = false;
         self.relaxed = false;
         match kind {
             // The first one, or the first by a person's word: full allowances, and nothing left of an old result.
@@ -381,8 +425,10 @@ impl TaskState {
     }
 
     fn take_verdict(&mut self, report: &StageReport) {
-        if report.stage == Stage::Verification {
-            self.end_grading();
+        match report.stage {
+            Stage::Verification => self.end_grading(),
+            Stage::Stages | Stage::RedTeam | Stage::Vision => self.end_step(),
+            _ => {}
         }
         match report.verdict {
             Verdict::Pass if report.stage == Stage::Judge => {
@@ -410,6 +456,7 @@ impl TaskState {
                 self.feedback.push(Feedback {
                     attempt: report.attempt,
                     stage: report.stage,
+                    name: report.name.clone(),
                     cause: report.cause,
                     points: report.points,
                     dimensions: report.dimensions.clone(),
@@ -430,6 +477,7 @@ impl TaskState {
                 self.indeterminate |= report.indeterminate;
             }
             Verdict::Pass if report.stage == Stage::Finish => self.unverified = false,
+            Verdict::Fault if matches!(report.stage, Stage::RedTeam | Stage::Vision) => self.faulted = true,
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
         }
     }

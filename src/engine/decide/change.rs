@@ -150,11 +150,13 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         ),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => (&[][..], None),
     };
-    let judges: Vec<Agent> = agents.iter().map(|agent| as_asked(plan, *agent)).collect();
+    let further = task.scrutiny.steps().filter_map(|step| task.scrutiny.agent(step));
+    let judges = agents.iter().copied().chain(further);
+    let judges: Vec<Agent> = judges.map(|agent| as_asked(plan, agent)).collect();
     let bar = bar_of_plan(plan, id).map(|bar| bar.points);
     (
         (&task.target_files, &task.expectations, &task.verification),
-        (task.requires_tool_calls, &task.finish),
+        (task.requires_tool_calls, &task.finish, &*task.scrutiny),
         evaluated,
         (judged_by, judges, bar),
     )

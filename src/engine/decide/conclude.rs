@@ -6,10 +6,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::{
     AttemptKind, Cause, FailureClass, FailureMode, Finding, Points, QualityFlag, Severity, Stage, Status,
-    Verdict, WaitingReason,
+    Step, Verdict, WaitingReason,
 };
 use crate::engine::event::Event;
-use crate::engine::payload::{FileFact, StageReport};
+use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{Judging, TaskState};
 use crate::mission::TaskPlan;
 use crate::mission::model::OnExhausted;
@@ -35,6 +35,29 @@ pub(super) enum Accepted {
     BelowBar,
     /// It stayed below the bar, but at least half of its files are there.
     Degraded,
+}
+
+impl Accepted {
+    /// As the journal says it. Below its bar no work comes to a further stage.
+    pub fn on_record(self) -> Grounds {
+        match self {
+            Self::Reviewed => Grounds::Reviewed,
+            Self::ByPerson => Grounds::ByPerson,
+            Self::Checked => Grounds::Checked,
+            Self::Unreviewed | Self::BelowBar | Self::Degraded => Grounds::Unreviewed,
+        }
+    }
+}
+
+impl From<Grounds> for Accepted {
+    fn from(grounds: Grounds) -> Self {
+        match grounds {
+            Grounds::Reviewed => Self::Reviewed,
+            Grounds::ByPerson => Self::ByPerson,
+            Grounds::Checked => Self::Checked,
+            Grounds::Unreviewed => Self::Unreviewed,
+        }
+    }
 }
 
 /// The acceptance step.
@@ -164,9 +187,12 @@ fn rework(draft: &mut Draft<'_>, kind: AttemptKind) {
 fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     let last = draft.task.feedback.last();
     let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
+    let name = last.and_then(|last| last.name.clone());
+    // What an evaluation scores too low may be good enough. What a stage of its own keeps out is not.
+    let is_kept_out = matches!(stage, Stage::Stages | Stage::RedTeam | Stage::Vision);
     let by_default = match judged_by(draft.state, draft.id) {
-        JudgedBy::Evaluation(_) => OnExhausted::Accept,
-        JudgedBy::Panel(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => OnExhausted::Fail,
+        JudgedBy::Evaluation(_) if !is_kept_out => OnExhausted::Accept,
+        _ => OnExhausted::Fail,
     };
     let policy = draft
         .task_plan()
@@ -174,7 +200,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         .or(draft.plan().rules.on_exhausted)
         .unwrap_or(by_default);
     // Acceptance below the bar is only for work that finished and was judged, never for a preflight reject.
-    let was_judged = matches!(stage, Stage::Checks | Stage::Judge | Stage::Verification);
+    let was_judged = matches!(stage, Stage::Checks | Stage::Judge | Stage::Verification) || is_kept_out;
     let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
     let attempts = draft.task.attempt;
     match policy {
@@ -199,7 +225,10 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         }
         _ => {}
     }
-    let why = cause.map_or("quality", Cause::as_str);
+    let why = match name {
+        Some(name) => format!("stage '{name}'"),
+        None => cause.map_or("quality", Cause::as_str).to_owned(),
+    };
     let how = if no_progress {
         "no progress between the last two attempts"
     } else {
@@ -247,6 +276,17 @@ pub(super) fn refer(draft: &mut Draft<'_>, at: Stage, cause: Cause, message: &st
 
 /// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
 pub(super) fn ask_person(draft: &mut Draft<'_>, at: Stage, cause: Cause, message: &str) {
+    ask_person_at(draft, at, None, cause, message);
+}
+
+/// The same; `step` is the one of several that are of this stage.
+pub(super) fn ask_person_at(
+    draft: &mut Draft<'_>,
+    at: Stage,
+    step: Option<Step>,
+    cause: Cause,
+    message: &str,
+) {
     draft.enter_because(Status::AwaitingApproval, message);
     let number = draft.task.asked + 1;
     draft.emit(Event::ApprovalRequested {
@@ -255,6 +295,7 @@ pub(super) fn ask_person(draft: &mut Draft<'_>, at: Stage, cause: Cause, message
         reason: WaitingReason::Refer,
         cause: Some(cause),
         stage: (at != Stage::Judge).then_some(at),
+        step,
         message: message.to_owned(),
         gate: None,
         expires: None,
@@ -278,6 +319,9 @@ pub(in crate::engine) fn signature(report: &StageReport, judging: Option<&Judgin
     }
     for grade in &report.grades {
         grade.points.hash(&mut hasher);
+    }
+    if let Some(name) = &report.name {
+        name.hash(&mut hasher);
     }
     for check in judging.into_iter().flat_map(|judging| &judging.checks) {
         check.as_ref().map(|check| check.passed).hash(&mut hasher);

@@ -5,7 +5,7 @@
 //! moves the task and asks does it in this order. To add a purpose: a variant of [`Purpose`] and its answers in
 //! [`Advice`], their reading in `judging::advice`, the question in `review::consult`, and the arm below.
 
-use crate::domain::{Advice, AgentId, ConsultId, Purpose, Timestamp};
+use crate::domain::{Advice, AgentId, ConsultId, FailureClass, Purpose, Timestamp};
 use crate::engine::event::Event;
 use crate::engine::input::ConsultFailure;
 use crate::engine::payload::ReplyRef;
@@ -14,7 +14,7 @@ use crate::engine::state::{Consult, State};
 use super::approvals;
 use super::draft::Draft;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
-use super::{dependencies, questions, verification};
+use super::{dependencies, questions, scrutiny, verification};
 
 /// Asks an agent.
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
@@ -47,7 +47,17 @@ pub(super) fn replied(
         reply: reply.clone(),
         advice: advice.clone(),
     });
-    conclude(&mut draft, &open, Ok(advice), now);
+    // What one says that is not independent after all does not count.
+    let dependence = open
+        .purpose
+        .is_judging()
+        .then(|| scrutiny::dependence(&draft, open.agent, reply.model.as_deref()))
+        .flatten();
+    let advice = match &dependence {
+        Some(why) => Err(why.as_str()),
+        None => Ok(advice),
+    };
+    conclude(&mut draft, &open, advice, reply.model.as_deref(), now);
     draft.into_events()
 }
 
@@ -76,19 +86,44 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
             agent: open.agent,
             not_before: Some(now.plus(pause)),
         }),
-        None => conclude(&mut draft, &open, Err(&failure.message), now),
+        None => conclude(&mut draft, &open, Err(&failure.message), None, now),
     }
     draft.into_events()
 }
 
 /// What the agent's word leads to; `Err` says in words why there is none.
-fn conclude(draft: &mut Draft<'_>, consult: &Consult, advice: Result<&Advice, &str>, now: Timestamp) {
+fn conclude(
+    draft: &mut Draft<'_>,
+    consult: &Consult,
+    advice: Result<&Advice, &str>,
+    model: Option<&str>,
+    now: Timestamp,
+) {
     match consult.purpose {
         Purpose::Confirm => questions::confirmed(draft, advice),
         Purpose::Answer => questions::advised(draft, consult.agent, advice),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
         Purpose::Grade { round } => verification::advised(draft, round, advice),
+        Purpose::Scrutinise { step, round } => scrutiny::advised(draft, step, round, advice, model),
+    }
+}
+
+/// Nobody waits for the judges that are out: their calls are given up.
+pub(super) fn call_off(draft: &mut Draft<'_>) {
+    let judges = draft.task.consults.iter();
+    let judges: Vec<ConsultId> = judges
+        .filter(|open| open.purpose.is_judging())
+        .map(|open| open.id)
+        .collect();
+    for id in judges {
+        draft.emit(Event::ConsultFailed {
+            id,
+            gave_up: true,
+            class: FailureClass::Unknown,
+            message: "called off: reviews are switched off".to_owned(),
+            used: None,
+        });
     }
 }
 

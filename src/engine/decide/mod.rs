@@ -13,6 +13,7 @@
 //! | `breaker` | too many rejections in a row (7) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
+//! | `scrutiny` | the stages behind it: the mission's own, the red team, the vision check (6, 15) |
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
 //! | `holds` | checkpoints and delays (14) |
@@ -52,6 +53,7 @@ mod operator;
 mod preflight;
 mod questions;
 mod schedule;
+mod scrutiny;
 mod seats;
 mod side_effects;
 mod sla;
@@ -73,6 +75,7 @@ pub(super) use holds::waits_for;
 pub(super) use intake::{scope, task_of};
 pub(super) use notify::holds_the_end;
 pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
+pub(super) use scrutiny::not_asked;
 pub(super) use side_effects::must_be_allowed;
 pub use stages::{JudgedBy, Panel};
 pub(super) use stages::{bar, judged_by};
@@ -137,6 +140,13 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             round,
             result,
         } => verification::graded(state, *task, *attempt, *round, result),
+        Input::StepJudged {
+            task,
+            attempt,
+            step,
+            round,
+            result,
+        } => scrutiny::judged(state, *task, *attempt, (*step, *round), result),
         Input::SeatReplied {
             task,
             seat,

@@ -2,7 +2,8 @@
 //! the id of a queued one, so that it is never taken twice.
 
 use crate::domain::{
-    Cause, FailureMode, Finding, GateId, Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+    Cause, FailureMode, Finding, GateId, Severity, Stage, Status, Step, TaskId, Timestamp, Verdict,
+    WaitingReason,
 };
 use crate::engine::command::{Command, CommandResult, meets};
 use crate::engine::event::Event;
@@ -14,7 +15,7 @@ use super::conclude;
 use super::draft::Draft;
 use super::questions;
 use super::schedule::evaluate_gate;
-use super::{approvals, holds, intake, side_effects, verification};
+use super::{approvals, holds, intake, scrutiny, side_effects, verification};
 
 pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
@@ -72,13 +73,15 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
 /// who was asked about one did not speak of the others. The last of them speaks of the work: where no reviewer had read
 /// it, the question says so, and the person is its reviewer (clean, not unreviewed).
 fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
-    let stage = referred_at(state, task);
+    let (stage, step) = referred_at(state, task);
     let panel = asked_about(state, task, stage);
     let last_word = is_exhausted(state, task);
+    let name = name_of(state, task, step);
     let points = state.task(task).points;
     let mut draft = answered(state, task, number, APPROVED, by);
     conclude::stage(&mut draft, stage, Verdict::Pass, None, |report| {
         report.by = Some(by.to_owned());
+        report.name = name;
         // What the judges gave stays the score, whatever the person says of it.
         report.points = points.filter(|_| last_word);
         if let Some(panel) = panel {
@@ -88,10 +91,13 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
             report.findings.clone_from(&panel.findings);
         }
     });
-    if stage == Stage::Judge && !last_word {
-        verification::begin(&mut draft, conclude::Accepted::ByPerson);
-    } else {
-        conclude::accept(&mut draft, conclude::Accepted::ByPerson);
+    let grounds = conclude::Accepted::ByPerson;
+    match (stage, step) {
+        _ if last_word => conclude::accept(&mut draft, grounds),
+        (Stage::Judge, _) => verification::begin(&mut draft, grounds),
+        (Stage::Verification, _) => scrutiny::begin(&mut draft, grounds),
+        (_, Some(step)) => scrutiny::go_on(&mut draft, Some(step), grounds),
+        (_, None) => conclude::accept(&mut draft, grounds),
     }
     draft.into_events()
 }
@@ -99,13 +105,15 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
 /// The work is sent back with the person's reason, within the limits of its attempts. What a panel found goes with it;
 /// its score does not, for the work is not as good as the panel thought.
 fn reject(state: &State, task: TaskId, number: u32, reason: &str, by: &str) -> Vec<Event> {
-    let stage = referred_at(state, task);
+    let (stage, step) = referred_at(state, task);
     let panel = asked_about(state, task, stage);
     let last_word = is_exhausted(state, task);
+    let name = name_of(state, task, step);
     let mut draft = answered(state, task, number, REJECTED, by);
     let cause = Some(Cause::Rejected);
     conclude::stage(&mut draft, stage, Verdict::Fail, cause, |report| {
         report.by = Some(by.to_owned());
+        report.name = name;
         report.findings = vec![Finding::new(Severity::High, reason)];
         report
             .findings
@@ -125,10 +133,16 @@ fn is_exhausted(state: &State, task: TaskId) -> bool {
     waiting.is_some_and(|waiting| waiting.cause == Some(Cause::Exhausted))
 }
 
-/// The stage that a task waits for a person at.
-fn referred_at(state: &State, task: TaskId) -> Stage {
+/// The stage that a task waits for a person at, and which of several.
+fn referred_at(state: &State, task: TaskId) -> (Stage, Option<Step>) {
     let waiting = state.task(task).waiting.as_ref();
-    waiting.map_or(Stage::Judge, |waiting| waiting.stage)
+    waiting.map_or((Stage::Judge, None), |waiting| (waiting.stage, waiting.step))
+}
+
+/// The name of one of the mission's own stages.
+fn name_of(state: &State, task: TaskId, step: Option<Step>) -> Option<String> {
+    let step = step.filter(|step| step.stage() == Stage::Stages)?;
+    Some(state.plan.task(task).scrutiny.name(step).to_owned())
 }
 
 /// What the panel said about the work, if it is the panel's word that the person was asked to confirm.

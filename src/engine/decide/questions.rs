@@ -88,6 +88,7 @@ fn ask_person(draft: &mut Draft<'_>) {
         reason: WaitingReason::Question,
         cause: None,
         stage: None,
+        step: None,
         message,
         gate: None,
         expires: None,

@@ -19,7 +19,7 @@ use crate::mission::{Plan, RunOptions, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
-use super::{approvals, budget, dependencies, holds, notify, side_effects, stages, turns};
+use super::{approvals, budget, consult, dependencies, holds, notify, scrutiny, side_effects, stages, turns};
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
@@ -236,6 +236,7 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
             }
             JudgedBy::ChecksOnly | JudgedBy::Nobody => {}
         }
+        needed.extend(scrutiny::agents(&state.plan, id));
     }
     needed
 }
@@ -281,8 +282,13 @@ pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef, ke
             draft.enter_because(Status::Review, "the reviewers are asked again");
             stages::begin(&mut draft);
             events.extend(draft.into_events());
+        } else if scrutiny::asks_in_vain(state, id) {
+            let mut draft = Draft::new(state, id);
+            scrutiny::withdraw(&mut draft);
+            events.extend(draft.into_events());
         } else if stages::asks_in_vain(state, id) {
             let mut draft = Draft::new(state, id);
+            consult::call_off(&mut draft);
             stages::judge(&mut draft);
             events.extend(draft.into_events());
         }

@@ -183,11 +183,9 @@ fn ask_again(
 /// The seat that this reply or failure belongs to, if its call is still out.
 fn asked(state: &State, task: TaskId, seat: SeatId) -> Option<(Draft<'_>, Seat)> {
     let draft = in_review(state, task, seat.attempt)?;
-    let judging = draft
-        .task
-        .judging
-        .as_ref()
-        .filter(|judging| judging.round == seat.round && judging.grading.is_none())?;
+    let judging = draft.task.judging.as_ref().filter(|judging| {
+        judging.round == seat.round && judging.grading.is_none() && judging.step.is_none()
+    })?;
     let current = judging.seats.get(seat.seat as usize)?.clone();
     (current.state == SeatState::Asked && current.tries == seat.attempt_try).then_some((draft, current))
 }

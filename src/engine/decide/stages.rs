@@ -69,7 +69,7 @@ pub(super) fn judged_by_plan(plan: &Plan, id: TaskId) -> JudgedBy {
     let expectations = task.expectations.as_deref();
     let asks_for_judge = expectations.is_some_and(|e| e.panel.is_some()) || task.review == Review::Required;
     // Checks and criteria that plain facts decide ask nobody.
-    let checked = expectations.is_some() || task.verification.is_some();
+    let checked = expectations.is_some() || task.verification.is_some() || !task.scrutiny.stages.is_empty();
     let otherwise = if checked {
         JudgedBy::ChecksOnly
     } else {
@@ -291,7 +291,9 @@ pub(super) fn ask_people(draft: &mut Draft<'_>, people: &[AgentId]) {
 /// Whether reviewers are asked whom the options, as they are now, do not want asked (`resume --no-eval`).
 pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
     let judging = state.task(id).judging.as_deref();
-    let asks = judging.is_some_and(|judging| judging.grading.is_none() && !judging.seats.is_empty());
+    let asks = judging.is_some_and(|judging| {
+        judging.grading.is_none() && judging.step.is_none() && !judging.seats.is_empty()
+    });
     let grades = judging.is_some_and(|judging| judging.grading.is_some_and(|grading| grading.open))
         && !verification::grades_by_facts(&state.plan, id)
         && !state.plan.rules.evaluate;
@@ -361,6 +363,9 @@ impl StageReport {
             by: None,
             indeterminate: false,
             relaxed: false,
+            name: None,
+            reason: None,
+            model: None,
         }
     }
 }

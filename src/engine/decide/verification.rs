@@ -15,17 +15,18 @@ use crate::mission::model::OnRefer;
 use super::conclude::{self, Accepted};
 use super::consult;
 use super::draft::Draft;
+use super::scrutiny;
 use super::seats::panel_rounds;
 use super::stages::{self, in_review};
 
 /// The stages before are content: on to the criteria, where the task has some, else to acceptance.
 pub(super) fn begin(draft: &mut Draft<'_>, grounds: Accepted) {
     let Some(verification) = draft.task_plan().verification.as_deref() else {
-        return conclude::accept(draft, grounds);
+        return scrutiny::begin(draft, grounds);
     };
     if verification.rubric.is_some() && !draft.plan().rules.evaluate {
         // No judge of any kind is called, and nobody else grades by a rubric.
-        return conclude::accept(draft, Accepted::Unreviewed);
+        return scrutiny::begin(draft, Accepted::Unreviewed);
     }
     ask(draft, 1, grounds == Accepted::Unreviewed);
 }
@@ -189,7 +190,7 @@ fn settle(
         }
     });
     match verdict {
-        Verdict::Pass | Verdict::Skip => conclude::accept(draft, grounds),
+        Verdict::Pass | Verdict::Skip => scrutiny::begin(draft, grounds),
         Verdict::Fail => conclude::not_good_enough(draft),
         Verdict::Refer | Verdict::Fault => {
             let message = put_to_a_person(unsure, unreviewed);

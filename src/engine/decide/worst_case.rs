@@ -9,6 +9,7 @@ use crate::mission::model::OnExhausted;
 use crate::judging::eligibility::grader;
 
 use super::conclude::allowed_attempt;
+use super::scrutiny;
 use super::seats::{MAX_REPROMPTS, panel_rounds};
 use super::stages::{JudgedBy, judged_by};
 use super::turns::MAX_REQUEST_RETRIES;
@@ -50,11 +51,17 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     // A judge that grades by a rubric is asked anew, without a strict reprompt of its own.
     let grades = u64::from(state.plan.rules.evaluate && grader(&state.plan, id).is_some());
     let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(panel_rounds(&state.plan));
+    let further = scrutiny::agents(&state.plan, id).count() as u64;
+    let further_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(scrutiny::MOST_ROUNDS.into());
     let repeats = seats.saturating_mul(tries).saturating_mul(rounds);
     WorstCase {
         attempts,
-        judge_calls: per_attempt(seats + grades),
-        judge_calls_with_repeats: per_attempt(repeats.saturating_add(grades * grade_repeats)),
+        judge_calls: per_attempt(seats + grades + further),
+        judge_calls_with_repeats: per_attempt(
+            repeats
+                .saturating_add(grades * grade_repeats)
+                .saturating_add(further * further_repeats),
+        ),
     }
 }
 
@@ -71,7 +78,8 @@ fn attempts(plan: &TaskPlan, judged_by: &JudgedBy) -> Option<u32> {
         .expectations
         .as_deref()
         .is_some_and(|expectations| !expectations.checks.is_empty())
-        || plan.verification.is_some();
+        || plan.verification.is_some()
+        || plan.scrutiny.next(None).is_some();
     let has_judges = match judged_by {
         JudgedBy::Panel(panel) => !panel.is_empty(),
         JudgedBy::Evaluation(agents) => !agents.is_empty(),

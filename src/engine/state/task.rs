@@ -2,11 +2,11 @@
 
 use crate::domain::{
     AgentId, AttemptKind, Cause, ConsultId, DimensionScore, FailureClass, FailureMode, Finding, Millis,
-    Phase, Points, Purpose, QualityFlag, Stage, Status, TaskId, Timestamp, TurnId, WaitingReason,
+    Phase, Points, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::engine::dialog::Dialog;
 use crate::engine::payload::{
-    CheckResult, FileFact, FileRef, SeatId, SeatResult, StageReport, ToolCalls, Way,
+    CheckResult, FileFact, FileRef, Grounds, SeatId, SeatResult, StageReport, ToolCalls, Way,
 };
 use crate::engine::remedies::Remedies;
 use crate::mission::SubTask;
@@ -89,6 +89,10 @@ pub struct TaskState {
     pub nudged: Nudged,
     /// What it was told last in this attempt.
     pub missing: Vec<Finding>,
+    /// What was seen of its files, while a person is asked about the work that was being judged.
+    pub seen: Vec<FileFact>,
+    /// Whether a red team or a vision check of this attempt gave no report, and the work went on without it.
+    pub faulted: bool,
     /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
     pub unverified: bool,
 }
@@ -199,6 +203,8 @@ pub struct Waiting {
     pub cause: Option<Cause>,
     /// For a refer: the stage that a person decides instead of.
     pub stage: Stage,
+    /// For one behind the verification: which.
+    pub step: Option<Step>,
     /// The approval's number within the task.
     pub number: u32,
     /// The approval gate that asks, where one does.
@@ -254,6 +260,8 @@ pub struct Feedback {
     pub attempt: u32,
     /// The stage that failed.
     pub stage: Stage,
+    /// For one of the mission's own stages: its name.
+    pub name: Option<String>,
     /// Why.
     pub cause: Option<Cause>,
     /// The points, where there are any.
@@ -286,6 +294,22 @@ pub struct Judging {
     pub scored: bool,
     /// The verification, once it was asked for.
     pub grading: Option<Grading>,
+    /// The stage behind it that was asked last.
+    pub step: Option<OpenStep>,
+}
+/// A stage behind the verification that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenStep {
+    /// Which one.
+    pub step: Step,
+    /// Its round, from 1.
+    pub round: u32,
+    /// Whether it has not come back.
+    pub open: bool,
+    /// Whether it needs no agent.
+    pub plain: bool,
+    /// On what grounds the work came to it.
+    pub grounds: Grounds,
 }
 /// A verification in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -351,6 +375,7 @@ impl TaskState {
                 || judging.finish_open().is_some()
                 || judging.checks.iter().any(Option::is_none)
                 || judging.grading.is_some_and(|grading| grading.open)
+                || judging.step.is_some_and(|step| step.open && step.plain)
         })
     }
 
@@ -393,7 +418,7 @@ impl TaskState {
         let judging = self
             .judging
             .as_ref()
-            .filter(|judging| judging.grading.is_none())?;
+            .filter(|judging| judging.grading.is_none() && judging.step.is_none())?;
         let seat_state = judging.seats.get(seat)?;
         Some(SeatId {
             attempt: self.attempt,

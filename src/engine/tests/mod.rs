@@ -19,6 +19,7 @@ mod properties;
 pub(crate) mod random;
 mod rules;
 mod scenarios;
+mod scrutiny;
 pub(crate) mod simulation;
 mod stories;
 mod task;

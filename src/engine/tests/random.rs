@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{Advice, FailureClass, Millis, Purpose, TaskId};
+use crate::domain::{
+    Advice, DeclaredVerdict, FailureClass, Finding, Millis, Purpose, Severity, Step, TaskId,
+};
 use crate::engine::{Asked, Effect, TurnFiles};
 use crate::mission::model::TaskType;
 use crate::mission::{RunOptions, SubTask};
 
-use super::simulation::{Answer, options};
+use super::simulation::{Answer, opinion, options};
 
 /// SplitMix64: a few lines, the same on every machine.
 pub(crate) struct Random(pub u64);
@@ -82,6 +84,16 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
         "deadline: '1970-01-01T00:20:00'\n",
     ]));
     yaml.push_str("channels: {ops: {type: file, path: f}, dev: {type: file, path: g}}\n");
+    yaml.push_str(random.pick(&[
+        "",
+        "",
+        "",
+        "stages: [{name: lint, command: x}]\n",
+        "stages: [{name: legal, agent: o}, {name: lint, command: x}]\n",
+        "stages: [{name: client, agent: h}]\nredTeam: {agent: o}\n",
+        "redTeam: {agent: o, minStakes: medium, onMissing: skip}\n",
+        "redTeam: {agent: w1, onMissing: skip}\nautonomy: locked\n",
+    ]));
     if random.chance(30) {
         let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));
     }
@@ -129,6 +141,8 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             "",
             ", acceptance: [c, d], verification: {grader: heuristic}",
+            ", stages: [{name: own, command: y}]",
+            ", stakes: low, autonomy: supervised",
         ]));
         yaml.push_str(random.pick(&[
             "",
@@ -223,6 +237,7 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         Effect::ScanFiles { .. } => Answer::Files(Some(1), random.next() % 3),
         Effect::RunFinish { .. } => Answer::Check(random.chance(60)),
         Effect::RunCheck { .. } => Answer::Check(random.chance(65)),
+        Effect::RunStep { .. } if random.chance(80) => Answer::Check(random.chance(70)),
         _ if random.chance(15) => Answer::Unreachable(class),
         _ if random.chance(15) => Answer::Unreadable,
         _ => Answer::Score(u8::try_from(20 + random.below(81)).unwrap()),
@@ -267,6 +282,20 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
         (Purpose::Resolve { .. }, 2) => Advice::Retry { reason },
         (Purpose::Resolve { .. }, _) => Advice::Unresolvable { reason },
         (Purpose::Grade { .. }, _) => Advice::NoAnswer,
+        (
+            Purpose::Scrutinise {
+                step: Step::Stage(_), ..
+            },
+            n,
+        ) => opinion(match n {
+            1 => DeclaredVerdict::Fail,
+            2 if random.chance(30) => DeclaredVerdict::Refer,
+            _ => DeclaredVerdict::Pass,
+        }),
+        (Purpose::Scrutinise { .. }, n) => Advice::Findings(vec![Finding::new(
+            if n == 1 { Severity::High } else { Severity::Low },
+            "x",
+        )]),
     }
 }
 

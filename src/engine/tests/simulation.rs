@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, CriterionGrade, Digest, DimensionScore, FailureClass, Millis, Points, RunId, Status, Timestamp,
-    TurnId,
+    Advice, CriterionGrade, DeclaredVerdict, Digest, DimensionScore, FailureClass, Millis, Opinion, Points,
+    RunId, Status, Timestamp, TurnId,
 };
 use crate::engine::{
     ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
@@ -48,6 +48,15 @@ pub enum Answer {
     Asks(Asked),
     /// A consulted agent said this.
     Advice(Advice),
+}
+
+/// What a stage says, with this verdict.
+pub fn opinion(verdict: DeclaredVerdict) -> Advice {
+    Advice::Opinion(Box::new(Opinion {
+        verdict,
+        reason: "because".to_owned(),
+        findings: Vec::new(),
+    }))
 }
 
 pub fn plan_of(yaml: &str, options: &RunOptions) -> Arc<Plan> {
@@ -413,6 +422,26 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 result,
             }]
         }
+        (
+            Effect::RunStep {
+                task,
+                attempt,
+                step,
+                round,
+            },
+            answer,
+        ) => vec![Input::StepJudged {
+            task: *task,
+            attempt: *attempt,
+            step: *step,
+            round: *round,
+            result: match answer {
+                Answer::Unreachable(_) => Err("it was killed".to_owned()),
+                Answer::Advice(advice) => Ok(advice.clone()),
+                Answer::Check(false) => Ok(opinion(DeclaredVerdict::Fail)),
+                _ => Ok(opinion(DeclaredVerdict::Pass)),
+            },
+        }],
         (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(class)) => {
             vec![Input::SeatFailed(Box::new(SeatFailure {
                 task: *task,

@@ -47,6 +47,7 @@ fn waiting() -> Waiting {
         reason: WaitingReason::Approval,
         cause: None,
         stage: Stage::Judge,
+        step: None,
         number: 1,
         gate: None,
         expires: None,

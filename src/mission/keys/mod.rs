@@ -9,6 +9,7 @@ mod expectations;
 mod finish;
 mod later;
 mod rubric;
+mod scrutiny;
 mod sla;
 mod tables;
 mod verification;

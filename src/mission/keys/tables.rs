@@ -7,10 +7,9 @@ use semver::VersionReq;
 use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
-use super::later::{
-    AgentMiddleware, Autonomy, Clarification, Isolation, MIDDLEWARE, RED_TEAM, STAGES, Stakes, VISION,
-};
+use super::later::{AgentMiddleware, Clarification, Isolation, MIDDLEWARE, VISION};
 use super::rubric::RUBRIC;
+use super::scrutiny::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES};
 use super::sla::SLA;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
@@ -50,18 +49,6 @@ const ON_EXHAUSTED: Key = key(
     one::<OnExhausted>(),
     "What happens to work that still fails when its attempts are used up.",
 );
-const AUTONOMY: Key = key(
-    "autonomy",
-    one::<Autonomy>(),
-    "How much agents may decide alone [semi].",
-)
-.later_unless("red team", "semi");
-const STAKES: Key = key(
-    "stakes",
-    one::<Stakes>(),
-    "How much harm wrong work would do [medium].",
-)
-.later_unless("red team", "medium");
 const ISOLATION: Key = key(
     "isolation",
     one::<Isolation>(),
@@ -137,14 +124,13 @@ pub(in crate::mission) static MISSION: Table = Table {
             "Places where the run waits for some time.",
         ),
         BUDGET_KEY,
-        key(
-            "redTeam",
-            Shape::Map(&RED_TEAM),
-            "An agent that attacks work before it is accepted.",
-        )
-        .later("red team"),
+        RED_TEAM_KEY,
         key("vision", Shape::Map(&VISION), "A check of screenshots.").later("vision"),
-        key("stages", STAGES, "Further stages of judging for every task.").later("stages"),
+        key(
+            "stages",
+            STAGES,
+            "Further stages of judging for every task, in order; the first fail sends the work back.",
+        ),
         AUTONOMY,
         STAKES,
         ON_EXHAUSTED,
@@ -574,7 +560,11 @@ static TASK: Table = Table {
         VERIFICATION,
         DECOMPOSES,
         VERIFY,
-        key("stages", STAGES, "Further stages of judging.").later("stages"),
+        key(
+            "stages",
+            STAGES,
+            "Further stages of judging, behind those of the mission.",
+        ),
         key(
             "middleware",
             Shape::List(&one::<AgentMiddleware>()),

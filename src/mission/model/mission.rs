@@ -11,8 +11,8 @@ use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, words}
 
 use super::approval::ApprovalGate;
 use super::{
-    Agent, Budget, Channel, Consensus, Independence, OnExhausted, PanelMode, Price, RemedyOrder, Rubric, Sla,
-    Task,
+    Agent, Autonomy, Budget, Channel, Consensus, Independence, OnExhausted, PanelMode, Price, RedTeam,
+    RemedyOrder, Rubric, Sla, Stage, Stakes, Task,
 };
 
 /// A mission file.
@@ -67,6 +67,18 @@ pub struct Mission {
     /// Places where the run waits for some time.
     #[serde(deserialize_with = "read::or_empty")]
     pub delays: Vec<Hold>,
+    /// Further stages of judging for every task.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub stages: Vec<Stage>,
+    /// Who attacks work before it is accepted.
+    #[serde(deserialize_with = "read::option_of")]
+    pub red_team: Option<RedTeam>,
+    /// How much agents may decide alone, where the task does not say.
+    #[serde(deserialize_with = "read::option")]
+    pub autonomy: Option<Autonomy>,
+    /// How much harm wrong work would do, where the task does not say.
+    #[serde(deserialize_with = "read::option")]
+    pub stakes: Option<Stakes>,
     /// How many of the agents are the mission's own; they come first.
     #[serde(skip)]
     pub(in crate::mission) own_agents: usize,

@@ -11,6 +11,7 @@ mod expectation;
 mod finish;
 mod mission;
 mod rubric;
+mod scrutiny;
 mod sla;
 mod task;
 mod tools;
@@ -25,11 +26,14 @@ pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
+pub use scrutiny::{OnMissing, RedTeam, Stage};
 pub use sla::{CheckInterval, Sla, ViolationAction};
 pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Grader, Verification};
-pub use words::{Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, TaskType};
+pub use words::{
+    Autonomy, Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, Stakes, TaskType,
+};
 
 pub(super) use agent::Url;
 pub(super) use expectation::{ExpectationType, Seats};

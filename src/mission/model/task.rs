@@ -9,7 +9,10 @@ use crate::mission::read;
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span};
 
 use super::approval::{Approval, approval};
-use super::{Expectation, FinishGate, OnExhausted, RemedyOrder, Review, TaskType, Verification};
+use super::{
+    Autonomy, Expectation, FinishGate, OnExhausted, RemedyOrder, Review, Stage, Stakes, TaskType,
+    Verification,
+};
 
 /// A unit of work. A mission may have 100,000 of them, so lists take one word.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -78,6 +81,15 @@ pub struct Task {
     /// What must hold before its agent may call itself finished.
     #[serde(deserialize_with = "read::or_empty")]
     pub verify: Option<Box<FinishGate>>,
+    /// Further stages of judging, behind those of the mission.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub stages: ThinVec<Stage>,
+    /// How much its agent may decide alone.
+    #[serde(deserialize_with = "read::option")]
+    pub autonomy: Option<Autonomy>,
+    /// How much harm wrong work would do.
+    #[serde(deserialize_with = "read::option")]
+    pub stakes: Option<Stakes>,
     /// Cap on attempts of every kind.
     #[serde(deserialize_with = "read::option")]
     pub max_attempts: Option<NonZeroU32>,

@@ -135,6 +135,60 @@ pub enum Independence {
     Family,
 }
 
+/// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Autonomy {
+    /// Nothing.
+    Locked,
+    /// Little.
+    Supervised,
+    /// What is usual.
+    #[default]
+    Semi,
+    /// Everything.
+    Full,
+}
+
+/// How much harm wrong work would do (semantics, section 15). From the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Stakes {
+    /// Little.
+    Low,
+    /// Some.
+    #[default]
+    Medium,
+    /// Much.
+    High,
+}
+
+impl Autonomy {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Locked => "locked",
+            Self::Supervised => "supervised",
+            Self::Semi => "semi",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl Stakes {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+words!(Autonomy: "a level of autonomy",
+    "locked" => Locked, "supervised" => Supervised, "semi" => Semi, "full" => Full);
+words!(Stakes: "a level of stakes", "low" => Low, "medium" => Medium, "high" => High);
 words!(Independence: "a kind of independence", "identity" => Identity, "model" => Model, "family" => Family);
 words!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);
 words!(TaskType: "a type of task",

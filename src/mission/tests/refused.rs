@@ -58,7 +58,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("qualityThreshold: 0.5\n", vec!["Q0204"]),
         ("requires: newest\n", vec!["Q0204"]),
         ("requires: '>=9.0.0'\n", vec!["Q0208"]),
-        ("stages: [{name: s, command: x}]\n", vec!["Q0210"]),
+        ("settings: {hooks: {done: x}}\n", vec!["Q0210"]),
         ("deadline: soon\n", vec!["Q0204"]),
         ("onExhausted: fixup\n", vec![]),
         ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
@@ -87,7 +87,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             "settings: {middleware: {agent: [policy_gate, policy_gate]}}\n",
             vec!["Q0209", "Q0210"],
         ),
-        ("stages: [{name: s}]\n", vec!["Q0202", "Q0210"]),
+        ("stages: [{name: s}]\n", vec!["Q0202"]),
         (
             "rubrics: {r: {criteria: [{name: c, weight: 0.5}]}}\n",
             vec!["Q0204"],
@@ -371,7 +371,7 @@ fn unset_variables_are_errors_of_a_run_only() {
 
 #[test]
 fn what_is_not_built_stops_a_run() {
-    let loaded = load_text(&minimal("stages: [{name: s, command: x}]\n")).unwrap();
+    let loaded = load_text(&minimal("settings: {hooks: {done: x}}\n")).unwrap();
     let later = later_keys(&loaded);
     assert_eq!(later.len(), 1);
     assert_eq!(later[0].severity, Severity::Error);

@@ -6,6 +6,7 @@ mod agents;
 pub(super) mod budget;
 mod channels;
 mod order;
+mod scrutiny;
 mod tasks;
 mod waits;
 
@@ -106,6 +107,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
         validate_gate(index, gate, mission, &names, &mut problems);
     }
     gate_names(mission, &mut problems);
+    scrutiny::validate(mission, &names, &mut problems);
     waits::settings(&mission.settings, &mut problems);
     waits::validate(mission, &names, &mut problems);
     order::validate(mission, &names, &mut problems);

@@ -6,7 +6,7 @@ use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
 use super::explode::{Exploder, Named};
-use super::payload::{Payload, facts, file, tool_ledger};
+use super::payload::{Payload, facts, file, findings_of, tool_ledger};
 
 impl Exploder {
     /// The public event of a call to a consulted agent.
@@ -109,6 +109,10 @@ impl Exploder {
                 let payload = match purpose {
                     Purpose::Resolve { dependency } => payload.with("failedDepId", task_key(*dependency)),
                     Purpose::Grade { round } => payload.with("round", *round),
+                    Purpose::Scrutinise { step, round } => {
+                        let payload = payload.with("name", self.step_name(id.task, *step));
+                        payload.with("round", *round)
+                    }
                     Purpose::Confirm | Purpose::Answer | Purpose::Approve { .. } => payload,
                 };
                 let payload = payload.with("agentName", self.agent_name(*agent));
@@ -176,6 +180,11 @@ fn advised(payload: Payload, advice: &Advice) -> Payload {
                 .with("confidence", reply.confidence.to_f64() / 100.0)
                 .with("grades", grades)
         }
+        Advice::Opinion(opinion) => payload
+            .with("verdict", serde_json::json!(opinion.verdict))
+            .with("reason", opinion.reason.as_str())
+            .with("findings", findings_of(&opinion.findings)),
+        Advice::Findings(findings) => payload.with("findings", findings_of(findings)),
         Advice::Unreadable { .. } => payload,
     }
 }

@@ -201,6 +201,7 @@ impl Exploder {
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
             | Event::GradingFailed { .. } => vec![self.check_event(event)],
+            Event::StepRequested { .. } | Event::StepFailed { .. } => vec![self.step_event(event)],
             Event::SeatRequested { .. } | Event::SeatReplied { .. } | Event::SeatFailed { .. } => {
                 vec![self.seat_event(event)]
             }

@@ -35,6 +35,8 @@ fn variant(event: &Event) -> &'static str {
         Event::CheckFinished { .. } => "CheckFinished",
         Event::GradingRequested { .. } => "GradingRequested",
         Event::GradingFailed { .. } => "GradingFailed",
+        Event::StepRequested { .. } => "StepRequested",
+        Event::StepFailed { .. } => "StepFailed",
         Event::SeatRequested { .. } => "SeatRequested",
         Event::SeatReplied { .. } => "SeatReplied",
         Event::SeatFailed { .. } => "SeatFailed",
@@ -85,7 +87,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 68;
+const VARIANTS: usize = 70;
 
 fn mission() -> Mission {
     Mission::new("m")

@@ -18,6 +18,7 @@ impl Exploder {
                 reason,
                 cause,
                 stage,
+                step,
                 message,
                 gate,
                 expires,
@@ -30,6 +31,7 @@ impl Exploder {
                     .maybe("gateName", gate.as_deref())
                     .maybe("cause", cause.map(Cause::as_str))
                     .maybe("stage", stage.map(Stage::as_str))
+                    .maybe("name", step.map(|step| self.step_name(*task, step)))
                     .with("message", message.as_str())
                     .maybe("expires", expires.map(Timestamp::to_rfc3339)),
             ),

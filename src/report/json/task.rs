@@ -12,6 +12,7 @@ use crate::engine::{self, HoldStage, State};
 use crate::mission::Part;
 use crate::report::asked::{Asked, of_task};
 use crate::report::reviews::ReviewRow;
+use crate::report::scrutiny::at_work;
 use crate::report::view::{AttemptView, FailureView, RunView};
 
 use super::{NOT_TAKEN, Source, Usage};
@@ -28,6 +29,9 @@ pub(in crate::report) struct TaskRow<'a> {
     pub agent: &'a str,
     pub status: &'static str,
     phase: Option<&'static str>,
+    /// The stage behind the verification that looks at it now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<&'a str>,
     pub quality_flag: Option<&'static str>,
     pub points: Option<f64>,
     score: Option<f64>,
@@ -92,6 +96,7 @@ impl<'a> TaskRow<'a> {
                 Part::Removed => "removed",
             },
             phase: task.phase.map(Phase::as_str),
+            stage: at_work(state, id),
             quality_flag: task.flag.map(QualityFlag::as_str),
             points: task.points.map(Points::to_f64),
             score: task.points.map(Points::score_f64),
@@ -109,6 +114,13 @@ impl<'a> TaskRow<'a> {
                     view.verifications
                         .get(&id)
                         .map(|report| ReviewRow::of_verification(state, id, report)),
+                )
+                .chain(
+                    view.scrutiny
+                        .get(&id)
+                        .into_iter()
+                        .flatten()
+                        .map(|report| ReviewRow::of_stage(state, id, report)),
                 )
                 .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
                 .collect(),

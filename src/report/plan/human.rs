@@ -105,6 +105,12 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
     if let Some(note) = task.note {
         let _ = writeln!(text, "    note: {note}");
     }
+    for step in &task.stages {
+        if let Some(note) = &step.note {
+            let (name, note) = (sanitize(step.name), sanitize(note));
+            let _ = writeln!(text, "    note: {name}: {note}");
+        }
+    }
     let others: Vec<String> = task
         .eligible
         .iter()
@@ -154,6 +160,13 @@ fn judged_words(task: &TaskRow<'_>) -> String {
             None => format!("criteria by facts: {}", task.criteria),
         });
     }
+    parts.extend(task.stages.iter().map(|step| {
+        let by = step.agent.or(step.command).unwrap_or_default();
+        match step.stage {
+            "stages" => format!("stage {} by {}", sanitize(step.name), sanitize(by)),
+            _ => format!("{} by {}", step.name, sanitize(by)),
+        }
+    }));
     if parts.is_empty() {
         parts.push("nobody".to_owned());
     }

@@ -15,6 +15,7 @@ use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible, named};
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
+use crate::report::scrutiny::{StepRow, step_rows};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.plan/v1";
@@ -77,6 +78,9 @@ struct TaskRow<'a> {
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     grader: Option<&'a str>,
+    /// What judges it behind that, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StepRow<'a>>,
     judged_by: &'static str,
     /// Why it is judged like that, where the mission does not say it.
     note: Option<&'static str>,
@@ -352,6 +356,7 @@ impl<'a> TaskRow<'a> {
             checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
             criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
             grader: eligibility::grader(plan, id).map(|judge| &*plan.agent(judge).name),
+            stages: step_rows(state, id),
             judged_by: kind,
             note,
             foundation: task.foundation,

@@ -13,6 +13,7 @@ use crate::engine::{
 use crate::report::budget::ceiling_words;
 use crate::report::events::stop_cause;
 use crate::report::ids::{ApprovalId, CheckpointId};
+use crate::report::scrutiny::stage_words;
 use crate::report::style::{Role, Screen, Symbols};
 use crate::report::text::{against_bar, count, criteria_words, sanitize, seconds, width};
 
@@ -210,6 +211,13 @@ impl Lines {
                 title(state, *task),
                 message.as_str(),
             )),
+            Event::StepFailed {
+                task, step, message, ..
+            } => {
+                let name = state.plan.task(*task).scrutiny.name(*step);
+                let detail = format!("{name}: {message}");
+                Some(Line::new("STAGE", Role::Warn, title(state, *task), detail))
+            }
             Event::ApprovalRequested { task, .. }
             | Event::ApprovalResolved { task, .. }
             | Event::ApproverUndecided { task, .. }
@@ -268,6 +276,7 @@ impl Lines {
             | Event::CheckRequested { .. }
             | Event::CheckFinished { .. }
             | Event::GradingRequested { .. }
+            | Event::StepRequested { .. }
             | Event::SeatRequested { .. }
             | Event::ConsultRequested { .. }
             | Event::ForceAccepted { .. }
@@ -558,6 +567,9 @@ impl Lines {
                     _ => format!("{}/{all} checks failed", report.findings.len()),
                 };
                 Some(Line::new("CHECK", role, title, detail))
+            }
+            (Stage::Stages | Stage::RedTeam | Stage::Vision, _) => {
+                Some(Line::new("STAGE", role, title, stage_words(report)))
             }
             // `task.eval.unparsed` has said it.
             (Stage::Verification, _) if !report.grades.is_empty() => {

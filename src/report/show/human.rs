@@ -174,10 +174,16 @@ fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
         .map_or_else(String::new, |cause| format!(" ({cause})"));
     let _ = writeln!(
         text,
-        "  {}: {}{cause}{}",
+        "  {}{}: {}{cause}{}{}",
         stage.stage,
+        stage
+            .name
+            .map_or_else(String::new, |name| format!(" {}", sanitize(name))),
         stage.verdict,
-        score_words(stage.points, None)
+        score_words(stage.points, None),
+        stage
+            .reason
+            .map_or_else(String::new, |why| format!(": {}", sanitize(why))),
     );
     for row in &stage.criteria {
         let (criterion, evidence) = (sanitize(row.criterion), sanitize(row.evidence));

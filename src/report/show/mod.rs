@@ -163,6 +163,12 @@ struct ScoreRow<'a> {
 #[derive(Serialize)]
 struct StageRow<'a> {
     stage: &'static str,
+    /// Of one of the mission's own: what it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    /// Why, in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     verdict: &'static str,
     cause: Option<&'static str>,
     points: Option<f64>,
@@ -256,6 +262,8 @@ fn attempt_row<'a>(
             .iter()
             .map(|report| StageRow {
                 stage: Stage::as_str(report.stage),
+                name: report.name.as_deref(),
+                reason: report.reason.as_deref(),
                 verdict: report.verdict.as_str(),
                 cause: report.cause.map(Cause::as_str),
                 points: report.points.map(Points::to_f64),

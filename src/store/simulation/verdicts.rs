@@ -1,7 +1,7 @@
 //! What the witness makes of verdicts: of a stage, of a gate, of the run.
 
 use crate::domain::TaskId;
-use crate::domain::{Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Verdict};
+use crate::domain::{Cause, GateId, OutcomeClass, Points, QualityFlag, Stage, Status, Step, Verdict};
 use crate::engine::{GateResult, HoldStage, JudgedBy, SeatResult, StageReport, State, StopCause, judged_by};
 use crate::mission::{HoldKind, Part};
 
@@ -46,6 +46,26 @@ impl Witness {
                 seen.verification = Some((report.verdict, by_person));
                 seen.relief |= seen.needs_relief(state, report);
             }
+            Stage::Stages | Stage::RedTeam | Stage::Vision => {
+                let scrutiny = &state.plan.task(report.task).scrutiny;
+                let is_it = |step: &Step| {
+                    step.stage() == report.stage
+                        && report
+                            .name
+                            .as_deref()
+                            .is_none_or(|name| name == scrutiny.name(*step))
+                };
+                let step = scrutiny.steps().find(is_it).expect("the mission has it");
+                seen.step = None;
+                seen.steps.insert(step, (report.verdict, by_person));
+                let says = |words: &str| {
+                    report
+                        .findings
+                        .iter()
+                        .any(|found| found.description.contains(words))
+                };
+                seen.withdrawn |= report.verdict == Verdict::Skip && says("switched off");
+            }
             Stage::Checks => {
                 let all = seen.checks.values().all(|result| *result == Some(true));
                 assert_eq!(report.verdict == Verdict::Pass, all, "{report:?} {seen:?}");
@@ -69,7 +89,7 @@ impl Witness {
             }
             Verdict::Refer => {
                 seen.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
-                if report.cause == Some(Cause::Person) {
+                if report.cause == Some(Cause::Person) && report.stage == Stage::Judge {
                     seen.points = report.points;
                 }
             }
@@ -123,7 +143,8 @@ impl Witness {
             .gates
             .iter()
             .any(|(result, overridden)| !overridden && result.as_ref().is_some_and(|result| !result.passed));
-        let unreviewed = any(&|seen| seen.flag == Some(QualityFlag::Unreviewed));
+        let faulted = |seen: &Seen| seen.steps.values().any(|said| *said == (Verdict::Fault, false));
+        let unreviewed = any(&|seen| seen.flag == Some(QualityFlag::Unreviewed) || faulted(seen));
         let parked = any(&|seen| seen.status == Status::AwaitingApproval && !seen.for_judges);
         let goes_on = |id: &TaskId| {
             let ended = matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);

@@ -10,7 +10,7 @@ mod seats;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{
-    Cause, FailureMode, HoldId, OutcomeClass, Points, QualityFlag, Status, TaskId, TurnId, Verdict,
+    Cause, FailureMode, HoldId, OutcomeClass, Points, QualityFlag, Status, Step, TaskId, TurnId, Verdict,
     WaitingReason,
 };
 use crate::engine::{Event, GateResult, HoldStage, SeatResult, State, StopCause, Way};
@@ -69,6 +69,11 @@ pub(super) struct Seen {
     pub(super) verification: Option<(Verdict, bool)>,
     pub(super) unparsed: bool,
     pub(super) grading: Option<u32>,
+    /// Stages behind the verification: the one that is out, and what each said, a person instead of it too.
+    pub(super) step: Option<(Step, u32)>,
+    pub(super) steps: BTreeMap<Step, (Verdict, bool)>,
+    /// One of them was withdrawn, because judges are switched off.
+    pub(super) withdrawn: bool,
     pub(super) points: Option<Points>,
     /// Judges gave this attempt its points.
     pub(super) scored: bool,
@@ -292,6 +297,27 @@ impl Witness {
             }
             Event::GradingFailed { task, round, .. } => {
                 assert_eq!(self.tasks[task.index()].grading.take(), Some(*round), "{event:?}");
+            }
+            Event::StepRequested {
+                task, step, round, ..
+            } => {
+                let seen = &mut self.tasks[task.index()];
+                assert_eq!((seen.status, seen.step), (Status::Review, None), "{event:?}");
+                assert!(*round <= 2, "{event:?}");
+                let scrutiny = &state.plan.task(*task).scrutiny;
+                let before = scrutiny.steps().filter(|before| before < step);
+                for before in before {
+                    let verdict = seen.steps.get(&before).map(|(verdict, _)| *verdict);
+                    let stops = matches!(verdict, None | Some(Verdict::Fail | Verdict::Refer));
+                    assert!(!stops, "{event:?} before {before:?} {seen:?}");
+                }
+                seen.step = Some((*step, *round));
+            }
+            Event::StepFailed {
+                task, step, round, ..
+            } => {
+                let open = self.tasks[task.index()].step.take();
+                assert_eq!(open, Some((*step, *round)), "{event:?}");
             }
             Event::StageVerdict(report) => self.verdict(state, report),
             Event::EvalUnparsed { task } => self.tasks[task.index()].unparsed = true,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::domain::{
-    Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, TaskId, Timestamp, Verdict,
+    Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Timestamp, Verdict,
 };
 use crate::engine::{CheckResult, Event, SeatId, SeatResult, StageReport};
 use crate::mission::Requirement;
@@ -168,16 +168,53 @@ impl Exploder {
             .maybe("agentName", reviewer.map(|seat| self.agent_name(seat.reviewer)))
     }
 
+    /// What happens to a stage behind the verification, beside its verdict.
+    pub(super) fn step_event(&self, event: &Event) -> Named {
+        let of = |task: &TaskId, step: &Step, round: &u32| {
+            let payload = self.task(*task).with("stage", step.stage().as_str());
+            payload
+                .with("name", self.step_name(*task, *step))
+                .with("round", *round)
+        };
+        match event {
+            Event::StepRequested {
+                task, step, round, ..
+            } => {
+                let agent = self.plan.task(*task).scrutiny.agent(*step);
+                let agent = agent.map(|agent| self.agent_name(agent));
+                ("stage:requested", of(task, step, round).maybe("agentName", agent))
+            }
+            Event::StepFailed {
+                task,
+                step,
+                round,
+                message,
+            } => (
+                "stage:failed",
+                of(task, step, round).with("error", message.as_str()),
+            ),
+            _ => unreachable!("name() sends only events of stages here"),
+        }
+    }
+
+    /// What a stage behind the verification is called.
+    pub(in crate::report::events) fn step_name(&self, task: TaskId, step: Step) -> &str {
+        self.plan.task(task).scrutiny.name(step)
+    }
+
     pub(super) fn stage_verdict(&self, report: &StageReport, rest: &[Event]) -> Vec<Named> {
         let verdict = self
             .task(report.task)
             .with("attempt", report.attempt)
             .with("stage", report.stage.as_str())
+            .maybe("name", report.name.as_deref())
             .with("verdict", report.verdict.as_str())
             .maybe("cause", report.cause.map(Cause::as_str))
             .maybe("points", report.points.map(Points::to_f64))
             .maybe("class", report.failure.map(FailureClass::as_str))
             .maybe("reviewer", report.by.as_deref())
+            .maybe("reason", report.reason.as_deref())
+            .maybe("model", report.model.as_deref())
             .maybe("confidence", report.confidence.map(share))
             .maybe("criteria", self.criteria(report))
             .maybe("relaxed", report.relaxed.then_some(true))
@@ -225,18 +262,32 @@ pub(super) fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
 /// Whether a stage's verdict ends the assessment of the attempt, and how. An agent that failed was not assessed, and a
 /// work that a person must decide about is not assessed yet.
 pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
-    let accepted_at_once = || {
-        let next = rest.first();
-        matches!(next, Some(Event::Transition { task, to: Status::Done, .. }) if *task == report.task)
+    let of_task = |event: &&Event| match event {
+        Event::Transition { task, .. }
+        | Event::GradingRequested { task, .. }
+        | Event::StepRequested { task, .. } => *task == report.task,
+        Event::StageVerdict(next) => next.task == report.task,
+        _ => false,
     };
-    let is_verified_next =
-        || matches!(rest.first(), Some(Event::GradingRequested { task, .. }) if *task == report.task);
+    // A stage that does not apply says nothing about the work.
+    let says_nothing =
+        |event: &&Event| matches!(event, Event::StageVerdict(next) if next.verdict == Verdict::Skip);
+    let next = rest.iter().filter(of_task).find(|event| !says_nothing(event));
+    let is_accepted = matches!(next, Some(Event::Transition { to: Status::Done, .. }));
+    let at_once = rest.iter().find(|event| !says_nothing(event));
+    let goes_on = at_once.filter(of_task).is_some_and(|event| {
+        matches!(
+            event,
+            Event::GradingRequested { .. } | Event::StepRequested { .. } | Event::StageVerdict(_)
+        )
+    });
     match (report.stage, report.verdict) {
         (Stage::Outcome, _) => None,
         (_, Verdict::Fail) => Some(false),
-        (Stage::Judge, Verdict::Pass) if is_verified_next() => None,
-        (Stage::Judge | Stage::Verification, Verdict::Pass) => Some(true),
-        (Stage::Checks, Verdict::Pass) => accepted_at_once().then_some(true),
+        (Stage::Judge | Stage::Verification, Verdict::Pass) => (!goes_on).then_some(true),
+        (Stage::Checks | Stage::Stages, Verdict::Pass) => is_accepted.then_some(true),
+        // What went on without its word was assessed all the same.
+        (Stage::RedTeam | Stage::Vision, Verdict::Pass | Verdict::Fault) => is_accepted.then_some(true),
         _ => None,
     }
 }

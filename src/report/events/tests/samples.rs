@@ -5,11 +5,11 @@ use rust_decimal::Decimal;
 use crate::domain::{
     Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass,
     FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag,
-    Severity, Stage, Status, TaskId, TurnId, Verdict, WaitingReason,
+    Severity, Stage, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, Event, Exit, FailedOperation, FileFact,
-    GateResult, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult,
+    GateResult, Grounds, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult,
     StageReport, StopCause, ToolCalls, ToolLedgerRef, Topic, TurnFiles, Usage, Used, Way,
 };
 use crate::mission::model::TaskType;
@@ -418,6 +418,25 @@ pub(super) fn review_samples() -> Vec<Event> {
             round: 1,
             message: "the work's output is lost".to_owned(),
         },
+        Event::StepRequested {
+            task: TASK,
+            step: Step::RedTeam,
+            round: 1,
+            plain: false,
+            grounds: Grounds::Reviewed,
+        },
+        Event::StepFailed {
+            task: TASK,
+            step: Step::RedTeam,
+            round: 1,
+            message: "its reply could not be read".to_owned(),
+        },
+        Event::StageVerdict(Box::new(StageReport {
+            name: Some("licence".to_owned()),
+            reason: Some("no licence".to_owned()),
+            model: Some("judge-1".to_owned()),
+            ..report(Stage::Stages, Verdict::Fail, Some(Cause::Stage))
+        })),
         Event::StageVerdict(Box::new(StageReport {
             grades: vec![CriterionGrade {
                 points: None,
@@ -508,6 +527,7 @@ pub(super) fn task_samples() -> Vec<Event> {
             reason: WaitingReason::Refer,
             cause: Some(Cause::NoReviewer),
             stage: None,
+            step: None,
             message: "nobody may review this work".to_owned(),
             gate: Some("deployments".to_owned()),
             expires: Some(START),

@@ -1,6 +1,6 @@
 //! What the witness says of the life of a task: who may start, what may be done, how often it may be tried.
 
-use crate::domain::{AttemptKind, FailureMode, QualityFlag, Status, TaskId, Verdict};
+use crate::domain::{AttemptKind, FailureMode, QualityFlag, Status, Step, TaskId, Verdict};
 use crate::engine::{HoldStage, JudgedBy, State, Way, judged_by};
 use crate::mission::Part;
 
@@ -90,6 +90,25 @@ impl Witness {
             let said = matches!(seen.verification, Some((Verdict::Pass, _)));
             assert!(said, "done without its criteria: {task:?} {seen:?}");
         }
+        let scrutiny = &plan.scrutiny;
+        for step in scrutiny.steps() {
+            let said = seen.steps.get(&step).map(|(verdict, _)| *verdict);
+            let is_content = match (step, scrutiny.agent(step)) {
+                (Step::Stage(_), None) => said == Some(Verdict::Pass),
+                (Step::Stage(_), Some(_)) => {
+                    said == Some(Verdict::Pass) || said == Some(Verdict::Skip) && seen.withdrawn
+                }
+                // They are open to a fault of their own, never to what they found.
+                _ => matches!(said, Some(Verdict::Pass | Verdict::Skip | Verdict::Fault)),
+            };
+            assert!(is_content, "done in spite of {step:?}: {task:?} {seen:?}");
+        }
+        let by_stage = |wanted: (Verdict, bool)| {
+            let mut steps = seen.steps.iter();
+            steps.any(|(step, said)| {
+                *said == wanted && scrutiny.agent(*step).is_some() && *step != Step::RedTeam
+            })
+        };
         let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
         if plan.finish.is_some() {
             let unmet = seen.gate_met != Some(true);
@@ -117,11 +136,17 @@ impl Witness {
             assert_eq!(flag, Some(QualityFlag::Degraded), "{task:?} {seen:?}");
             return;
         }
+        if seen.withdrawn {
+            assert_eq!(flag, Some(QualityFlag::Unreviewed), "{task:?} {seen:?}");
+            return;
+        }
         let fail_open = state.plan.rules.fail_open_on_unparsed_eval && seen.unparsed;
         let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
         match judged_by(state, task) {
             JudgedBy::Panel(panel) => {
-                let by_word = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
+                let by_word = by_person
+                    || (matches!(seen.verification, Some((Verdict::Pass, true)))
+                        || by_stage((Verdict::Pass, true)));
                 assert!(judged && flag == Some(seen.good(by_word)), "{task:?} {seen:?}");
                 assert!(
                     panel.people.is_empty() || by_person,
@@ -130,19 +155,25 @@ impl Witness {
             }
             JudgedBy::Evaluation(_) => {
                 // A person's word about the criteria stands for the whole of it.
-                let by_person = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
-                let clean = flag == Some(seen.good(by_person)) && (judged || by_person);
+                let by_person = by_person
+                    || (matches!(seen.verification, Some((Verdict::Pass, true)))
+                        || by_stage((Verdict::Pass, true)));
+                let reviewed = judged || by_person || by_stage((Verdict::Pass, false));
+                let clean = flag == Some(seen.good(by_person)) && reviewed;
                 let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
             }
             JudgedBy::ChecksOnly => {
-                let by_person = matches!(seen.verification, Some((Verdict::Pass, true)));
+                let by_person = (matches!(seen.verification, Some((Verdict::Pass, true)))
+                    || by_stage((Verdict::Pass, true)));
                 assert_eq!(flag, Some(seen.good(by_person)), "{task:?} {seen:?}");
             }
             JudgedBy::Nobody => {
                 // Reviewers who were asked before the reviews were switched off have spoken all the same.
-                let by_person = by_person || matches!(seen.verification, Some((Verdict::Pass, true)));
-                let expected = if by_person || judged {
+                let by_person = by_person
+                    || (matches!(seen.verification, Some((Verdict::Pass, true)))
+                        || by_stage((Verdict::Pass, true)));
+                let expected = if by_person || judged || by_stage((Verdict::Pass, false)) {
                     seen.good(by_person)
                 } else {
                     QualityFlag::Unreviewed
@@ -255,6 +286,10 @@ impl Witness {
             seen.gate.clear();
             (seen.rounds, seen.scored) = (0, false);
             (seen.judge, seen.verification) = (None, None);
+            seen.steps.clear();
+        }
+        if from == Status::AwaitingApproval && to == Status::Review && seen.for_judges {
+            seen.indeterminate = false;
         }
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;

@@ -1,0 +1,56 @@
+//! What judges work behind its verification (semantics, sections 6.7 to 6.9 and 15): the mission's own stages, the red
+//! team, the vision check.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DeclaredVerdict, Finding, Stage};
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Step {
+    /// One of the task's `stages`, by position.
+    #[serde(rename = "s")]
+    Stage(u32),
+    /// The red team.
+    #[serde(rename = "r")]
+    RedTeam,
+    /// The vision check.
+    #[serde(rename = "v")]
+    Vision,
+}
+
+impl Step {
+    /// The stage that its verdict is one of.
+    #[must_use]
+    pub fn stage(self) -> Stage {
+        match self {
+            Self::Stage(_) => Stage::Stages,
+            Self::RedTeam => Stage::RedTeam,
+            Self::Vision => Stage::Vision,
+        }
+    }
+
+    /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stage(_) => "stage",
+            Self::RedTeam => "redTeam",
+            Self::Vision => "vision",
+        }
+    }
+}
+
+/// What a stage says about the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opinion {
+    /// Its verdict.
+    #[serde(rename = "v")]
+    pub verdict: DeclaredVerdict,
+    /// Why, in a sentence; empty where it needs none.
+    #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What it found.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}

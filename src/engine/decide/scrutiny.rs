@@ -1,0 +1,401 @@
+//! What judges work behind its verification (semantics, sections 6.7 to 6.9 and 15): the mission's own stages in their
+//! order, then the red team, then the vision check, then acceptance.
+//!
+//! A stage that fails or cannot be told apart from one that failed stops the chain: it closes. The red team and the
+//! vision check are beside the point of whether the work was judged, so a fault of theirs is recorded and open. Each of
+//! them leaves a verdict, one that was not asked too.
+
+use crate::domain::{
+    Advice, AgentId, Cause, DeclaredVerdict, Finding, Opinion, Purpose, Severity, Step, TaskId, Verdict,
+};
+use crate::engine::event::Event;
+use crate::engine::payload::Grounds;
+use crate::engine::state::State;
+use crate::judging::eligibility::{depends_on_author, independence};
+use crate::judging::independence::Mind;
+use crate::judging::scrutiny::route;
+use crate::mission::model::{Adapter, OnMissing};
+use crate::mission::{Plan, RedTeamPlan, StageJudge};
+
+use super::conclude::{self, Accepted};
+use super::consult;
+use super::draft::Draft;
+use super::seats::MAX_REPROMPTS;
+use super::stages::in_review;
+
+/// How often a step is asked that says nothing: the second time strictly.
+pub(super) const MOST_ROUNDS: u32 = 1 + MAX_REPROMPTS;
+
+/// How a step begins.
+enum Opening {
+    /// Its agent is asked.
+    Asks,
+    /// A command is run.
+    Runs,
+    /// It does not apply, and this is why.
+    Skips(String),
+    /// Judges are switched off.
+    Withdrawn,
+    /// Its verdict is clear without anybody's word.
+    Blocks(String),
+    /// A person decides.
+    Refers(Cause, String),
+}
+
+/// The stages before are content: on to what the mission wants beside them.
+pub(super) fn begin(draft: &mut Draft<'_>, grounds: Accepted) {
+    go_on(draft, None, grounds);
+}
+
+/// On behind a step that is content.
+pub(super) fn go_on(draft: &mut Draft<'_>, behind: Option<Step>, grounds: Accepted) {
+    let mut grounds = grounds;
+    let mut behind = behind;
+    while let Some(step) = draft.task_plan().scrutiny.next(behind) {
+        match opening(draft, step) {
+            Opening::Asks | Opening::Runs => return ask(draft, step, 1, grounds),
+            Opening::Skips(why) => verdict(draft, step, Verdict::Skip, None, |report| {
+                report.findings = vec![Finding::new(Severity::Info, why)];
+            }),
+            Opening::Withdrawn => {
+                verdict(draft, step, Verdict::Skip, None, |report| {
+                    let why = "not asked: reviews are switched off";
+                    report.findings = vec![Finding::new(Severity::Info, why)];
+                });
+                grounds = Accepted::Unreviewed;
+            }
+            Opening::Blocks(why) => {
+                verdict(draft, step, Verdict::Fail, Some(cause_of(step)), |report| {
+                    report.findings = vec![Finding::new(Severity::High, why)];
+                });
+                return conclude::not_good_enough(draft);
+            }
+            Opening::Refers(cause, message) => return refer(draft, step, cause, &message),
+        }
+        behind = Some(step);
+    }
+    conclude::accept(draft, grounds);
+}
+
+/// How a step begins, as far as the plan alone says it.
+fn by_plan(plan: &Plan, task: TaskId, step: Step) -> Opening {
+    let scrutiny = &plan.task(task).scrutiny;
+    match step {
+        Step::Stage(n) => match scrutiny.stage(n).map(|stage| (&stage.by, &stage.name)) {
+            Some((StageJudge::Agent { .. }, _)) if !plan.rules.evaluate => Opening::Withdrawn,
+            Some((StageJudge::Agent { agent, .. }, name)) => agent_stage(plan, task, *agent, name),
+            Some((StageJudge::Command(_), _)) => Opening::Runs,
+            None => Opening::Skips("the mission has no such stage any more".to_owned()),
+        },
+        Step::RedTeam => match &scrutiny.red_team {
+            Some(red_team) => red_team_opens(plan, task, red_team),
+            None => Opening::Skips("the mission has no red team any more".to_owned()),
+        },
+        Step::Vision => Opening::Skips("the mission has no vision check any more".to_owned()),
+    }
+}
+
+fn agent_stage(plan: &Plan, task: TaskId, agent: AgentId, name: &str) -> Opening {
+    let who = &plan.agent(agent).name;
+    if plan.agent(agent).spec.adapter == Adapter::Human {
+        let message = format!("stage '{name}': to be reviewed by {who}");
+        return Opening::Refers(Cause::Person, message);
+    }
+    match depends_on_author(plan, task, agent) {
+        None => Opening::Asks,
+        Some(why) => Opening::Refers(
+            Cause::NoReviewer,
+            format!("nobody may judge in the stage '{name}': '{who}' {why}"),
+        ),
+    }
+}
+
+fn red_team_opens(plan: &Plan, task: TaskId, red_team: &RedTeamPlan) -> Opening {
+    let stakes = plan.task(task).scrutiny.stakes;
+    if stakes < red_team.min_stakes {
+        return Opening::Skips(format!(
+            "not asked: the stakes are {}, and it is asked from {} on",
+            stakes.as_str(),
+            red_team.min_stakes.as_str()
+        ));
+    }
+    if !plan.rules.evaluate {
+        return Opening::Withdrawn;
+    }
+    let Some(why) = depends_on_author(plan, task, red_team.agent) else {
+        return Opening::Asks;
+    };
+    let who = &plan.agent(red_team.agent).name;
+    let why = format!("the red team may not attack: '{who}' {why}");
+    match red_team.on_missing {
+        // Nothing that the worker could do would change it.
+        OnMissing::Block => Opening::Refers(Cause::NoReviewer, why),
+        OnMissing::Skip => Opening::Skips(why),
+    }
+}
+
+/// How a step begins.
+fn opening(draft: &Draft<'_>, step: Step) -> Opening {
+    let opening = by_plan(draft.plan(), draft.id, step);
+    let red_team = draft.task_plan().scrutiny.red_team.as_ref();
+    match (step, opening, red_team) {
+        (Step::RedTeam, Opening::Asks, Some(red_team)) if !has_deliverable(draft) => {
+            let why = "the red team has nothing to attack: the answer is empty, and no file that the task names has \
+                       content";
+            match red_team.on_missing {
+                OnMissing::Block => Opening::Blocks(why.to_owned()),
+                OnMissing::Skip => Opening::Skips(why.to_owned()),
+            }
+        }
+        (_, opening, _) => opening,
+    }
+}
+
+/// Why a step will not be asked, where that is known beforehand.
+pub(in crate::engine) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Option<String> {
+    match by_plan(plan, task, step) {
+        Opening::Asks | Opening::Runs => None,
+        Opening::Withdrawn => Some("reviews are switched off".to_owned()),
+        Opening::Skips(why) | Opening::Blocks(why) | Opening::Refers(_, why) => Some(why),
+    }
+}
+
+/// Whether there is anything to look at: an answer, or a file with content that the task's rules name.
+fn has_deliverable(draft: &Draft<'_>) -> bool {
+    let said = &draft.task.output;
+    let files = draft
+        .task
+        .judging
+        .as_deref()
+        .map_or(&[][..], |judging| &judging.files);
+    said.stdout.as_ref().is_some_and(|out| out.len > 0)
+        || said.result.is_some()
+        || files.iter().any(|file| file.size.is_some_and(|size| size > 0))
+}
+
+fn ask(draft: &mut Draft<'_>, step: Step, round: u32, grounds: Accepted) {
+    let agent = draft.task_plan().scrutiny.agent(step);
+    draft.emit(Event::StepRequested {
+        task: draft.id,
+        step,
+        round,
+        plain: agent.is_none(),
+        grounds: grounds.on_record(),
+    });
+    if let Some(agent) = agent {
+        consult::ask(draft, Purpose::Scrutinise { step, round }, agent);
+    }
+}
+
+/// An agent said something, or could not be asked.
+pub(super) fn advised(
+    draft: &mut Draft<'_>,
+    step: Step,
+    round: u32,
+    advice: Result<&Advice, &str>,
+    model: Option<&str>,
+) {
+    let open = draft.task.judging.as_deref().and_then(|judging| judging.step);
+    let Some(open) = open.filter(|open| open.open && open.step == step && open.round == round) else {
+        return;
+    };
+    let grounds = open.grounds;
+    match (step, advice) {
+        (Step::Stage(_), Ok(Advice::Opinion(opinion))) => said(draft, step, opinion, model, grounds),
+        (Step::RedTeam | Step::Vision, Ok(Advice::Findings(findings))) => {
+            found(draft, step, findings, model, grounds);
+        }
+        (_, Ok(Advice::Unreadable { why, excerpt })) => {
+            let message = format!("its reply could not be read: {why}");
+            no_word(draft, step, round, &message, excerpt, grounds);
+        }
+        (_, Ok(_)) => no_word(
+            draft,
+            step,
+            round,
+            "its reply is about something else",
+            "",
+            grounds,
+        ),
+        (_, Err(message)) => no_word(draft, step, round, message, "", grounds),
+    }
+}
+
+/// What needed no agent came back.
+pub(super) fn judged(
+    state: &State,
+    task: TaskId,
+    attempt: u32,
+    (step, round): (Step, u32),
+    result: &Result<Advice, String>,
+) -> Vec<Event> {
+    let Some(mut draft) = in_review(state, task, attempt) else {
+        return Vec::new();
+    };
+    let advice = result.as_ref().map_err(String::as_str);
+    advised(&mut draft, step, round, advice, None);
+    draft.into_events()
+}
+
+/// A stage gave its verdict.
+fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, model: Option<&str>, grounds: Grounds) {
+    let scrutiny = &draft.task_plan().scrutiny;
+    let name = scrutiny.name(step).to_owned();
+    let by_agent = scrutiny.agent(step).is_some();
+    let outcome = match opinion.verdict {
+        DeclaredVerdict::Pass => Verdict::Pass,
+        DeclaredVerdict::Fail => Verdict::Fail,
+        DeclaredVerdict::Refer => Verdict::Refer,
+    };
+    let cause = (outcome != Verdict::Pass).then_some(Cause::Stage);
+    verdict(draft, step, outcome, cause, |report| {
+        report.reason = Some(opinion.reason.clone()).filter(|reason| !reason.is_empty());
+        report.model = model.map(str::to_owned);
+        if outcome == Verdict::Fail {
+            // Whoever mends it must know which stage wants what.
+            let reason = match opinion.reason.as_str() {
+                "" => format!("the stage '{name}' failed it"),
+                reason => format!("stage '{name}': {reason}"),
+            };
+            report.findings.push(Finding::new(Severity::High, reason));
+        }
+        report.findings.extend(opinion.findings.iter().cloned());
+    });
+    match outcome {
+        // Whoever judged it has reviewed it.
+        Verdict::Pass if by_agent && grounds == Grounds::Unreviewed => {
+            go_on(draft, Some(step), Accepted::Reviewed);
+        }
+        Verdict::Pass => go_on(draft, Some(step), grounds.into()),
+        Verdict::Fail => conclude::not_good_enough(draft),
+        Verdict::Refer | Verdict::Skip | Verdict::Fault => {
+            let message = match opinion.reason.as_str() {
+                "" => format!("the stage '{name}' leaves it to a person"),
+                reason => format!("the stage '{name}' leaves it to a person: {reason}"),
+            };
+            ask_person(draft, step, Cause::Stage, &message);
+        }
+    }
+}
+
+/// A red team or a vision check reported.
+fn found(draft: &mut Draft<'_>, step: Step, findings: &[Finding], model: Option<&str>, grounds: Grounds) {
+    let outcome = route(findings, draft.task_plan().scrutiny.autonomy);
+    let cause = (outcome == Verdict::Fail).then(|| cause_of(step));
+    verdict(draft, step, outcome, cause, |report| {
+        report.findings = findings.to_vec();
+        report.model = model.map(str::to_owned);
+    });
+    if outcome == Verdict::Fail {
+        conclude::not_good_enough(draft);
+    } else {
+        go_on(draft, Some(step), grounds.into());
+    }
+}
+
+/// It said nothing: it is asked once more, and then its fault is dealt with.
+fn no_word(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, said: &str, grounds: Grounds) {
+    draft.emit(Event::StepFailed {
+        task: draft.id,
+        step,
+        round,
+        message: why.to_owned(),
+    });
+    if round < MOST_ROUNDS {
+        return ask(draft, step, round + 1, grounds.into());
+    }
+    let name = draft.task_plan().scrutiny.name(step);
+    match step {
+        Step::Stage(_) => {
+            let message = format!("the stage '{name}' gave no verdict: {why}");
+            refer(draft, step, Cause::GateError, &message);
+        }
+        Step::RedTeam | Step::Vision => {
+            let message = format!("{name} gave no report, and the work goes on without it: {why}");
+            verdict(draft, step, Verdict::Fault, Some(Cause::GateError), |report| {
+                let mut finding = Finding::new(Severity::Info, message);
+                if !said.is_empty() {
+                    finding = finding.with_evidence(said);
+                }
+                report.findings = vec![finding];
+            });
+            go_on(draft, Some(step), grounds.into());
+        }
+    }
+}
+
+/// The agents that would be asked about a task. People are asked from outside.
+pub(super) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ {
+    let scrutiny = &plan.task(task).scrutiny;
+    let asked = scrutiny.steps().filter_map(|step| scrutiny.agent(step));
+    asked.filter(move |agent| {
+        plan.rules.evaluate
+            && plan.agent(*agent).spec.adapter != Adapter::Human
+            && depends_on_author(plan, task, *agent).is_none()
+    })
+}
+
+/// A later session does not want judges asked (`resume --no-eval`), and one of these is.
+pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
+    let step = state.task(id).judging.as_deref().and_then(|judging| judging.step);
+    step.is_some_and(|step| step.open && !step.plain) && !state.plan.rules.evaluate
+}
+
+/// Then it is withdrawn, and the work goes on without it.
+pub(super) fn withdraw(draft: &mut Draft<'_>) {
+    let Some(open) = draft.task.judging.as_deref().and_then(|judging| judging.step) else {
+        return;
+    };
+    consult::call_off(draft);
+    let scrutiny = &draft.task_plan().scrutiny;
+    let before = scrutiny.steps().take_while(|step| *step < open.step).last();
+    go_on(draft, before, open.grounds.into());
+}
+
+/// What keeps the word of a judge from counting, by the models that the providers say they used (section 8).
+pub(super) fn dependence(draft: &Draft<'_>, agent: AgentId, returned: Option<&str>) -> Option<String> {
+    let plan: &Plan = draft.plan();
+    let author = plan.agent(plan.task(draft.id).agent);
+    let author = Mind::of(author, draft.task.model.as_deref());
+    let depends = Mind::of(plan.agent(agent), returned).depends_on(&author, independence(plan, draft.id))?;
+    Some(format!(
+        "'{}' is not independent: {depends}",
+        plan.agent(agent).name
+    ))
+}
+
+fn cause_of(step: Step) -> Cause {
+    match step {
+        Step::Stage(_) => Cause::Stage,
+        Step::RedTeam | Step::Vision => Cause::RedTeam,
+    }
+}
+
+fn refer(draft: &mut Draft<'_>, step: Step, cause: Cause, message: &str) {
+    verdict(draft, step, Verdict::Refer, Some(cause), |report| {
+        report.findings = vec![Finding::new(Severity::Info, message)];
+    });
+    ask_person(draft, step, cause, message);
+}
+
+fn ask_person(draft: &mut Draft<'_>, step: Step, cause: Cause, message: &str) {
+    conclude::ask_person_at(draft, step.stage(), Some(step), cause, message);
+}
+
+/// The verdict of a step, under its name.
+fn verdict(
+    draft: &mut Draft<'_>,
+    step: Step,
+    verdict: Verdict,
+    cause: Option<Cause>,
+    fill: impl FnOnce(&mut crate::engine::payload::StageReport),
+) {
+    let name = match step {
+        Step::Stage(_) => Some(draft.task_plan().scrutiny.name(step).to_owned()),
+        Step::RedTeam | Step::Vision => None,
+    };
+    conclude::stage(draft, step.stage(), verdict, cause, |report| {
+        report.name = name;
+        fill(report);
+    });
+}

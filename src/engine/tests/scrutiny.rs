@@ -1,0 +1,341 @@
+//! The stages behind the verification: their order, what their verdicts and their faults lead to, what a person decides.
+
+use crate::domain::{
+    Advice, Cause, DeclaredVerdict, FailureClass, Finding, OutcomeClass, Purpose, QualityFlag, Severity,
+    Stage, Status, Step, TaskId, Verdict,
+};
+use crate::engine::{
+    Command, Effect, Event, Input, OperatorInput, RunPhase, State, outcome, pending_effects,
+};
+use crate::mission::RunOptions;
+
+use super::simulation::{Answer, Simulation, good, opinion, options, plan_of, statuses};
+
+const AGENTS: &str = "name: m\nagents:\n  w: {run: [/bin/true]}\n  j: {run: [/bin/true], role: reviewer}\n  x: {run: [/bin/true]}\n  h: {adapter: human}\n";
+const T: TaskId = TaskId(0);
+
+fn mission(top: &str, keys: &str) -> String {
+    format!("{AGENTS}{top}\ntasks:\n  - {{title: t, assignTo: w{keys}}}\n")
+}
+
+fn run_with(
+    top: &str,
+    keys: &str,
+    options: RunOptions,
+    script: impl FnMut(&State, &Effect) -> Answer,
+) -> Simulation {
+    let mut simulation = Simulation::new(&mission(top, keys), options);
+    simulation.run(script);
+    simulation
+}
+
+fn run(top: &str, keys: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+    run_with(top, keys, options(), script)
+}
+
+/// What was said: stage, name, verdict, cause.
+fn said(simulation: &Simulation) -> Vec<(Stage, Option<String>, Verdict, Option<Cause>)> {
+    let events = simulation.journal.iter().flatten();
+    let reports = events.filter_map(|event| match event {
+        Event::StageVerdict(report) => {
+            Some((report.stage, report.name.clone(), report.verdict, report.cause))
+        }
+        _ => None,
+    });
+    reports.collect()
+}
+
+fn named(
+    name: &str,
+    verdict: Verdict,
+    cause: Option<Cause>,
+) -> (Stage, Option<String>, Verdict, Option<Cause>) {
+    (Stage::Stages, Some(name.to_owned()), verdict, cause)
+}
+
+/// Agents say this in steps, commands say that, everybody else is content.
+fn steps(agent: Answer, command: Answer) -> impl FnMut(&State, &Effect) -> Answer {
+    move |state, effect| match effect {
+        Effect::RunStep { .. } => command.clone(),
+        Effect::Consult {
+            purpose: Purpose::Scrutinise { .. },
+            ..
+        } => agent.clone(),
+        _ => good(state, effect),
+    }
+}
+
+fn findings(severity: Severity) -> Answer {
+    Answer::Advice(Advice::Findings(vec![Finding::new(severity, "x")]))
+}
+
+fn word(verdict: DeclaredVerdict) -> Answer {
+    Answer::Advice(opinion(verdict))
+}
+
+fn approve(simulation: &mut Simulation, number: u32) {
+    simulation.feed(&Input::Operator(Box::new(OperatorInput {
+        id: None,
+        command: Command::Approve { task: T, number },
+        by: "ada".to_owned(),
+    })));
+}
+
+const BOTH: &str = "stages: [{name: legal, agent: x}, {name: lint, command: c}]";
+
+#[test]
+fn they_come_in_their_order_behind_the_judges_and_leave_their_score() {
+    let top = format!("{BOTH}\nredTeam: {{agent: x}}");
+    let script = |state: &State, effect: &Effect| match effect {
+        Effect::Consult {
+            purpose: Purpose::Scrutinise {
+                step: Step::RedTeam, ..
+            },
+            ..
+        } => findings(Severity::Low),
+        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        _ => good(state, effect),
+    };
+    let simulation = run(&top, "", script);
+    assert_eq!(
+        said(&simulation)[1..],
+        [
+            named("legal", Verdict::Pass, None),
+            named("lint", Verdict::Pass, None),
+            (Stage::RedTeam, None, Verdict::Pass, None),
+        ]
+    );
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.flag, task.points.is_some()),
+        (Some(QualityFlag::Clean), true)
+    );
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+}
+
+#[test]
+fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
+    let simulation = run(
+        BOTH,
+        ", maxAttempts: 2",
+        steps(word(DeclaredVerdict::Fail), Answer::Finished),
+    );
+    let task = simulation.state.task(T);
+    // An evaluation alone would have been accepted below the bar.
+    assert_eq!(task.status, Status::Failed);
+    assert_eq!(
+        simulation.count(|event| matches!(event, Event::StepRequested { plain: true, .. })),
+        0
+    );
+    let feedback = &task.feedback[0];
+    assert_eq!(
+        (feedback.stage, feedback.name.as_deref(), feedback.cause),
+        (Stage::Stages, Some("legal"), Some(Cause::Stage))
+    );
+    assert_eq!(feedback.findings[0].description, "stage 'legal': because");
+}
+
+#[test]
+fn a_stage_without_a_word_is_asked_twice_and_then_a_person_who_speaks_for_it_alone() {
+    for agent in [
+        Answer::Unreachable(FailureClass::Unknown),
+        Answer::Advice(Advice::NoAnswer),
+    ] {
+        let mut simulation = run(BOTH, "", steps(agent, Answer::Finished));
+        let task = simulation.state.task(T);
+        assert_eq!(
+            (task.status, task.tries, task.indeterminate),
+            (Status::AwaitingApproval, 1, true)
+        );
+        assert_eq!(
+            simulation.count(|event| matches!(event, Event::StepFailed { .. })),
+            2
+        );
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+        simulation.resume();
+        // The judges are asked first of all; this time they answer.
+        simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
+        assert_eq!(statuses(&simulation.state), [Status::Done]);
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    }
+    let keys = ", stages: [{name: own, command: d}]";
+    let mut simulation = run(BOTH, keys, steps(word(DeclaredVerdict::Refer), Answer::Finished));
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.status, task.indeterminate),
+        (Status::AwaitingApproval, false)
+    );
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
+    approve(&mut simulation, 1);
+    simulation.resume();
+    simulation.run(good);
+    let words = said(&simulation);
+    let tail: Vec<_> = words[words.len() - 3..].to_vec();
+    assert_eq!(
+        tail,
+        [
+            named("legal", Verdict::Pass, None),
+            named("lint", Verdict::Pass, None),
+            named("own", Verdict::Pass, None),
+        ]
+    );
+    assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+}
+
+#[test]
+fn a_stage_agent_has_reviewed_what_nobody_else_did_and_a_command_is_a_check() {
+    let none = ", review: none";
+    let clean = |top: &str, agent| {
+        let simulation = run(top, none, steps(agent, Answer::Finished));
+        simulation.state.task(T).flag
+    };
+    let pass = || word(DeclaredVerdict::Pass);
+    assert_eq!(
+        clean("stages: [{name: s, agent: x}]", pass()),
+        Some(QualityFlag::Clean)
+    );
+    assert_eq!(
+        clean("stages: [{name: s, command: c}]", pass()),
+        Some(QualityFlag::Clean)
+    );
+    // Whoever attacks work has not said that it is good.
+    assert_eq!(
+        clean("redTeam: {agent: x}", findings(Severity::Low)),
+        Some(QualityFlag::Unreviewed)
+    );
+}
+
+#[test]
+fn a_red_team_blocks_by_severity_and_autonomy() {
+    for (autonomy, severity, expected) in [
+        ("semi", Severity::High, Status::Failed),
+        ("full", Severity::Critical, Status::Failed),
+        ("semi", Severity::Medium, Status::Done),
+        ("supervised", Severity::Medium, Status::Failed),
+        ("locked", Severity::Low, Status::Done),
+    ] {
+        let top = format!("redTeam: {{agent: x}}\nautonomy: {autonomy}");
+        let simulation = run(
+            &top,
+            ", maxAttempts: 1",
+            steps(findings(severity), Answer::Finished),
+        );
+        assert_eq!(statuses(&simulation.state), [expected], "{autonomy} {severity:?}");
+    }
+}
+
+#[test]
+fn a_fault_of_the_red_team_is_open_and_strictly_indeterminate() {
+    let faulty = || steps(Answer::Advice(Advice::NoAnswer), Answer::Finished);
+    let simulation = run("redTeam: {agent: x}", "", faulty());
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.status, task.flag, task.faulted),
+        (Status::Done, Some(QualityFlag::Clean), true)
+    );
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+    let strict = RunOptions {
+        strict: true,
+        ..options()
+    };
+    let simulation = run_with("redTeam: {agent: x}", "", strict, faulty());
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+}
+
+#[test]
+fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
+    let agents =
+        "name: m\nagents:\n  w: {run: [/bin/true], model: gpt-5}\n  x: {run: [/bin/true], model: qwen3}\n";
+    let yaml = format!(
+        "{agents}settings: {{independence: family}}\nstages: [{{name: s, agent: x}}]\ntasks: [{{title: t, assignTo: w, review: none}}]\n"
+    );
+    let mut simulation = Simulation::new(&yaml, options());
+    // The simulation's replies name no model; the declared one of another family counts.
+    simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
+    assert_eq!(statuses(&simulation.state), [Status::Done]);
+    let same = yaml.replace("qwen3", "gpt-4o");
+    let mut simulation = Simulation::new(&same, options());
+    simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
+    assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+}
+
+#[test]
+fn every_prefix_of_the_record_knows_what_is_still_out() {
+    let top = format!("{BOTH}\nredTeam: {{agent: x}}");
+    let yaml = mission(&top, "");
+    let script = |state: &State, effect: &Effect| match effect {
+        Effect::Consult {
+            purpose: Purpose::Scrutinise {
+                step: Step::RedTeam, ..
+            },
+            ..
+        } => findings(Severity::Low),
+        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        _ => good(state, effect),
+    };
+    let mut whole = Simulation::new(&yaml, options());
+    whole.run(script);
+    for cut in 1..whole.journal.len() {
+        let mut again = Simulation::recovered(plan_of(&yaml, &options()), &whole.journal[..cut]);
+        let open = again
+            .state
+            .task(T)
+            .judging
+            .as_deref()
+            .and_then(|judging| judging.step);
+        if let Some(open) = open.filter(|open| open.open) {
+            let pending = pending_effects(&again.state);
+            let is_it = |effect: &Effect| match effect {
+                Effect::RunStep { step, .. } => *step == open.step && open.plain,
+                Effect::Consult {
+                    purpose: Purpose::Scrutinise { step, .. },
+                    ..
+                } => *step == open.step && !open.plain,
+                _ => false,
+            };
+            assert_eq!(
+                pending.iter().filter(|effect| is_it(effect)).count(),
+                1,
+                "{pending:?}"
+            );
+        }
+        if again.state.phase != RunPhase::Finished {
+            again.resume();
+            again.run(script);
+        }
+        assert_eq!(statuses(&again.state), [Status::Done], "cut at {cut}");
+    }
+}
+
+#[test]
+fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
+    let mut simulation = Simulation::new(&mission(BOTH, ""), options());
+    let mut script = steps(word(DeclaredVerdict::Pass), Answer::Check(false));
+    while !matches!(
+        simulation.todo.front(),
+        Some(Effect::Consult {
+            purpose: Purpose::Scrutinise { .. },
+            ..
+        })
+    ) {
+        simulation.perform(0, &mut script);
+    }
+    let off = RunOptions {
+        no_eval: true,
+        ..options()
+    };
+    let yaml = mission(BOTH, "");
+    let mut later = Simulation::recovered(plan_of(&yaml, &off), &simulation.journal);
+    later.state.options.no_eval = true;
+    later.resume();
+    let called_off = |event: &Event| matches!(event, Event::ConsultFailed { gave_up: true, .. });
+    assert_eq!(later.count(called_off), 1);
+    assert!(later.state.task(T).consults.is_empty());
+    later.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
+    let task = later.state.task(T);
+    assert_eq!(
+        (task.status, task.flag),
+        (Status::Done, Some(QualityFlag::Unreviewed))
+    );
+}

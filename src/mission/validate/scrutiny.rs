@@ -1,0 +1,119 @@
+//! Further stages and the red team: who judges, by what, and never the own work.
+
+use std::collections::HashMap;
+
+use super::{Names, quoted};
+use crate::mission::codes::Code;
+use crate::mission::model::{Adapter, Mission, Stage};
+use crate::mission::problem::{Path, Place, Problem, Problems};
+
+pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
+    let mut checker = Checker {
+        mission,
+        names,
+        problems,
+    };
+    checker.stages(&mission.stages, &[], || Path::of("stages"));
+    if let Some(red_team) = &mission.red_team {
+        let place = || Place::Value(Path::of("redTeam").key("agent"));
+        checker.agent(&red_team.agent, false, place);
+    }
+    // A mission without stages must not pay for them.
+    for (index, task) in mission.tasks.iter().enumerate() {
+        let path = || Path::of("tasks").item(index).key("stages");
+        if !task.stages.is_empty() {
+            checker.stages(&task.stages, &mission.stages, path);
+        }
+        if task.stages.is_empty() && mission.stages.is_empty() {
+            continue;
+        }
+        let Some(author) = mission.assignee(task) else {
+            continue;
+        };
+        let own = (0..)
+            .zip(&task.stages)
+            .map(|(item, stage)| (path().item(item), stage));
+        let of_all = (0..).zip(&mission.stages);
+        let of_all = of_all.map(|(item, stage)| (Path::of("stages").item(item), stage));
+        for (path, stage) in of_all.chain(own) {
+            if stage.agent.as_deref() == Some(author) {
+                let message = format!(
+                    "the agent {} would judge its own work on {} in the stage {}",
+                    quoted(author),
+                    quoted(&task.title),
+                    quoted(&stage.name)
+                );
+                checker.problems.push(
+                    Problem::error(Code::OwnReviewer, Place::Value(path.key("agent")), message)
+                        .help("name another agent, or give the stage only to tasks of other agents"),
+                );
+            }
+        }
+    }
+}
+
+struct Checker<'a, 'm> {
+    mission: &'m Mission,
+    names: &'a Names<'m>,
+    problems: &'a mut Problems,
+}
+
+impl Checker<'_, '_> {
+    fn stages(&mut self, stages: &[Stage], before: &[Stage], path: impl Fn() -> Path) {
+        let mut seen: HashMap<&str, ()> = before.iter().map(|stage| (&*stage.name, ())).collect();
+        for (item, stage) in stages.iter().enumerate() {
+            let at = |key: &'static str| Place::Value(path().item(item).key(key));
+            let name = quoted(&stage.name);
+            if !stage.name.is_empty() && seen.insert(&stage.name, ()).is_some() {
+                let message = format!("two stages of a task are called {name}");
+                self.problems
+                    .push(Problem::error(Code::Repeated, at("name"), message).help("rename one of them"));
+            }
+            match (&stage.agent, &stage.command) {
+                (None, None) => {
+                    let message =
+                        format!("the stage {name} says neither which agent judges nor by which command");
+                    self.problems.push(
+                        Problem::error(Code::MissingKey, Place::Value(path().item(item)), message)
+                            .help("add `agent: NAME` or `command: ...`")
+                            .unless_wrong(path().item(item).key("agent")),
+                    );
+                }
+                (Some(_), Some(_)) => {
+                    let message = format!("the stage {name} has an agent and a command; only one can judge");
+                    self.problems.push(
+                        Problem::error(Code::KeyDoesNotApply, at("command"), message)
+                            .help("make two stages of it: they run one after the other"),
+                    );
+                }
+                (Some(agent), None) => self.agent(agent, true, || at("agent")),
+                (None, Some(_)) if stage.criteria.is_some() => {
+                    let message = format!("`criteria` are for an agent, and the stage {name} has a command");
+                    self.problems.push(
+                        Problem::error(Code::KeyDoesNotApply, at("criteria"), message)
+                            .help("remove `criteria`"),
+                    );
+                }
+                (None, Some(_)) => {}
+            }
+        }
+    }
+
+    /// It exists, and it can give the reply that is wanted.
+    fn agent(&mut self, name: &str, may_be_person: bool, place: impl Fn() -> Place) {
+        self.names.check_agent(name, &place, self.problems);
+        let mut agents = self.mission.agents.0.iter();
+        let found = agents.find(|(known, _)| &**known == name);
+        if found.is_some_and(|(_, agent)| agent.adapter == Adapter::Human && !may_be_person) {
+            let message = format!(
+                "the agent {} is a person, who is asked for a yes or no",
+                quoted(name)
+            );
+            self.problems.push(
+                Problem::error(Code::BadValue, place(), message).help(
+                    "name an agent that replies with findings; a person can judge as one of the `stages`",
+                ),
+            );
+        }
+    }
+}

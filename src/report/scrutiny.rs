@@ -1,0 +1,122 @@
+//! The stages behind the verification for readers: who they are, what they said.
+
+use serde::Serialize;
+
+use crate::domain::{Severity, Step, TaskId, Verdict};
+use crate::engine::{StageReport, State};
+use crate::mission::{Scrutiny, StageJudge};
+
+use super::text::count;
+
+/// How a stage is called: one of the mission's own by its name.
+pub(super) fn stage_name(report: &StageReport) -> &str {
+    report.name.as_deref().unwrap_or(report.stage.as_str())
+}
+
+/// What it said, in a line: `licence: fail, no licence file`.
+pub(super) fn stage_words(report: &StageReport) -> String {
+    let mut words = format!("{}: {}", stage_name(report), report.verdict.as_str());
+    let first = report
+        .findings
+        .first()
+        .map(|finding| finding.description.as_str());
+    let is_plain = matches!(report.verdict, Verdict::Skip | Verdict::Fault | Verdict::Refer);
+    match (&report.reason, first) {
+        (Some(reason), _) => words.push_str(&format!(", {reason}")),
+        (None, Some(why)) if is_plain => words.push_str(&format!(", {why}")),
+        _ => {}
+    }
+    let found = report.findings.iter();
+    let found = found.filter(|finding| finding.severity > Severity::Info).count();
+    if found > 0 && report.name.is_none() {
+        words.push_str(&format!(", {}", count(found, "finding")));
+    }
+    words
+}
+
+/// Who judges in a step: an agent by name, or what else it is.
+pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageReport) -> &'a str {
+    if let Some(person) = &report.by {
+        return person;
+    }
+    let scrutiny = &state.plan.task(task).scrutiny;
+    let is_meant = |step: &Step| {
+        step.stage() == report.stage
+            && report
+                .name
+                .as_deref()
+                .is_none_or(|name| name == scrutiny.name(*step))
+    };
+    let step = scrutiny.steps().find(is_meant);
+    step.map_or("", |step| judge(state, scrutiny, step))
+}
+
+fn judge<'a>(state: &'a State, scrutiny: &'a Scrutiny, step: Step) -> &'a str {
+    match scrutiny.agent(step) {
+        Some(agent) => &state.plan.agent(agent).name,
+        None => "command",
+    }
+}
+
+/// The stage that looks at a task now.
+pub(super) fn at_work(state: &State, task: TaskId) -> Option<&str> {
+    let open = state
+        .task(task)
+        .judging
+        .as_deref()?
+        .step
+        .filter(|step| step.open)?;
+    Some(state.plan.task(task).scrutiny.name(open.step))
+}
+
+/// A stage as the plan shows it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StepRow<'a> {
+    pub stage: &'static str,
+    pub name: &'a str,
+    /// The agent that is asked; `null` for a command.
+    pub agent: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<&'a str>,
+    /// Why it will not be asked, where that is known beforehand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// The stages of a task in their order.
+pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
+    let plan = &*state.plan;
+    let scrutiny = &plan.task(task).scrutiny;
+    let row = |step| {
+        let agent = scrutiny.agent(step);
+        let command = match step {
+            Step::Stage(n) => scrutiny.stage(n).and_then(|stage| match &stage.by {
+                StageJudge::Command(command) => Some(&**command),
+                StageJudge::Agent { .. } => None,
+            }),
+            Step::RedTeam | Step::Vision => None,
+        };
+        StepRow {
+            stage: step.stage().as_str(),
+            name: scrutiny.name(step),
+            agent: agent.map(|agent| &*plan.agent(agent).name),
+            command,
+            note: crate::engine::not_asked(state, task, step),
+        }
+    };
+    scrutiny.steps().map(row).collect()
+}
+
+/// What stages that let the work pass found all the same, a line each: `redTeam [low] no tests`.
+pub(super) fn remarks(reports: &[StageReport]) -> Vec<String> {
+    let all = reports.iter().filter(|report| report.verdict != Verdict::Fail);
+    all.flat_map(|report| {
+        let line = move |finding: &crate::domain::Finding| {
+            let (name, severity) = (stage_name(report), finding.severity.as_str());
+            format!("{name} [{severity}] {}", finding.description)
+        };
+        report.findings.iter().map(line)
+    })
+    .collect()
+}

@@ -1,0 +1,259 @@
+//! The stages behind the verification at work: commands are run here; agents are asked in `consult`, with what is
+//! composed here.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agents::command::{check_argv, environment};
+use crate::domain::{Millis, Step, TaskId};
+use crate::engine::{Input, State, TaskState};
+use crate::keeper::{self, Spawn};
+use crate::mission::{Plan, StageJudge, StagePlan};
+use crate::review::checks::CommandOutcome;
+use crate::review::prompt::{JudgePrompt, Work};
+use crate::review::scrutiny as prompt;
+use crate::store::{self, RunFolder, SpoolName};
+
+use super::children::{CHECK_SHOWN, command_outcome};
+use super::material::Material;
+use super::session::RunError;
+use super::spool::read_tail;
+use super::world::{Child, Message, World, workspace};
+
+/// How long a stage may take that does not say: as long as a check (section 6).
+const STAGE_TIMEOUT: Millis = Millis::from_secs(600);
+
+/// One round of a stage that needs no agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct StepRun {
+    pub task: TaskId,
+    pub attempt: u32,
+    pub step: Step,
+    pub round: u32,
+}
+
+/// One that is to be run.
+struct Job {
+    run: StepRun,
+    plan: Arc<Plan>,
+    folder: RunFolder,
+    task_state: TaskState,
+    variables: Vec<(String, String)>,
+}
+
+/// One that can be started, or why not.
+pub(super) struct PreparedStep {
+    run: StepRun,
+    plan: Arc<Plan>,
+    spawn: Result<Box<Spawn>, String>,
+}
+
+impl StepRun {
+    /// Whether the engine still waits for it.
+    pub(super) fn is_wanted(&self, state: &State) -> bool {
+        let task = state.task(self.task);
+        let open = task.judging.as_deref().and_then(|judging| judging.step);
+        task.attempt == self.attempt
+            && open.is_some_and(|open| open.open && open.step == self.step && open.round == self.round)
+    }
+
+    fn said(self, result: Result<crate::domain::Advice, String>) -> Input {
+        Input::StepJudged {
+            task: self.task,
+            attempt: self.attempt,
+            step: self.step,
+            round: self.round,
+            result,
+        }
+    }
+
+    /// There never was a process.
+    pub(super) fn never_started(self, plan: &Plan, why: String) -> Input {
+        let outcome = CommandOutcome {
+            not_started: Some(why),
+            ..CommandOutcome::default()
+        };
+        self.ended(plan, &outcome)
+    }
+
+    fn ended(self, plan: &Plan, outcome: &CommandOutcome) -> Input {
+        let result = match command_of(plan, self.task, self.step) {
+            Some((_, command)) => prompt::command_opinion(command, outcome),
+            None => Err("the mission has no such stage any more".to_owned()),
+        };
+        self.said(result)
+    }
+
+    /// Its position among the stages of the task.
+    fn position(self) -> u32 {
+        match self.step {
+            Step::Stage(n) => n,
+            Step::RedTeam | Step::Vision => 0,
+        }
+    }
+
+    fn output(self) -> SpoolName {
+        SpoolName::StageOut(self.task, self.attempt, self.position(), self.round)
+    }
+}
+
+/// The stage of a step, and its command.
+fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&StagePlan, &str)> {
+    let Step::Stage(n) = step else {
+        return None;
+    };
+    let stage = plan.task(task).scrutiny.stage(n)?;
+    match &stage.by {
+        StageJudge::Command(command) => Some((stage, command)),
+        StageJudge::Agent { .. } => None,
+    }
+}
+
+impl World {
+    /// Reads the work and writes what the command is given, beside the loop; then it is started.
+    pub(super) fn run_step(&mut self, state: &State, run: StepRun) {
+        let job = Job {
+            run,
+            plan: state.plan.clone(),
+            folder: self.folder.clone(),
+            task_state: state.task(run.task).clone(),
+            variables: self.task_variables(&state.plan, run.task, run.attempt),
+        };
+        let sender = self.sender.clone();
+        tokio::task::spawn_blocking(move || {
+            let prepared = PreparedStep {
+                spawn: job.prepare(),
+                run: job.run,
+                plan: job.plan,
+            };
+            // After the loop has ended nobody wants to know.
+            let _ = sender.send(Message::StepPrepared(Box::new(prepared)));
+        });
+    }
+
+    /// Starts the command of a stage, if it is still wanted.
+    pub(super) fn start_step(&mut self, state: &State, prepared: PreparedStep) -> Result<(), RunError> {
+        let PreparedStep { run, plan, spawn } = prepared;
+        if self.is_stopping() || !run.is_wanted(state) {
+            return Ok(());
+        }
+        match spawn {
+            Ok(spawn) => self.spawn(&plan, Child::Step(run), *spawn),
+            Err(why) => {
+                self.post(run.said(Err(why)));
+                Ok(())
+            }
+        }
+    }
+
+    /// The command of a stage ended.
+    pub(super) fn step_exited(&mut self, run: StepRun, plan: Arc<Plan>, exit: keeper::Exit) {
+        let path = self.folder.spool_file(&run.output());
+        self.blocking(move || {
+            let outcome = command_outcome(&exit, read_tail(&path, CHECK_SHOWN));
+            vec![run.ended(&plan, &outcome)]
+        });
+    }
+}
+
+impl Job {
+    /// What it is started with; its review request is written. Blocks.
+    fn prepare(&self) -> Result<Box<Spawn>, String> {
+        let (run, plan) = (self.run, &self.plan);
+        let Some((stage, command)) = command_of(plan, run.task, run.step) else {
+            return Err("the mission has no such stage any more".to_owned());
+        };
+        let asked = compose(
+            &self.folder,
+            plan,
+            &self.task_state,
+            run.task,
+            (run.step, run.round),
+        )?;
+        let review = self.folder.spool_file(&SpoolName::StageReview(
+            run.task,
+            run.attempt,
+            run.position(),
+            run.round,
+        ));
+        let request = review_json(
+            plan,
+            &self.task_state,
+            run.task,
+            (run.step, run.round),
+            &asked.joined(),
+        );
+        store::write_new(&review, &request)
+            .map_err(|error| format!("cannot write {}: {error}", review.display()))?;
+        let mut variables = self.variables.clone();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        variables.push(("QUORUM_PURPOSE".to_owned(), run.step.as_str().to_owned()));
+        variables.push(("QUORUM_STAGE".to_owned(), stage.name.to_string()));
+        variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
+        let output = self.folder.spool_file(&run.output());
+        Ok(Box::new(Spawn {
+            label: format!("{}.{}.stages.{}", run.task.0, run.attempt, run.position()),
+            argv: check_argv(command),
+            env: environment(variables),
+            cwd: workspace(plan, run.task),
+            // One file for both, so that errors stand where they happened.
+            stderr: Some(output.clone()),
+            stdout: Some(output),
+            timeout_ms: Some(stage.timeout.unwrap_or(STAGE_TIMEOUT).0),
+            ..Spawn::default()
+        }))
+    }
+}
+
+/// What a stage is asked about the work. Reads the work's output and files. Blocks.
+///
+/// # Errors
+/// When the output is not what was recorded, or the mission has no such stage any more.
+pub(super) fn compose(
+    folder: &RunFolder,
+    plan: &Plan,
+    task_state: &TaskState,
+    task: TaskId,
+    (step, round): (Step, u32),
+) -> Result<JudgePrompt, String> {
+    let material = Material::gather(folder, plan, task, task_state)?;
+    let work: Work<'_> = material.work(plan, task, task_state);
+    let again = round > 1;
+    match step {
+        Step::Stage(n) => {
+            let stage = plan.task(task).scrutiny.stage(n);
+            let stage = stage.ok_or("the mission has no such stage any more")?;
+            let criteria = match &stage.by {
+                StageJudge::Agent { criteria, .. } => criteria.as_deref(),
+                StageJudge::Command(_) => None,
+            };
+            Ok(prompt::stage(&work, &stage.name, criteria, again))
+        }
+        Step::RedTeam => Ok(prompt::red_team(&work, again)),
+        Step::Vision => Err("the mission has no vision check any more".to_owned()),
+    }
+}
+
+/// The review request as JSON, for commands that would rather not read prose.
+pub(super) fn review_json(
+    plan: &Plan,
+    task_state: &TaskState,
+    task: TaskId,
+    (step, round): (Step, u32),
+    asked: &str,
+) -> Vec<u8> {
+    let task_plan = plan.task(task);
+    let request = serde_json::json!({
+        "schema": "quorum.review-request/v1",
+        "task": task_plan.title,
+        "description": task_plan.description,
+        "attempt": task_state.attempt,
+        "round": round,
+        "stage": step.stage().as_str(),
+        "name": task_plan.scrutiny.name(step),
+        "autonomy": task_plan.scrutiny.autonomy.as_str(),
+        "stakes": task_plan.scrutiny.stakes.as_str(),
+        "prompt": asked,
+    });
+    request.to_string().into_bytes()
+}

@@ -1,0 +1,482 @@
+//! The mission's own further stages (semantics, section 6.7), through the binary: commands and agents that look at work
+//! behind everything else.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::operator::only_approval;
+use crate::support::{Workspace, attempts, standing, task, wait_for_file};
+
+/// A task without other judging, whose worker runs `work.sh`, and these stages. The judge `j` is scripted.
+pub fn staged(stages: &str, keys: &str, work: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: staged
+agents:
+  worker: {{run: [/bin/sh, work.sh]}}
+  j: {{run: [/bin/sh, '@agents/judge.sh', j]}}
+stages: [{stages}]
+tasks: [{{title: work, assignTo: worker, review: none{keys}}}]
+"
+    ));
+    workspace.write("work.sh", work);
+    workspace
+}
+
+pub fn said(verdict: &str, reason: &str) -> String {
+    json!({"verdict": verdict, "reason": reason}).to_string()
+}
+
+/// Verdict and cause of each attempt.
+pub fn verdicts(document: &Value) -> Vec<(&str, &str)> {
+    let attempts = task(document, "work")["attempts"].as_array();
+    attempts
+        .into_iter()
+        .flatten()
+        .map(|attempt| {
+            let word = |key: &str| attempt[key].as_str().unwrap_or_default();
+            (word("verdict"), word("cause"))
+        })
+        .collect()
+}
+
+/// Name and verdict of what each stage said last.
+pub fn stages(document: &Value) -> Vec<(String, String)> {
+    let reviews = task(document, "work")["reviews"].as_array();
+    let named = reviews
+        .into_iter()
+        .flatten()
+        .filter(|review| review["name"].is_string());
+    let word = |review: &Value, key: &str| review[key].as_str().unwrap_or_default().to_owned();
+    named
+        .map(|review| (word(review, "name"), word(review, "verdict")))
+        .collect()
+}
+
+fn pairs<const N: usize>(rows: [(&str, &str); N]) -> Vec<(String, String)> {
+    rows.map(|(name, verdict)| (name.to_owned(), verdict.to_owned()))
+        .to_vec()
+}
+
+pub fn named_events(workspace: &Workspace, name: &str) -> Vec<Value> {
+    let events = workspace.events().into_iter();
+    events.filter(|event| event["event"] == name).collect()
+}
+
+const MENDS: &str = "cat > prompt.$QUORUM_ATTEMPT; [ $QUORUM_ATTEMPT = 1 ] || echo MIT > LICENSE; echo done";
+
+#[test]
+fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
+    let stages_of = "{name: licence, command: 'test -f LICENSE || { echo no licence file; exit 3; }'}, {name: shape, command: 'true'}";
+    let workspace = staged(stages_of, "", MENDS);
+    let document = workspace.run_json(
+        0,
+        &[
+            "--report",
+            "junit=junit.xml",
+            "--report",
+            "markdown=report.md",
+            "--report",
+            "html=report.html",
+        ],
+    );
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
+    assert_eq!(verdicts(&document), [("fail", "stage"), ("pass", "")]);
+    assert_eq!(stages(&document), pairs([("licence", "pass"), ("shape", "pass")]));
+    let review = &task(&document, "work")["reviews"][0];
+    assert_eq!(
+        (&review["stage"], &review["reviewer"], &review["cause"]),
+        (&json!("stages"), &json!("command"), &Value::Null)
+    );
+    // The worker is told which stage wants what.
+    let told = workspace.read("prompt.2");
+    for words in ["failed at stage 'licence'", "exited 3", "no licence file"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    // The first fail stops the chain.
+    let verdicts = named_events(&workspace, "stage:verdict");
+    let seen: Vec<_> = verdicts
+        .iter()
+        .map(|event| {
+            (
+                event["name"].as_str().unwrap_or_default(),
+                event["verdict"].as_str().unwrap_or_default(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [("licence", "fail"), ("licence", "pass"), ("shape", "pass")]
+    );
+    assert_eq!(named_events(&workspace, "stage:requested").len(), 3);
+    assert_eq!(named_events(&workspace, "assessment:complete").len(), 2);
+    let show = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
+    let first = &show["attempts"][0]["stages"][0];
+    assert_eq!(
+        (&first["stage"], &first["name"]),
+        (&json!("stages"), &json!("licence"))
+    );
+    assert!(
+        first["reason"].as_str().unwrap_or_default().contains("exited 3"),
+        "{first}"
+    );
+    let human = workspace.quorum(&["show", "work"]).exits(0).stdout;
+    assert!(human.contains("stages licence: fail (stage)"), "{human}");
+    for (report, words) in [
+        ("junit.xml", "licence: pass"),
+        ("report.md", "licence: pass"),
+        ("report.html", "stages licence"),
+    ] {
+        let text = workspace.read(report);
+        assert!(text.contains(words), "{report}: {text}");
+    }
+    assert_eq!(
+        task(&workspace.status(), "work")["reviews"],
+        task(&document, "work")["reviews"]
+    );
+}
+
+#[test]
+fn a_stage_that_keeps_work_out_fails_it_even_where_an_evaluation_would_accept_it() {
+    let mission = "
+name: kept out
+agents:
+  worker: {run: [/bin/sh, work.sh]}
+  j: {run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}
+settings: {maxAttempts: 1}
+stages: [{name: lint, command: 'exit 1'}]
+tasks: [{title: work, assignTo: worker}]
+";
+    let workspace = Workspace::with(mission);
+    workspace.write("work.sh", "echo done");
+    workspace.judge("j", &["SCORE: 90"]);
+    let document = workspace.run_json(3, &[]);
+    let message = task(&document, "work")["failure"]["message"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(message.contains("stage 'lint'"), "{message}");
+    assert_eq!(workspace.calls("j"), 1);
+    // A person who wants it otherwise says so.
+    let told = Workspace::with(&mission.replace("assignTo: worker", "assignTo: worker, onExhausted: accept"));
+    told.write("work.sh", "echo done");
+    told.judge("j", &["SCORE: 90"]);
+    let document = told.run_json(5, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "below-threshold"));
+}
+
+#[test]
+fn an_agent_judges_by_its_criteria_and_is_never_the_author() {
+    let workspace = staged(
+        "{name: legal, agent: j, criteria: Only free licences.}",
+        "",
+        "echo done",
+    );
+    workspace.judge("j", &[&said("fail", "GPL"), &said("pass", "")]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(verdicts(&document), [("fail", "stage"), ("pass", "")]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    let review = &task(&document, "work")["reviews"][0];
+    assert_eq!(
+        (&review["reviewer"], &review["name"]),
+        (&json!("j"), &json!("legal"))
+    );
+    let asked = workspace.asked("j", 1);
+    for words in [
+        "the stage 'legal'",
+        "Only free licences.",
+        "\"verdict\"",
+        "<untrusted",
+    ] {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    let request: Value = serde_json::from_str(&workspace.read("j/call.1/review.json")).unwrap();
+    assert_eq!(
+        (&request["stage"], &request["name"]),
+        (&json!("stages"), &json!("legal"))
+    );
+    assert!(workspace.read("j/call.1/env").contains("QUORUM_PURPOSE=stage"));
+
+    let own = staged("{name: legal, agent: worker}", "", "touch touched");
+    own.quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["Q0410", "own work", "'legal'"]);
+    own.assert_nothing_started();
+}
+
+#[test]
+fn a_stage_may_leave_it_to_a_person_who_speaks_for_that_stage_alone() {
+    let all = "{name: legal, agent: j}, {name: lint, command: 'echo n >> lint; test -e good'}";
+    let workspace = staged(all, ", maxAttempts: 1", "echo done");
+    workspace.judge("j", &[&said("refer", "two licences")]);
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(standing(&document, "work").0, "awaiting_approval");
+    let message = document["approvals"][0]["message"].as_str().unwrap_or_default();
+    assert!(
+        message.contains("'legal'") && message.contains("two licences"),
+        "{message}"
+    );
+    assert!(!workspace.exists("lint"));
+    workspace.write("good", "");
+    workspace
+        .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
+        .exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(stages(&document), pairs([("legal", "pass"), ("lint", "pass")]));
+    assert_eq!(task(&document, "work")["reviews"][0]["reviewer"], "ada");
+    assert_eq!((workspace.calls("j"), workspace.lines("lint").len()), (1, 1));
+}
+
+#[test]
+fn a_person_can_be_a_stage() {
+    let workspace = staged("{name: client, agent: ada}", ", maxAttempts: 1", "echo done")
+        .tap_mission("agents:\n", "agents:\n  ada: {adapter: human}\n");
+    let document = workspace.run_json(8, &[]);
+    let message = document["approvals"][0]["message"].as_str().unwrap_or_default();
+    assert!(
+        message.contains("'client'") && message.contains("ada"),
+        "{message}"
+    );
+    let id = only_approval(&workspace);
+    workspace
+        .quorum(&["reject", &id, "--reason", "not our style", "--as", "ada"])
+        .exits(0);
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(verdicts(&document), [("fail", "rejected")]);
+}
+
+#[test]
+fn a_reply_that_says_nothing_is_asked_for_once_more_and_then_a_person_decides() {
+    let workspace = staged("{name: legal, agent: j}", "", "echo n >> acts");
+    workspace.judge("j", &["looks good to me", &said("pass", "")]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(named_events(&workspace, "stage:failed").len(), 1);
+    assert!(workspace.asked("j", 2).contains("could not be read"));
+
+    let never = staged("{name: legal, agent: j}", "", "echo n >> acts");
+    never.judge("j", &["looks good to me"]);
+    let document = never.run_json(6, &[]);
+    assert_eq!(standing(&document, "work").0, "awaiting_approval");
+    assert_eq!((never.calls("j"), never.lines("acts").len()), (2, 1));
+    let row = &task(&document, "work")["reviews"][0];
+    assert_eq!(
+        (&row["verdict"], &row["cause"]),
+        (&json!("refer"), &json!("gate-error"))
+    );
+    // The judges are asked first of all when the run goes on; the worker is not.
+    never.judge("j", &["", "", &said("pass", "")]);
+    let document = never.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!((never.calls("j"), never.lines("acts").len()), (3, 1));
+}
+
+#[test]
+fn a_command_that_is_killed_says_nothing_about_the_work() {
+    for command in ["echo n >> tried; sleep 60", "echo n >> tried; kill -9 $$"] {
+        let stage = format!("{{name: slow, command: '{command}', timeout: 300ms}}");
+        let workspace = staged(&stage, "", "echo n >> acts");
+        let document = workspace.run_json(6, &[]);
+        assert_eq!(standing(&document, "work").0, "awaiting_approval", "{command}");
+        assert_eq!(
+            (workspace.lines("tried").len(), workspace.lines("acts").len()),
+            (2, 1),
+            "{command}"
+        );
+        let id = only_approval(&workspace);
+        workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
+        let document = workspace.resume_json(0, &[]);
+        assert_eq!(standing(&document, "work"), ("done", "clean"));
+    }
+}
+
+#[test]
+fn without_judges_agents_are_withdrawn_and_commands_hold() {
+    let all = "{name: legal, agent: j}, {name: lint, command: 'test -e good'}";
+    let workspace = staged(all, ", maxAttempts: 1", "echo done");
+    workspace.judge("j", &[&said("pass", "")]);
+    let document = workspace.run_json(3, &["--no-eval"]);
+    assert_eq!(stages(&document), pairs([("legal", "skip"), ("lint", "fail")]));
+    assert_eq!(workspace.calls("j"), 0);
+    workspace.write("good", "");
+    let document = workspace.run_json(0, &["--no-eval"]);
+    assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
+    let found = &task(&document, "work")["reviews"][0]["findings"][0]["description"];
+    assert!(
+        found.as_str().unwrap_or_default().contains("switched off"),
+        "{found}"
+    );
+    workspace.run_json(6, &["--no-eval", "--strict"]);
+}
+
+#[test]
+fn a_judge_that_is_out_when_reviews_are_switched_off_is_called_off() {
+    let workspace = staged(
+        "{name: legal, agent: slow}, {name: lint, command: 'true'}",
+        "",
+        "echo n >> acts",
+    )
+    .tap_mission(
+        "agents:\n",
+        "agents:\n  slow: {run: 'echo n >> asked; sleep 60'}\n",
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for_file(&workspace.path("asked"));
+    running.signal(Signal::INT);
+    running.finish().exits(130);
+    let document = workspace.resume_json(0, &["--no-eval"]);
+    assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
+    assert_eq!(stages(&document), pairs([("legal", "skip"), ("lint", "pass")]));
+    assert_eq!(
+        (workspace.lines("asked").len(), workspace.lines("acts").len()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_run_killed_in_the_middle_of_a_stage_runs_that_stage_again_and_nothing_else() {
+    let all = "{name: quick, command: 'echo n >> quick'}, {name: slow, command: 'echo n >> slow; test -e go || sleep 60'}";
+    let workspace = staged(all, "", "echo n >> acts");
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for_file(&workspace.path("slow"));
+    let during = workspace.status();
+    let work = task(&during, "work");
+    assert_eq!(
+        (&work["status"], &work["stage"]),
+        (&json!("review"), &json!("slow"))
+    );
+    running.signal(Signal::KILL);
+    running.kill();
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    let count = |name: &str| workspace.lines(name).len();
+    assert_eq!((count("acts"), count("quick"), count("slow")), (1, 1, 2));
+
+    let asked = staged("{name: legal, agent: slow}", "", "echo n >> acts").tap_mission(
+        "agents:\n",
+        "agents:\n  slow: {run: 'echo n >> asked; test -e go || sleep 60; cat go'}\n",
+    );
+    let running = asked.start(&["run", "mission.yaml", "--json"]);
+    wait_for_file(&asked.path("asked"));
+    running.signal(Signal::KILL);
+    running.kill();
+    asked.write("go", said("pass", ""));
+    let document = asked.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!((asked.lines("acts").len(), asked.lines("asked").len()), (1, 2));
+}
+
+#[test]
+fn a_command_has_a_clean_environment_and_the_request_in_a_file() {
+    let check = "test -z \"$SECRET\" && test \"$QUORUM_STAGE\" = own && test \"$QUORUM_TASK\" = work && cp \"$QUORUM_REVIEW_FILE\" seen";
+    let workspace = Workspace::with(
+        "
+name: own stage
+agents: {worker: {run: echo the answer}}
+stages: [{name: all, command: 'echo n >> order'}]
+tasks:
+  - title: work
+    stages: [{name: own, command: CHECK}]
+",
+    )
+    .tap_mission("CHECK", &json!(check).to_string());
+    let run = workspace.quorum_with(&[("SECRET", "x")], &["run", "mission.yaml", "--json"]);
+    let document = run.exits(0).json();
+    assert_eq!(stages(&document), pairs([("all", "pass"), ("own", "pass")]));
+    let seen: Value = serde_json::from_str(&workspace.read("seen")).unwrap();
+    assert_eq!(seen["task"], "work");
+    assert!(seen["prompt"].as_str().unwrap_or_default().contains("the answer"));
+}
+
+#[test]
+fn the_plan_names_the_stages_in_their_order() {
+    let workspace = staged(
+        "{name: legal, agent: j}, {name: lint, command: make lint}",
+        "",
+        "true",
+    );
+    let plan = workspace
+        .quorum(&["plan", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
+    let rows: Vec<_> = plan["tasks"][0]["stages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (
+                row["name"].as_str().unwrap(),
+                row["agent"].as_str(),
+                row["command"].as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [("legal", Some("j"), None), ("lint", None, Some("make lint"))]
+    );
+    assert_eq!(plan["tasks"][0]["worstCase"]["judgeCalls"], 12);
+    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
+    assert!(
+        human.contains("stage legal by j, then stage lint by make lint"),
+        "{human}"
+    );
+}
+
+#[test]
+fn what_a_stage_lacks_is_said_with_its_place_before_anything_starts() {
+    let wrong = [
+        ("{name: a}", "Q0202"),
+        ("{name: a, agent: j, command: x}", "Q0206"),
+        ("{name: a, command: x, criteria: y}", "Q0206"),
+        ("{name: a, agent: nobody}", "Q0302"),
+        ("{name: a, command: x}, {name: a, command: y}", "Q0209"),
+        ("{command: x}", "Q0202"),
+    ];
+    for (stage, code) in wrong {
+        let workspace = staged(stage, "", "touch touched");
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(2)
+            .says(&[code, "mission.yaml:"]);
+        workspace.assert_nothing_started();
+    }
+    let twice = staged(
+        "{name: a, command: x}",
+        ", stages: [{name: a, command: y}]",
+        "touch touched",
+    );
+    twice.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0209"]);
+}
+
+#[test]
+fn the_mission_that_shows_it_does_what_it_says() {
+    let workspace = Workspace::new();
+    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
+    for name in [
+        "release-notes.yaml",
+        "release-notes/write.sh",
+        "release-notes/edit.sh",
+        "release-notes/legal.sh",
+        "release-notes/attack.sh",
+    ] {
+        let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
+        workspace.write(name, text);
+    }
+    let document = workspace
+        .quorum(&["run", "release-notes.yaml", "--json"])
+        .exits(0)
+        .json();
+    let title = "Write the release notes";
+    assert_eq!(standing(&document, title), ("done", "clean"));
+    let attempts = task(&document, title)["attempts"].as_array().unwrap().iter();
+    let causes: Vec<_> = attempts
+        .map(|attempt| attempt["cause"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(causes, ["stage", "red-team", ""]);
+    let reviews = task(&document, title)["reviews"].as_array().unwrap();
+    let minor = &reviews.last().unwrap()["findings"][0];
+    assert_eq!(minor["description"], "requirements: no date of the release");
+}
