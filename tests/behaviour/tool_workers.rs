@@ -331,14 +331,14 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
     let model = Model::new(|body| {
         let prompt = body["messages"].to_string();
         match results(body).len() {
-            0 if prompt.contains("Task: part") => says("The part is done."),
+            _ if prompt.contains("You are an independent reviewer") => says("SCORE: 90"),
             0 if !prompt.contains("Your questions") => wants(&[
                 ("progress", json!({"text": "half way"})),
                 ("ask", json!({"text": "Tabs or spaces?"})),
             ]),
             0 => wants(&[(
                 "delegate",
-                json!({"title": "part", "assignTo": "w", "description": "the rest"}),
+                json!({"title": "part", "assignTo": "other", "description": "the rest"}),
             )]),
             1 => wants(&[("result", json!({"text": "The answer."}))]),
             _ => says("bye"),
@@ -349,7 +349,8 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
         "[read]",
         "type: research, expectations: [{type: script, command: 'true'}]",
     )
-    .tap_mission("evaluate: false, ", "");
+    .tap_mission("evaluate: false, ", "")
+    .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
     let document = workspace.run_json(8, &[]);
     let approval = &document["approvals"][0];
     assert_eq!(approval["reason"], "question");
