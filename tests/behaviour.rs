@@ -56,6 +56,8 @@ mod expectations;
 mod failed_dependencies;
 #[path = "behaviour/failure_classes.rs"]
 mod failure_classes;
+#[path = "behaviour/fallback.rs"]
+mod fallback;
 #[path = "behaviour/false_greens.rs"]
 mod false_greens;
 #[path = "behaviour/fixups.rs"]
@@ -156,5 +158,7 @@ mod tool_workers;
 mod torture;
 #[path = "behaviour/verification.rs"]
 mod verification;
+#[path = "behaviour/verification_edges.rs"]
+mod verification_edges;
 #[path = "behaviour/waiting.rs"]
 mod waiting;

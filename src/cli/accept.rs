@@ -124,8 +124,8 @@ impl ChangedMission {
 /// Titles of the tasks that are active after a change and were not before.
 fn becoming_active<'s>(before: &State, after: &'s State) -> HashSet<&'s str> {
     let is_active = |state: &State, id: TaskId| {
-        let task = state.plan.tasks.get(id.index());
-        task.is_some_and(|task| task.part == mission::Part::Selected) && !state.task(id).status.is_terminal()
+        let is_known = state.plan.tasks.get(id.index()).is_some();
+        is_known && state.takes(id) && !state.task(id).status.is_terminal()
     };
     let ids = after.plan.selected_ids();
     ids.filter(|id| is_active(after, *id) && !is_active(before, *id))

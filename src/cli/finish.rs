@@ -57,7 +57,7 @@ fn compiles(mission: &Mission, task: &Task, options: &RunOptions) -> Result<(), 
     let folder = options
         .mission_folder
         .join(mission.workspace.as_deref().unwrap_or("."));
-    let folder = folder.join(task.workspace.as_deref().unwrap_or("."));
+    let folder = folder.join(task.workspace.as_deref().map_or(".", AsRef::as_ref));
     if folder.join("tsconfig.json").is_file() {
         return Ok(());
     }

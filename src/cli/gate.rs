@@ -166,8 +166,14 @@ fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
     match name {
         None if names.is_empty() => Err(Failure::usage(anyhow!("this run's mission has no gates"))),
         // What the run leaves out will never say anything.
-        None => Ok(gates.into_iter().filter(is_evaluated).collect()),
+        None => Ok(gates
+            .into_iter()
+            .filter(|id| is_evaluated(id) && !state.gate(*id).left)
+            .collect()),
         Some(name) => match gates.iter().find(|id| name_of(id) == name) {
+            Some(id) if state.gate(*id).left => Err(Failure::usage(anyhow!(
+                "gate '{name}' is not evaluated: the verdict of a verification left out all tasks that it waits for"
+            ))),
             Some(id) if is_evaluated(id) => Ok(vec![*id]),
             Some(_) => Err(Failure::usage(anyhow!(
                 "gate '{name}' is not evaluated: this run was told to leave out tasks that it waits for (--only)"

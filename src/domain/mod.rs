@@ -7,6 +7,7 @@ mod consult;
 mod dead_letter;
 mod digest;
 mod duration;
+mod edge;
 mod failure;
 mod ids;
 mod lifecycle;
@@ -21,6 +22,7 @@ pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Purpose, Rubri
 pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
 pub use duration::{Millis, ParseDurationError, Timestamp};
+pub use edge::Edge;
 pub use failure::{FailureClass, FailureMode};
 pub use ids::{AgentId, GateId, HoldId, InvalidRunId, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, Phase, QualityFlag, Status, WaitingReason};

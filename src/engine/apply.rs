@@ -5,7 +5,6 @@
 mod task;
 
 use crate::domain::{AttemptKind, Cause, HoldId, Purpose, Stage, Status, TaskId, Verdict};
-use crate::mission::Part;
 
 use super::derive::change_plan;
 use super::event::Event;
@@ -14,7 +13,7 @@ use super::payload::{StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again};
 use super::state::{HoldStage, RunPhase, State, TaskState};
 use super::timers::Timer;
-use super::{deadline, growth, ledger};
+use super::{deadline, growth, ledger, routes};
 
 /// Changes the state by one event. Costs O(degree of the task).
 pub fn apply(state: &mut State, event: &Event) {
@@ -93,6 +92,15 @@ fn change(state: &mut State, event: &Event) {
         Event::TasksAdded(addition) => growth::add(state, addition),
         Event::TasksWithdrawn { tasks } => growth::withdraw(state, tasks),
         Event::Superseded { task, .. } => supersede(state, *task),
+        Event::EdgeTaken { task, left, kept, .. } => {
+            change_task(state, *task, event);
+            for id in left {
+                routes::leave(state, *id);
+            }
+            for (id, visits) in kept {
+                state.tasks[id.index()].visits = *visits;
+            }
+        }
         Event::Paused { .. } => {
             state.paused = true;
             state.timers.cancel(Timer::WaitOver);
@@ -171,6 +179,7 @@ fn change(state: &mut State, event: &Event) {
         | Event::ApproverUndecided { task, .. }
         | Event::ApprovalTimedOut { task, .. }
         | Event::RetryBlocked { task, .. }
+        | Event::FellBack { task, .. }
         | Event::ApprovalResolved { task, .. }
         | Event::Question { task, .. }
         | Event::Answered { task, .. } => change_task(state, *task, event),
@@ -387,6 +396,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     }
     if from.is_terminal() && !to.is_terminal() {
         begins_anew(state, id);
+        routes::undecided(state, id);
         withdraw_result(state, id, stood);
         if let Some((source, stood)) = mends {
             no_longer_superseded(state, source);
@@ -451,7 +461,7 @@ fn withdraw_result(state: &mut State, id: TaskId, stood: Standing) {
     }
 }
 
-fn became_terminal(state: &mut State, id: TaskId, to: Status) {
+pub(super) fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     let plan = state.plan.clone();
     for dependent in plan.dependents.of(id.index()) {
         let does_without = state.task(*dependent).does_without(id);
@@ -460,7 +470,7 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
         } else if to == Status::Failed
             && !does_without
             && state.task(*dependent).status == Status::Pending
-            && plan.task(*dependent).part == Part::Selected
+            && state.takes(*dependent)
         {
             state.cascades_due.insert((*dependent, id));
         }
@@ -469,14 +479,28 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
     for gate in plan.gates_after.of(id.index()) {
         let gate_state = &mut state.gates[gate.index()];
         gate_state.open = gate_state.open.saturating_sub(1);
-        if gate_state.open == 0 && gate_state.result.is_none() {
+        if gate_state.open > 0 || gate_state.result.is_some() {
+            continue;
+        }
+        if routes::all_left(state, &plan.gate(*gate).after) {
+            state.gates[gate.index()].left = true;
+            open_gate(state, *gate);
+        } else {
             state.gates_due.insert(*gate);
         }
     }
     for hold in plan.holds_after.of(id.index()) {
         let held = &mut state.holds[hold.index()];
         held.open = held.open.saturating_sub(1);
-        if held.open == 0 && held.stage == HoldStage::Ahead {
+        if held.open > 0 || held.stage != HoldStage::Ahead {
+            continue;
+        }
+        if routes::all_left(state, &plan.hold(*hold).after) {
+            leave_hold(state, *hold, HoldStage::Passed);
+            for blocked in &plan.hold(*hold).blocks {
+                unblock(state, *blocked);
+            }
+        } else {
             state.holds_due.insert(*hold);
         }
     }
@@ -484,7 +508,7 @@ fn became_terminal(state: &mut State, id: TaskId, to: Status) {
 
 /// The task's result is withdrawn: its dependents are held again, and the gates over it are closed until they are
 /// evaluated anew.
-fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
+pub(super) fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
     let plan = state.plan.clone();
     for dependent in plan.dependents.of(id.index()) {
         is_tried_again(state, *dependent, id, from);
@@ -495,6 +519,7 @@ fn no_longer_terminal(state: &mut State, id: TaskId, from: Status) {
         gate_state.open += 1;
         gate_state.result = None;
         gate_state.overridden = false;
+        gate_state.left = false;
         state.gates_due.remove(gate);
         if was_open {
             for blocked in &plan.gate(*gate).blocks {
@@ -567,7 +592,7 @@ pub(super) fn unblock(state: &mut State, id: TaskId) {
 pub(super) fn make_ready_if_unblocked(state: &mut State, id: TaskId) {
     let task = &state.tasks[id.index()];
     let plan = state.plan.task(id);
-    if task.status == Status::Pending && task.blockers == 0 && plan.part == Part::Selected {
+    if task.status == Status::Pending && task.blockers == 0 && state.takes(id) {
         if super::decide::needs_agreement(plan, task) {
             state.approvals_due.insert(id);
         } else {

@@ -106,7 +106,7 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
         Command::CancelTask { task } => match state.tasks.get(task.index()) {
             None => Unknown,
             // Nobody works on it, and nobody will.
-            Some(_) if state.plan.task(*task).part != Part::Selected => DecidedOtherwise,
+            Some(_) if !state.takes(*task) => DecidedOtherwise,
             Some(task) if !task.status.is_terminal() => Applied,
             Some(task) if task.mode == Some(crate::domain::FailureMode::Cancelled) => AlreadySo,
             Some(_) => DecidedOtherwise,
@@ -130,7 +130,7 @@ pub fn meets(state: &State, command: &Command) -> CommandResult {
         Command::Pause => AlreadySo,
         Command::OverrideGate { gate, .. } => match state.gates.get(gate.index()) {
             None => Unknown,
-            Some(_) if state.plan.gate(*gate).part != Part::Selected => TooEarly,
+            Some(found) if found.left || state.plan.gate(*gate).part != Part::Selected => TooEarly,
             Some(gate) if gate.is_open() => AlreadySo,
             Some(gate) if gate.result.is_none() && gate.open > 0 => TooEarly,
             // Evaluated or not: its tasks have ended.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Millis, TaskId, Timestamp};
-use crate::mission::{Deadline, Part};
+use crate::mission::Deadline;
 
 use super::event::Event;
 use super::state::State;
@@ -158,6 +158,11 @@ pub(super) fn follow(state: &mut State, event: &Event) {
         Event::Transition { task, from, to, .. } if from.is_terminal() != to.is_terminal() => {
             arm(state, Some(*task));
         }
+        Event::EdgeTaken { left, .. } => {
+            for task in left {
+                arm(state, Some(*task));
+            }
+        }
         Event::Deadline(event) => {
             let entry = state.deadlines.0.entry(event.task).or_default();
             match event.step {
@@ -181,8 +186,7 @@ fn arm(state: &mut State, entity: Option<TaskId>) {
         return;
     };
     let known = state.deadlines.0.get(&entity).copied();
-    let is_over = entity
-        .is_some_and(|id| state.plan.task(id).part != Part::Selected || state.task(id).status.is_terminal());
+    let is_over = entity.is_some_and(|id| !state.takes(id) || state.task(id).status.is_terminal());
     if is_over || known.is_some_and(|known| known.is_settled()) {
         return;
     }

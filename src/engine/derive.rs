@@ -13,6 +13,7 @@ use super::apply::make_ready_if_unblocked;
 use super::mission_change::MissionChange;
 use super::ready::ReadyQueue;
 use super::remedies::all_have_ended;
+use super::routes::{self, all_left};
 use super::state::{Counts, GateState, HoldStage, HoldState, RunPhase, State, TaskState};
 use super::timers::Timer;
 
@@ -46,6 +47,7 @@ impl State {
         self.tasks.resize_with(plan.tasks.len(), TaskState::default);
         self.gates.resize_with(plan.gates.len(), GateState::default);
         self.holds.resize_with(plan.holds.len(), HoldState::default);
+        routes::derive(self);
         self.derive_gates(&plan);
         self.derive_holds(&plan);
         self.derive_sums(&plan);
@@ -69,8 +71,7 @@ impl State {
             let held = holds
                 .filter(|hold| self.hold(**hold).stage != HoldStage::Passed)
                 .count();
-            let is_selected = plan.task(id).part == Part::Selected;
-            if is_selected && self.task(id).status == Status::Pending {
+            if self.takes(id) && self.task(id).status == Status::Pending {
                 let task = self.task(id);
                 let is_known = |on: TaskId| {
                     let entry = task.remedies.as_deref().and_then(|remedies| remedies.entry(on));
@@ -99,9 +100,12 @@ impl State {
         for (index, gate) in plan.gates.iter().enumerate() {
             let after = gate.after.iter();
             let open = after.filter(|id| !self.is_settled(**id)).count();
+            let left = !gate.after.is_empty() && all_left(self, &gate.after);
             let state = &mut self.gates[index];
             state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
-            if gate.part == Part::Selected && open == 0 && state.result.is_none() && !gate.after.is_empty() {
+            state.left = left && state.result.is_none();
+            let is_due = open == 0 && !left && state.result.is_none() && !gate.after.is_empty();
+            if gate.part == Part::Selected && is_due {
                 self.gates_due.insert(GateId::from_index(index));
             }
             self.halted |= state.has_failed() && gate.halt_on_fail;
@@ -115,8 +119,12 @@ impl State {
             let id = HoldId::from_index(index);
             let after = hold.after.iter();
             let open = after.filter(|id| !self.is_settled(**id)).count();
+            let left = !hold.after.is_empty() && all_left(self, &hold.after);
             let state = &mut self.holds[index];
             state.open = u32::try_from(open).expect("edges are counted in u32 by the loader");
+            if left {
+                state.stage = HoldStage::Passed;
+            }
             // Of another mission, or with other tasks to wait for: it is ahead again.
             if state.stage == HoldStage::Reached && (hold.part != Part::Selected || open > 0) {
                 state.stage = HoldStage::Ahead;
@@ -146,8 +154,8 @@ impl State {
         ) = (0, 0, 0, 0, 0, 0);
         for (task, state) in plan.tasks.iter().zip(&self.tasks) {
             match task.part {
-                Part::Selected => counts.selected += 1,
-                Part::NotSelected => counts.not_taken += 1,
+                Part::Selected if !state.not_taken => counts.selected += 1,
+                Part::Selected | Part::NotSelected => counts.not_taken += 1,
                 Part::Removed => {}
             }
             let holds = u32::from(state.holds_slot());
@@ -160,7 +168,7 @@ impl State {
             if task.exclusive {
                 self.exclusive += holds;
             }
-            if task.part != Part::Selected {
+            if task.part != Part::Selected || state.not_taken {
                 continue;
             }
             counts.running += holds;

@@ -160,6 +160,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
             ..
         } => vec![Effect::StopTask(*task)],
+        Event::EdgeTaken { stopped, .. } => stopped.iter().copied().map(Effect::StopTask).collect(),
         Event::Answered { task, .. } => prepare_prompt(state, *task).into_iter().collect(),
         Event::FilesNoted { turn, .. } => prepare_prompt(state, turn.task).into_iter().collect(),
         Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
@@ -341,7 +342,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         turn: task.turn + 1,
         ..state.current_turn(id)
     };
-    if !waits || task.is_clarified() {
+    if !waits || task.is_clarified() || state.plan.task(id).route.is_some() {
         None
     } else if must_note(state, id) {
         Some(Effect::NoteFiles {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, FailureClass, FailureMode, Finding, GateId,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, Edge, FailureClass, FailureMode, Finding, GateId,
     HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag, Stage, Status, Step, TaskId,
     Timestamp, TurnId, WaitingReason,
 };
@@ -323,6 +323,25 @@ pub enum Event {
         /// Not before this moment (back-off).
         #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
         not_before: Option<Timestamp>,
+    },
+    /// `agent:fallback`: an agent cannot be reached, and another one is asked instead.
+    #[serde(rename = "ag")]
+    FellBack {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Who cannot be reached.
+        #[serde(rename = "f")]
+        from: AgentId,
+        /// Who is asked instead.
+        #[serde(rename = "o")]
+        to: AgentId,
+        /// Why, by class.
+        #[serde(rename = "c")]
+        class: FailureClass,
+        /// Why, in words.
+        #[serde(rename = "m")]
+        message: String,
     },
     /// `seat:replied`
     #[serde(rename = "sr")]
@@ -713,6 +732,32 @@ pub enum Event {
         /// What it needed.
         #[serde(rename = "d")]
         dependency: TaskId,
+    },
+    /// `verification:routed`: the verdict of a verification took one of its edges. It stands before the verification is done,
+    /// or behind what is done again.
+    #[serde(rename = "et")]
+    EdgeTaken {
+        /// The verification.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// The edge.
+        #[serde(rename = "e")]
+        edge: Edge,
+        /// Where it leads.
+        #[serde(rename = "o")]
+        to: TaskId,
+        /// How often the verification has judged, since it last began by a person's word.
+        #[serde(rename = "v")]
+        visit: u32,
+        /// Tasks that leave the run: nothing leads to them any more.
+        #[serde(rename = "l", default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<TaskId>,
+        /// Tasks that were at work on what is done again.
+        #[serde(rename = "s", default, skip_serializing_if = "Vec::is_empty")]
+        stopped: Vec<TaskId>,
+        /// Other verifications that are redone, with the visits that they had: those count on.
+        #[serde(rename = "k", default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<(TaskId, u32)>,
     },
     /// `quality:gate:passed`, `quality:gate:failed`
     #[serde(rename = "g")]

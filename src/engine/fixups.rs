@@ -9,10 +9,12 @@ use crate::domain::{Status, TaskId};
 use super::state::State;
 
 impl State {
-    /// Whether what became of a task is final for those who wait for it: it has ended, and so has its fixup.
+    /// Whether what became of a task is final for those who wait for it: it has ended, and so has its fixup, or it left
+    /// the run.
     #[must_use]
     pub fn is_settled(&self, id: TaskId) -> bool {
         match self.task(id).status {
+            _ if self.task(id).not_taken => true,
             Status::Done => true,
             Status::Failed => self.open_fixup(id).is_none(),
             _ => false,
@@ -27,11 +29,11 @@ impl State {
         (!self.task(fixup).status.is_terminal()).then_some(fixup)
     }
 
-    /// Whether its dependents have what they need from it: it is done, or a clean fixup has superseded it.
+    /// Whether its dependents have what they need from it: it is done, a clean fixup has superseded it, or it left the run.
     #[must_use]
     pub fn is_met(&self, id: TaskId) -> bool {
         let task = self.task(id);
-        task.status == Status::Done || task.superseded
+        task.status == Status::Done || task.superseded || task.not_taken
     }
 
     /// Whether it failed, and nothing may make up for that any more.

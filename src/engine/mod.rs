@@ -29,6 +29,7 @@ mod outcome;
 mod payload;
 mod ready;
 mod remedies;
+mod routes;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -82,6 +83,12 @@ pub fn judged_by(state: &State, task: crate::domain::TaskId) -> JudgedBy {
 #[must_use]
 pub fn worst_case(state: &State, task: crate::domain::TaskId) -> WorstCase {
     decide::worst_case(state, task)
+}
+
+/// What is done again when a verification sends this task back: the task, and everything that is built on it (section 5).
+#[must_use]
+pub fn done_again(plan: &crate::mission::Plan, task: crate::domain::TaskId) -> Vec<crate::domain::TaskId> {
+    decide::done_again(plan, task)
 }
 
 /// Why a stage behind the verification will not be asked about a task, where that is known beforehand.

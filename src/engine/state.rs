@@ -104,7 +104,7 @@ pub enum RunPhase {
 pub struct Counts {
     /// Tasks that the run takes.
     pub selected: u32,
-    /// Tasks of the mission that the run was told to leave out.
+    /// Tasks of the mission that the run was told to leave out, or that the verdict of a verification left out.
     pub not_taken: u32,
     /// Tasks that are done.
     pub done: u32,
@@ -162,13 +162,15 @@ pub struct GateState {
     pub result: Option<GateResult>,
     /// Whether a person let it pass.
     pub overridden: bool,
+    /// Whether verdicts of verifications left out all that it waits for: then it says nothing and holds nobody.
+    pub left: bool,
 }
 
 impl GateState {
     /// Whether what it blocks may start.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.overridden || self.result.as_ref().is_some_and(|result| result.passed)
+        self.left || self.overridden || self.result.as_ref().is_some_and(|result| result.passed)
     }
 
     /// Whether it failed and nobody overrode it.
@@ -268,10 +270,7 @@ impl State {
     /// Whether any task that could still be worked on waits for a hold.
     pub(super) fn holds_anything(&self, id: HoldId) -> bool {
         let mut blocked = self.plan.hold(id).blocks.iter();
-        blocked.any(|task| {
-            self.plan.task(*task).part == crate::mission::Part::Selected
-                && !self.task(*task).status.is_terminal()
-        })
+        blocked.any(|task| self.takes(*task) && !self.task(*task).status.is_terminal())
     }
 
     /// Whether a delay runs that will start something.

@@ -86,9 +86,43 @@ pub fn named(plan: &Plan, task: TaskId) -> Option<&[AgentId]> {
 #[must_use]
 pub fn grader(plan: &Plan, task: TaskId) -> Option<AgentId> {
     plan.task(task).verification.as_deref()?.rubric.as_ref()?;
+    if plan.route(task).is_some() {
+        return verifier(plan, task);
+    }
     let able = reviewers(plan, task, named(plan, task)).into_iter();
     able.map(|eligible| eligible.agent)
         .find(|agent| plan.agent(*agent).spec.adapter != Adapter::Human)
+}
+
+/// The agent that a verification is assigned to, if it may judge the work of the tasks that the verification is about.
+fn verifier(plan: &Plan, task: TaskId) -> Option<AgentId> {
+    let judge = plan.task(task).agent;
+    let is_author = authors(plan, task).any(|author| author == judge);
+    let depends = dependence(plan, task, judge).is_some();
+    let is_person = plan.agent(judge).spec.adapter == Adapter::Human;
+    (!is_author && !depends && !is_person).then_some(judge)
+}
+
+/// The agents whose work is judged: the task's own, or those of the tasks that a verification is about.
+pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ {
+    let is_node = plan.route(task).is_some();
+    let own = (!is_node).then(|| plan.task(task).agent);
+    let judged = is_node.then(|| plan.judged(task)).into_iter().flatten();
+    own.into_iter().chain(judged.map(|task| plan.task(task).agent))
+}
+
+/// Who is asked instead of a judge that cannot be reached: the next after `current` of those who stand in for `first`, if it
+/// may judge the task. A fallback never breaks independence.
+#[must_use]
+pub fn next_judge(plan: &Plan, task: TaskId, first: AgentId, current: AgentId) -> Option<AgentId> {
+    let all: Vec<AgentId> = std::iter::once(first).chain(plan.fallbacks(first)).collect();
+    let position = all.iter().position(|agent| *agent == current)?;
+    let mut rest = all.into_iter().skip(position + 1);
+    rest.find(|agent| {
+        plan.agent(*agent).spec.adapter != Adapter::Human
+            && authors(plan, task).all(|author| author != *agent)
+            && dependence(plan, task, *agent).is_none()
+    })
 }
 
 /// What the mission wants a reviewer of `task` not to share with its author.
@@ -120,8 +154,8 @@ fn dependence(plan: &Plan, task: TaskId, agent: AgentId) -> Option<Dependence> {
     if rule == Independence::Identity {
         return None;
     }
-    let author = Mind::of(plan.agent(plan.task(task).agent), None);
-    Mind::of(plan.agent(agent), None).depends_on(&author, rule)
+    let reviewer = Mind::of(plan.agent(agent), None);
+    authors(plan, task).find_map(|author| reviewer.depends_on(&Mind::of(plan.agent(author), None), rule))
 }
 
 fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
@@ -265,6 +299,7 @@ mod tests {
             protect: Vec::new(),
             expectations: None,
             verification: None,
+            route: None,
             scrutiny: std::sync::Arc::default(),
             provenance: None,
         };

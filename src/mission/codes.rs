@@ -129,6 +129,10 @@ codes! {
     DeployRepeats = "Q0411": "A task of `type: deploy` is run again when its assessment fails. Say whether that is harmless: `sideEffects: true` makes quorum ask a person first, `sideEffects: false` says that repeating it is fine.",
     /// Tool calls that nobody can see.
     NoLedger = "Q0420": "`requiresToolCalls: true` needs an agent whose adapter sees its tool calls. A plain command or a plain HTTP model shows none, and what it claims in its result file is no evidence, so the rule could never be met nor broken. Ask for what quorum can see for itself: `targetFiles`, or `verify` with `requireFileChanges` or a command.",
+    /// A way out of a verification beside its edges.
+    ExtraEdge = "Q0421": "Only `onPass`, `onFail` and `onRefer` lead out of a task of `type: verification`. A task that names it in `dependsOn` and that none of them leads to would start whatever the verdict is. Let an edge lead to it, or let it depend on a task that an edge leads to.",
+    /// A verification of nothing.
+    JudgesNothing = "Q0422": "A task of `type: verification` judges the work of the tasks in its `dependsOn`. It needs at least one that is no verification itself.",
     /// Two gates with one name.
     DuplicateGate = "Q0501": "Two gates have the same name, or two checkpoints, delays or approval gates. Names are how they are shown and overridden and must be unique.",
     /// A gate over nothing.

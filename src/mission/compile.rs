@@ -3,7 +3,7 @@
 //! Linear in tasks and edges. The precedence is that of the command line: flag, environment, mission, project, user,
 //! default; the layers of files have been laid over each other when the mission was loaded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -22,9 +22,11 @@ use super::plan::{
     RunOptions, Silence, SlaPlan, TaskPlan, Verification,
 };
 use super::read::Named;
+use super::route::Route;
 use super::scalar::{Fraction, Span};
 use super::scrutiny::{self, Scrutiny};
-use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
+use super::validate::order::going_back;
+use crate::domain::{AgentId, Bar, BarOrigin, Edge, Millis, Points, TaskId};
 
 /// The plan of a loaded mission.
 ///
@@ -37,7 +39,8 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let gates = gates(&mission);
     let holds = holds(&mission);
     let mut approvals = approvals(&mission);
-    let dependencies = dependencies(&mission);
+    let mut routes = routes(&mission);
+    let dependencies = dependencies(&mission, &routes);
     let compiler = Compiler {
         settings: &mission.settings,
         options,
@@ -67,6 +70,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
             let approvals = approvals.get_mut(index).map(std::mem::take).unwrap_or_default();
             TaskPlan {
                 approvals,
+                route: routes.remove(&index).map(Box::new),
                 ..compiler.task(task, agent, timeouts[agent.index()])
             }
         })
@@ -86,7 +90,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let channels = mission.channels.0.into_iter();
     let channels = channels.map(|(name, spec)| ChannelPlan { name, spec }).collect();
     let plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
-    let mut plan = plan.with_holds(holds);
+    let mut plan = plan.with_holds(holds).with_returns();
     plan.recipe = Arc::new(Recipe {
         settings: mission.settings,
         options: options.clone(),
@@ -180,8 +184,53 @@ fn assignees(mission: &Mission) -> Vec<AgentId> {
     mission.tasks.iter().map(agent).collect()
 }
 
-/// `dependsOn` as pairs: a task, and one that it needs.
-fn dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
+/// Where the edges of each verification lead, by its index.
+fn routes(mission: &Mission) -> HashMap<usize, Route> {
+    let back = going_back(mission);
+    let is_one = |task: &model::Task| task.kind == model::TaskType::Verification;
+    if !mission.tasks.iter().any(is_one) {
+        return HashMap::new();
+    }
+    let ids = task_ids(mission);
+    let target = |task: &model::Task, edge| known(task.edge(edge).and_then(|title| ids.get(title)));
+    let verifications = mission.tasks.iter().enumerate().filter(|(_, task)| is_one(task));
+    verifications
+        .map(|(index, task)| {
+            let route = Route {
+                pass: target(task, Edge::Pass),
+                fail: target(task, Edge::Fail),
+                refer: target(task, Edge::Refer),
+                fail_goes_back: back.contains(&index),
+                max_visits: task
+                    .max_visits
+                    .map_or(defaults::MAX_VISITS, |most| u32::from(most.get())),
+            };
+            (index, route)
+        })
+        .collect()
+}
+
+/// `dependsOn` as pairs: a task, and one that it needs. What an edge of a verification leads on to needs it.
+fn dependencies(mission: &Mission, routes: &HashMap<usize, Route>) -> Vec<(u32, TaskId)> {
+    let mut pairs = declared_dependencies(mission);
+    let mut nodes: Vec<_> = routes.iter().collect();
+    nodes.sort_unstable_by_key(|(index, _)| **index);
+    let mut known: HashSet<(u32, TaskId)> = HashSet::new();
+    if !nodes.is_empty() {
+        known.extend(pairs.iter().copied());
+    }
+    for (index, route) in nodes {
+        let verification = TaskId::from_index(*index);
+        for (_, target) in route.forward() {
+            if known.insert((target.0, verification)) {
+                pairs.push((target.0, verification));
+            }
+        }
+    }
+    pairs
+}
+
+fn declared_dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
     let ids = task_ids(mission);
     let pairs_of = |(index, task): (usize, &model::Task)| {
         let from = TaskId::from_index(index).0;
@@ -406,6 +455,9 @@ impl Compiler<'_> {
     }
 
     fn task(&self, task: model::Task, agent: AgentId, of_agent: Times) -> TaskPlan {
+        // A verification that declares nothing else is graded by a judge.
+        let is_verification = task.kind == model::TaskType::Verification;
+        let asks_a_judge = is_verification && task.expectations.is_empty();
         let turn_timeout = task
             .max_duration
             .map(Span::get)
@@ -413,13 +465,18 @@ impl Compiler<'_> {
             .or(self.settings.task_timeout);
         TaskPlan {
             limits: self.limits(&task),
-            scrutiny: scrutiny::of_task(
-                &self.scrutiny,
-                &task.stages,
-                task.autonomy,
-                task.stakes,
-                &self.agents,
-            ),
+            scrutiny: if is_verification {
+                // It does no work that anybody could look at once more.
+                Arc::default()
+            } else {
+                scrutiny::of_task(
+                    &self.scrutiny,
+                    &task.stages,
+                    task.autonomy,
+                    task.stakes,
+                    &self.agents,
+                )
+            },
             title: task.title,
             part: Part::Selected,
             deadline: task.deadline,
@@ -440,11 +497,12 @@ impl Compiler<'_> {
             review: task.review,
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
-            workspace: task.workspace,
+            workspace: task.workspace.map(|path| *path),
             target_files: task.target_files.into_iter().collect(),
             protect: task.protect.into(),
             expectations: self.expectations(task.expectations),
-            verification: verification(task.verification, task.acceptance, &self.rubrics),
+            verification: verification(task.verification, task.acceptance, asks_a_judge, &self.rubrics),
+            route: None,
             finish: finish_gate(task.verify, self.options),
             foundation: false,
             wave: 0,
@@ -577,9 +635,10 @@ fn rubrics(mission: &Mission) -> HashMap<Box<str>, Arc<model::Rubric>> {
 fn verification(
     declared: Option<Box<model::Verification>>,
     acceptance: ThinVec<Box<str>>,
+    asks_a_judge: bool,
     rubrics: &HashMap<Box<str>, Arc<model::Rubric>>,
 ) -> Option<Box<Verification>> {
-    if declared.is_none() && acceptance.is_empty() {
+    if declared.is_none() && acceptance.is_empty() && !asks_a_judge {
         return None;
     }
     let declared = declared.unwrap_or_default();

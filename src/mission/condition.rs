@@ -181,9 +181,9 @@ impl<'m> Conditions<'m> {
             sideEffects => task.side_effects.unwrap_or(false),
             requiresApproval => task.requires_approval.is_some(),
             targetFiles => list(&task.target_files),
-            delegatedBy => task.delegated_by.as_deref().unwrap_or_default(),
+            delegatedBy => task.delegated_by.as_deref().map_or("", AsRef::as_ref),
             review => Value::from(Serde(task.review)),
-            workspace => task.workspace.as_deref().unwrap_or_default(),
+            workspace => task.workspace.as_deref().map_or("", AsRef::as_ref),
         }
     }
 }

@@ -29,6 +29,8 @@ pub(super) const MAX_RESOLUTION_ATTEMPTS: u32 = 2;
 pub(super) const ON_DEPENDENCY_FAILED: [Remedy; 2] = [Remedy::Resolve, Remedy::Skip];
 /// How sure a verification must be of its verdict, a share as points (section 10).
 pub(super) const MIN_CONFIDENCE: u8 = 70;
+/// How often a verification may be entered whose `onFail` points back (section 10).
+pub(super) const MAX_VISITS: u32 = 3;
 /// How deep work may be handed down (section 12).
 pub(super) const MAX_DELEGATION_DEPTH: u32 = 3;
 /// How many tasks one task may hand down (section 12).

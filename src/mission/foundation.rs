@@ -23,7 +23,10 @@ pub(super) fn mark(plan: &mut Plan) {
         return;
     }
     for index in 0..plan.tasks.len() {
-        let is_one = plan.dependents.of(index).len() >= DEPENDENTS && !has_threshold(&plan.tasks[index]);
+        // A verification is no work that anything is built on.
+        let is_work = plan.tasks[index].route.is_none();
+        let is_one =
+            is_work && plan.dependents.of(index).len() >= DEPENDENTS && !has_threshold(&plan.tasks[index]);
         if is_one {
             plan.tasks[index].foundation = true;
         }

@@ -32,6 +32,7 @@ pub mod model;
 mod plan;
 mod problem;
 mod read;
+mod route;
 mod scalar;
 mod schema;
 mod scrutiny;
@@ -60,6 +61,7 @@ pub use plan::{
     Silence, SlaPlan, TaskPlan, Verification,
 };
 pub use read::Named;
+pub use route::Route;
 pub use scalar::{Deadline, Positive};
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 pub use scrutiny::{RedTeamPlan, Scrutiny, StageJudge, StagePlan};

@@ -13,6 +13,7 @@ use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Poin
 use super::edges::Edges;
 use super::growth::{Fixups, Provenance, Titles};
 use super::model;
+use super::route::Route;
 use super::scalar::Deadline;
 use super::scrutiny::Scrutiny;
 use super::task_list::TaskList;
@@ -46,6 +47,8 @@ pub struct Plan {
     pub holds_before: Edges<HoldId>,
     /// What holds for the whole run.
     pub rules: Rules,
+    /// From a task to the verifications that may have it done again, or judged it when they did.
+    pub returns: Edges<TaskId>,
     /// What tasks that come later are compiled with.
     pub(super) recipe: Arc<Recipe>,
     pub(super) titles: Titles,
@@ -83,6 +86,7 @@ impl Plan {
             holds: Arc::default(),
             holds_after: Edges::new(tasks.len(), &[]),
             holds_before: Edges::new(tasks.len(), &[]),
+            returns: Edges::new(tasks.len(), &[]),
             agents: Arc::new(agents),
             tasks: tasks.into(),
             gates: Arc::new(gates),
@@ -120,6 +124,24 @@ impl Plan {
     #[must_use]
     pub fn agent(&self, id: AgentId) -> &AgentPlan {
         &self.agents[id.index()]
+    }
+
+    /// Who is asked instead of an agent that cannot be reached, in order; each once, with those who stand in for them.
+    #[must_use]
+    pub fn fallbacks(&self, agent: AgentId) -> Vec<AgentId> {
+        let mut found: Vec<AgentId> = Vec::new();
+        let named = |id: AgentId| {
+            let names = self.agent(id).spec.fallback.iter().rev();
+            names.filter_map(|name| self.find_agent(name)).collect::<Vec<_>>()
+        };
+        let mut open = named(agent);
+        while let Some(next) = open.pop() {
+            if next != agent && !found.contains(&next) {
+                found.push(next);
+                open.extend(named(next));
+            }
+        }
+        found
     }
 
     /// What a model costs, if it has a price.
@@ -298,6 +320,8 @@ pub struct TaskPlan {
     pub scrutiny: Arc<Scrutiny>,
     /// What must hold before its agent may call itself finished.
     pub finish: Option<Box<FinishGate>>,
+    /// For a verification: where its edges lead.
+    pub route: Option<Box<Route>>,
     /// Its layer of the mission's graph, from 0.
     pub wave: u32,
     /// Where it comes from, if it is not the mission's own.

@@ -145,6 +145,61 @@ where
     Ok(option::<D, S>(deserializer)?.map(T::from))
 }
 
+/// A count of at least one. Nobody counts to more than 65,535 visits.
+pub(super) fn visits<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<std::num::NonZeroU16>, D::Error> {
+    let count = option::<D, std::num::NonZeroU32>(deserializer)?;
+    Ok(count.map(|count| count.try_into().unwrap_or(std::num::NonZeroU16::MAX)))
+}
+
+/// A text that few tasks have, read by the stricter rules of `S`: it takes one word where it is missing.
+pub(super) fn rare_as<'de, S, D>(deserializer: D) -> Result<Option<Box<Box<str>>>, D::Error>
+where
+    S: Scalar + Into<Box<str>>,
+    D: Deserializer<'de>,
+{
+    Ok(option::<D, S>(deserializer)?.map(|text| Box::new(text.into())))
+}
+
+/// One text, or a list of them, read by the stricter rules of `S`.
+pub(super) fn one_or_more<'de, S, D>(deserializer: D) -> Result<Vec<Box<str>>, D::Error>
+where
+    S: Scalar + Into<Box<str>>,
+    D: Deserializer<'de>,
+{
+    struct OneOrMore<S>(PhantomData<S>);
+    impl<'de, S: Scalar + Into<Box<str>>> Visitor<'de> for OneOrMore<S> {
+        type Value = Vec<Box<str>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a text or a list of texts")
+        }
+
+        fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+            let text = S::parse(text).map_err(|fault| E::custom(fault.message))?;
+            Ok(vec![text.into()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            let mut list = Vec::new();
+            while let Some(item) = items.next_element_seed(One(PhantomData::<S>))? {
+                list.push(item.into());
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_any(OneOrMore::<S>(PhantomData))
+}
+
 /// The value, which must be there.
 pub(super) fn single<'de, D: Deserializer<'de>, T: Scalar>(deserializer: D) -> Result<T, D::Error> {
     Single::deserialize(deserializer).map(|Single(value)| value)

@@ -74,6 +74,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
     let new_tasks = new.tasks.iter().cloned().map(|mut plan| {
         plan.agent = agent(plan.agent);
         plan.delegated_by = plan.delegated_by.map(agent);
+        plan.route = plan.route.map(|route| Box::new(route.map(task)));
         for approval in &mut plan.approvals {
             let mut moved = (**approval).clone();
             for approver in &mut moved.approvers {
@@ -130,7 +131,7 @@ pub fn succeed(old: &Plan, new: Plan) -> Plan {
         ..new.rules.clone()
     };
     let plan = Plan::new(new.name, all_agents, all_tasks, all_gates, &pairs, rules);
-    let mut plan = plan.with_holds(all_holds);
+    let mut plan = plan.with_holds(all_holds).with_returns();
     plan.recipe = new.recipe;
     plan.channels = new.channels;
     for id in added {

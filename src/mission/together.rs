@@ -10,15 +10,11 @@ use super::problem::{Place, Problem, Problems, first_line};
 use super::scalar::Scalar;
 use super::text::{quoted, suggestion};
 
-/// The three ways out of a verification task (semantics, section 10).
-const WAYS_OUT: [&str; 3] = ["onPass", "onFail", "onRefer"];
-
 /// Reports what does not fit together anywhere in a mission.
 pub(super) fn check(tree: &Tree<'_>) -> Problems {
     let mut problems = Problems::default();
     let root = tree.root();
     for task in items(tree, root, "tasks") {
-        ways_out(tree, task, &mut problems);
         verification(tree, task, &mut problems);
         named_once(tree, items(tree, task, "middleware"), "middleware", &mut problems);
     }
@@ -47,34 +43,6 @@ fn items<'t>(tree: &'t Tree<'_>, map: NodeId, key: &str) -> Box<dyn Iterator<Ite
 
 fn at(tree: &Tree<'_>, node: NodeId) -> Place {
     Place::Span(first_line(tree, node))
-}
-
-/// A verification task has all three ways out, any other task none.
-fn ways_out(tree: &Tree<'_>, task: NodeId, problems: &mut Problems) {
-    let is_verification = tree
-        .get(task, "type")
-        .is_some_and(|kind| tree.text(kind) == "verification");
-    for way in WAYS_OUT {
-        match tree.get(task, way) {
-            None if is_verification => problems.push(
-                Problem::error(
-                    Code::MissingKey,
-                    at(tree, task),
-                    format!("a verification task needs `{way}`"),
-                )
-                .help(format!("add `{way}: title of the task to go on with`")),
-            ),
-            Some(node) if !is_verification => problems.push(
-                Problem::error(
-                    Code::KeyDoesNotApply,
-                    at(tree, node),
-                    format!("`{way}` does not apply to this task"),
-                )
-                .help("only a task of `type: verification` has ways out"),
-            ),
-            _ => {}
-        }
-    }
 }
 
 /// Criteria and the one who grades them: neither means anything without the other.

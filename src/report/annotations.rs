@@ -35,7 +35,12 @@ pub fn annotations(state: &State, view: &RunView) -> String {
             Rank::Failed | Rank::Cascaded | Rank::Indeterminate => &mut errors,
             Rank::BelowBar | Rank::Waiting => &mut warnings,
             Rank::Unreviewed => &mut notices,
-            Rank::Open | Rank::Reworked | Rank::Done | Rank::Superseded | Rank::NotSelected => continue,
+            Rank::Open
+            | Rank::Reworked
+            | Rank::Done
+            | Rank::Superseded
+            | Rank::NotTaken
+            | Rank::NotSelected => continue,
         };
         list.push((
             state.plan.task(id).title.to_string(),

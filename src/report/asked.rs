@@ -85,12 +85,17 @@ fn checkpoint<'a>(state: &'a State, view: &'a RunView, hold: HoldId) -> Option<A
     })
 }
 
+/// Whether verdicts of verifications left out all that a hold waits for.
+fn is_left(state: &State, after: &[TaskId]) -> bool {
+    !after.is_empty() && after.iter().all(|id| state.task(*id).not_taken)
+}
+
 /// `waiting`, `reached` (a checkpoint) or `running` (a delay), `passed`, `rejected`, or that the run leaves it out.
 #[must_use]
 pub fn hold_state(state: &State, id: HoldId) -> &'static str {
     let plan = state.plan.hold(id);
     match (state.hold(id).stage, plan.kind) {
-        _ if plan.part != Part::Selected => super::json::NOT_TAKEN,
+        _ if plan.part != Part::Selected || is_left(state, &plan.after) => super::json::NOT_TAKEN,
         (HoldStage::Ahead, _) => "waiting",
         (HoldStage::Reached, HoldKind::Checkpoint) => "reached",
         (HoldStage::Reached, HoldKind::Delay(_)) => "running",

@@ -322,6 +322,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ArtifactsScanned { task, .. }
         | Event::DependencyResolved { task, .. }
         | Event::Superseded { task, .. }
+        | Event::EdgeTaken { task, .. }
+        | Event::FellBack { task, .. }
         | Event::DependencyFailed { task, .. } => Some(*task),
         Event::StageVerdict(report) => Some(report.task),
         Event::ConsultRequested { id, .. }

@@ -18,7 +18,7 @@ use super::budget::ceiling_words;
 use super::ids::RequestId;
 use super::view::RunView;
 
-pub(super) use task::{TaskRow, blocked_by, task_row, weight};
+pub(super) use task::{EdgesRow, TaskRow, blocked_by, task_row, weight};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.run/v1";
@@ -401,7 +401,7 @@ fn holds(source: Source<'_>, checkpoints: bool) -> Vec<HoldRow<'_>> {
 pub(super) fn gate_state(state: &State, id: GateId) -> &'static str {
     let gate = state.gate(id);
     match &gate.result {
-        _ if state.plan.gate(id).part != Part::Selected => NOT_TAKEN,
+        _ if gate.left || state.plan.gate(id).part != Part::Selected => NOT_TAKEN,
         _ if gate.overridden => "overridden",
         Some(result) if result.passed => "passed",
         Some(_) => "failed",

@@ -150,7 +150,7 @@ fn status(state: &State, view: &RunView, id: TaskId) -> TestCaseStatus {
             task.flag.map_or("below-threshold", QualityFlag::as_str),
         ),
         Rank::Indeterminate => not_good(NonSuccessKind::Error, OutcomeClass::Indeterminate.as_str()),
-        Rank::Waiting | Rank::Open | Rank::Superseded | Rank::NotSelected => {
+        Rank::Waiting | Rank::Open | Rank::Superseded | Rank::NotTaken | Rank::NotSelected => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(&message);
             return status;

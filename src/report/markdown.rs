@@ -172,7 +172,7 @@ fn sign(rank: Rank) -> &'static str {
         Rank::BelowBar => "⚠️",
         Rank::Waiting => "⏸",
         Rank::Open => "⏹",
-        Rank::Unreviewed | Rank::Superseded | Rank::NotSelected => "➖",
+        Rank::Unreviewed | Rank::Superseded | Rank::NotTaken | Rank::NotSelected => "➖",
         Rank::Reworked | Rank::Done => "✅",
     }
 }

@@ -34,6 +34,8 @@ pub(super) enum Rank {
     Done,
     /// Failed, and a fixup has made up for it.
     Superseded,
+    /// Left out by the verdict of a verification.
+    NotTaken,
     /// Left out of the run (`--only`).
     NotSelected,
 }
@@ -52,6 +54,7 @@ impl Rank {
             Self::Reworked => "done after rework",
             Self::Done => "done",
             Self::Superseded => "superseded",
+            Self::NotTaken => "not taken",
             Self::NotSelected => "not selected",
         }
     }
@@ -62,6 +65,9 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
     let task = state.task(id);
     if state.plan.task(id).part != Part::Selected {
         return Rank::NotSelected;
+    }
+    if task.not_taken {
+        return Rank::NotTaken;
     }
     let for_judges = task.waiting.as_ref().is_some_and(Waiting::is_for_judges);
     match (task.status, task.flag) {
@@ -78,6 +84,17 @@ pub(super) fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
         (Status::Done, _) if view.task(id).attempts.len() > 1 => Rank::Reworked,
         (Status::Done, _) => Rank::Done,
         (Status::Pending | Status::Assigned | Status::InProgress | Status::Review, _) => Rank::Open,
+    }
+}
+
+/// Why the verdict of a verification left a task out.
+pub(super) fn not_taken_words(state: &State, id: TaskId) -> String {
+    match state.left_out_by(id) {
+        Some((by, edge)) => {
+            let title = sanitize(&state.plan.task(by).title);
+            format!("not taken: '{title}' took {}", edge.as_str())
+        }
+        None => "not taken".to_owned(),
     }
 }
 
@@ -139,6 +156,7 @@ pub(super) fn reason(state: &State, view: &RunView, rank: Rank, id: TaskId) -> S
             }
         }
         Rank::NotSelected => "not selected (--only)".to_owned(),
+        Rank::NotTaken => not_taken_words(state, id),
         Rank::Superseded => {
             let by = &state.plan.task(state.standing(id)).title;
             format!("superseded by '{}'", sanitize(by))

@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 
-use crate::domain::{Cause, Finding, Points, Stage, TaskId};
+use crate::domain::{AgentId, Cause, Finding, Points, Stage, TaskId};
 use crate::engine::{StageReport, State};
 use crate::judging::eligibility::grader;
 
@@ -79,11 +79,17 @@ impl<'a> ReviewRow<'a> {
     }
 
     /// What a grader said of each criterion.
-    pub fn of_verification(state: &'a State, id: TaskId, report: &'a StageReport) -> Self {
+    pub fn of_verification(
+        state: &'a State,
+        id: TaskId,
+        report: &'a StageReport,
+        asked: Option<&'a (AgentId, Option<Box<str>>)>,
+    ) -> Self {
+        let judge = asked.map(|(judge, _)| *judge).or_else(|| grader(&state.plan, id));
         Self {
             stage: report.stage.as_str(),
-            reviewer: grader(&state.plan, id).map_or(HEURISTIC, |judge| &*state.plan.agent(judge).name),
-            model: None,
+            reviewer: judge.map_or(HEURISTIC, |judge| &*state.plan.agent(judge).name),
+            model: asked.and_then(|(_, model)| model.as_deref()),
             points: report.points.map(Points::to_f64),
             dimensions: Vec::new(),
             verdict: Some(report.verdict.as_str()),

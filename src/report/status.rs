@@ -76,6 +76,8 @@ struct TaskRow {
     title: String,
     agent: String,
     selected: bool,
+    #[serde(default)]
+    not_taken: bool,
     status: Status,
     superseded: bool,
     phase: Option<Phase>,
@@ -190,6 +192,7 @@ impl TaskRow {
             title: plan.title.to_string(),
             agent: state.plan.agent(plan.agent).name.to_string(),
             selected: plan.part == Part::Selected,
+            not_taken: task.not_taken,
             status: task.status,
             superseded: task.superseded,
             phase: task.phase,
@@ -205,6 +208,7 @@ impl TaskRow {
     fn status_words(&self) -> String {
         match self.phase {
             _ if !self.selected => "not selected".to_owned(),
+            _ if self.not_taken => "not taken".to_owned(),
             _ if self.superseded => "superseded".to_owned(),
             Some(phase @ (Phase::Fix | Phase::Clarification)) => {
                 format!("{}, {}", self.status.as_str(), phase.as_str())
@@ -229,7 +233,7 @@ impl GateRow {
     fn of(state: &State, id: GateId) -> Self {
         let result = state.gate(id).result.as_ref();
         let stands = match gate_state(state, id) {
-            NOT_TAKEN => "not selected",
+            NOT_TAKEN => "not taken",
             stands => stands,
         };
         Self {
@@ -248,8 +252,15 @@ fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
         let by = &state.plan.task(state.standing(id)).title;
         return Some(format!("by {}", sanitize(by)));
     }
+    if state.task(id).not_taken {
+        return Some(super::rank::not_taken_words(state, id));
+    }
     if let Some(failure) = seen.failure.as_deref() {
         return Some(failure_words(failure));
+    }
+    if let Some((edge, route)) = state.task(id).edge.zip(state.plan.route(id)) {
+        let target = sanitize(&state.plan.task(route.target(edge)).title);
+        return Some(format!("{}: {target}", edge.as_str()));
     }
     if let Some(waiting) = seen.waiting.as_deref() {
         return Some(format!("waits: {}", waiting.reason.as_str()));

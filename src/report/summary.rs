@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, WaitingReason};
 use crate::engine::{self, Outcome, State};
+use crate::mission::Part;
 
 use super::asked::{Asked, asked};
 use super::budget;
@@ -137,11 +138,21 @@ fn tallies(page: &mut Page<'_>, state: &State) {
 
 /// What a run with `--only` says beside its result: it is not the whole mission's.
 pub(super) fn left_out(state: &State) -> Option<String> {
-    let left_out = state.counts.not_taken;
+    let left_out = not_selected(state);
     (left_out > 0).then(|| {
-        let all = count((left_out + state.counts.selected) as usize, "task");
+        let all = count((state.counts.not_taken + state.counts.selected) as usize, "task");
         format!("ONLY A PART: {left_out} of {all} left out (--only)")
     })
+}
+
+/// Tasks that the run was told to leave out. A verdict that leaves tasks out makes it no part of a run.
+fn not_selected(state: &State) -> usize {
+    if state.options.only.is_empty() {
+        return 0;
+    }
+    let ids = state.plan.task_ids();
+    ids.filter(|id| state.plan.task(*id).part == Part::NotSelected)
+        .count()
 }
 
 /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
@@ -149,6 +160,7 @@ pub(super) fn task_counts(state: &State) -> String {
     let counts = &state.counts;
     let elsewhere = counts.ended() + counts.awaiting + counts.running;
     let pending = counts.selected.saturating_sub(elsewhere) as usize;
+    let not_selected = not_selected(state);
     let mut text = format!("{} of {} done", counts.done, counts.selected);
     for (number, what) in [
         (counts.failed as usize, "failed"),
@@ -157,7 +169,11 @@ pub(super) fn task_counts(state: &State) -> String {
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
-        (counts.not_taken as usize, "not selected"),
+        (not_selected, "not selected"),
+        (
+            (counts.not_taken as usize).saturating_sub(not_selected),
+            "not taken",
+        ),
     ] {
         if number > 0 {
             let _ = write!(text, ", {number} {what}");
@@ -209,7 +225,7 @@ pub(super) fn gate_sums(state: &State) -> String {
         ("failed", "failed"),
         ("overridden", "overridden"),
         ("waiting", "waiting"),
-        (NOT_TAKEN, "not selected"),
+        (NOT_TAKEN, "not taken"),
     ];
     let sums = kinds.map(|(wanted, words)| {
         let number = states.iter().filter(|state| **state == wanted).count();

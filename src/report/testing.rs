@@ -127,6 +127,7 @@ impl Mission {
             silence: crate::mission::Silence::of(None, None),
             requires_tool_calls: None,
             finish: None,
+            route: None,
             wave: 0,
             title: title.into(),
             part: Part::Selected,

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, HoldId, Money, Points,
-    QualityFlag, RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, HoldId, Money, Points,
+    Purpose, QualityFlag, RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::{
     Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, SeatId, SeatResult, StageReport,
@@ -45,6 +45,8 @@ pub struct RunView {
     pub holds: BTreeMap<HoldId, Timestamp>,
     /// What a verification said last of a task's current attempt. Few tasks have one.
     pub verifications: BTreeMap<TaskId, StageReport>,
+    /// Who was asked last to grade a task by its rubric, and the model that answered.
+    pub graders: BTreeMap<TaskId, (AgentId, Option<Box<str>>)>,
     /// What stages behind the verification said last of a task's current attempt, in their order. Few tasks have any.
     pub scrutiny: BTreeMap<TaskId, Vec<StageReport>>,
     /// Notifications of the last session that failed for good.
@@ -356,6 +358,8 @@ impl RunView {
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }
             | Event::Superseded { .. }
+            | Event::EdgeTaken { .. }
+            | Event::FellBack { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
@@ -494,8 +498,20 @@ impl RunView {
                 return;
             }
             Event::CallReleased { call } if !matches!(call.call, Call::Turn(..)) => (call.task, 1, None),
-            Event::ConsultRequested { id, .. } => (id.task, 1, None),
-            Event::ConsultReplied { id, reply, .. } => (id.task, more_requests(reply), Some(reply.usage)),
+            Event::ConsultRequested {
+                id, purpose, agent, ..
+            } => {
+                if matches!(purpose, Purpose::Grade { .. }) {
+                    self.graders.insert(id.task, (*agent, None));
+                }
+                (id.task, 1, None)
+            }
+            Event::ConsultReplied { id, reply, advice } => {
+                if let (Some(grader), Advice::Grades(_)) = (self.graders.get_mut(&id.task), advice) {
+                    grader.1 = reply.model.as_deref().map(Into::into);
+                }
+                (id.task, more_requests(reply), Some(reply.usage))
+            }
             Event::SeatFailed { task, seat, used, .. } => {
                 if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
                     view.state = SeatStanding::Failed;

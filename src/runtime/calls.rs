@@ -428,8 +428,7 @@ impl AskedSeat<'_> {
             let offer = Offer {
                 plan: &plan,
                 folder: &folder,
-                task: call.task,
-                task_state: &task_state,
+                judged: &[(call.task, task_state.clone())],
                 agent,
                 ledger: folder.spool_file(&SpoolName::Tools(call.task, call.seat)),
                 toolless: &toolless,
@@ -592,7 +591,13 @@ pub(super) fn judge_prompt(
     task_state: &TaskState,
     call: &SeatCall,
 ) -> Result<(JudgePrompt, Quoted), String> {
-    let material = Material::gather(folder, plan, call.task, task_state)?;
+    let material = Material::gather(
+        folder,
+        plan,
+        call.task,
+        task_state,
+        &[(call.task, task_state.clone())],
+    )?;
     let work = material.work(plan, call.task, task_state);
     let asked = match panel_of(plan, call.task) {
         Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),

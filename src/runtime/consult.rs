@@ -19,7 +19,7 @@ use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, write_reply};
 use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
-use super::material::Material;
+use super::material::{Judged, Material, judged};
 use super::reach::Reach;
 use super::scrutiny;
 use super::session::RunError;
@@ -37,6 +37,8 @@ struct Call {
     task: TaskState,
     /// The task that the purpose names beside it.
     other: Option<TaskState>,
+    /// Whose work is graded.
+    judged: Vec<Judged>,
 }
 
 impl World {
@@ -64,6 +66,10 @@ impl World {
             folder: self.folder.clone(),
             task: state.task(id.task).clone(),
             other,
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
         };
         match self.programs.get(agent).cloned() {
             None => {
@@ -201,7 +207,7 @@ impl Call {
         let rubric =
             verification.and_then(|verification| Some((verification, verification.rubric.as_deref()?)));
         let (verification, rubric) = rubric.ok_or("the task has no rubric any more")?;
-        let material = Material::gather(&self.folder, plan, id, &self.task)?;
+        let material = Material::gather(&self.folder, plan, id, &self.task, &self.judged)?;
         let work = material.work(plan, id, &self.task);
         Ok(review::rubric::grades(&work, rubric, &verification.acceptance, round > 1).joined())
     }
@@ -363,11 +369,14 @@ impl Call {
             if !call.purpose.is_judging() {
                 return Ok((asked, None));
             }
+            let judged = match call.judged.is_empty() {
+                true => vec![(call.id.task, call.task.clone())],
+                false => call.judged.clone(),
+            };
             let offer = Offer {
                 plan: &call.plan,
                 folder: &call.folder,
-                task: call.id.task,
-                task_state: &call.task,
+                judged: &judged,
                 agent: call.agent,
                 ledger: call.path(SpoolName::ConsultTools(call.id)),
                 toolless: &toolless,

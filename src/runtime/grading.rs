@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use crate::agents::command::{check_argv, environment};
 use crate::domain::{CriterionGrade, Millis, TaskId, TurnId};
-use crate::engine::{Input, State, TaskState};
+use crate::engine::{Input, State};
 use crate::judging::heuristic::{self, CommandFacts, Facts, Text};
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::review::facts::{MOST_SEARCHED, look_at};
 use crate::store::{RunFolder, SpoolName};
 
+use super::material::{Judged, judged};
 use super::session::RunError;
 use super::spool::{preview, read_output};
 use super::world::{Child, World, workspace};
@@ -34,7 +35,7 @@ pub(super) struct Round {
 pub(super) struct Gathering {
     round: Round,
     plan: Arc<Plan>,
-    task_state: TaskState,
+    judged: Vec<Judged>,
     commands: Vec<String>,
     /// How each command ended, or why it never started.
     ends: Vec<Option<Result<keeper::Exit, String>>>,
@@ -55,7 +56,7 @@ impl World {
         let gathering = Gathering {
             round,
             plan: plan.clone(),
-            task_state: state.task(round.task).clone(),
+            judged: judged(state, round.task),
             ends: vec![None; commands.len()],
             commands,
         };
@@ -144,18 +145,23 @@ impl Gathering {
 
     /// What the work says. Of a long one only the beginning.
     fn output(&self, folder: &RunFolder) -> Result<Text, String> {
-        let turn = TurnId {
-            task: self.round.task,
-            attempt: self.task_state.attempt,
-            turn: self.task_state.turn,
-        };
         let most = usize::try_from(MOST_SEARCHED).unwrap_or(usize::MAX);
-        let read = read_output(folder, turn, &self.task_state.output, most)
-            .map_err(|error| format!("the work's output is lost: {error}"))?;
-        Ok(Text {
-            text: read.head,
-            whole: read.missing == 0,
-        })
+        let mut all = Text {
+            text: String::new(),
+            whole: true,
+        };
+        for (task, state) in &self.judged {
+            let turn = TurnId {
+                task: *task,
+                attempt: state.attempt,
+                turn: state.turn,
+            };
+            let read = read_output(folder, turn, &state.output, most)
+                .map_err(|error| format!("the work's output is lost: {error}"))?;
+            all.text.push_str(&read.head);
+            all.whole &= read.missing == 0;
+        }
+        Ok(all)
     }
 }
 

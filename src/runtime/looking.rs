@@ -22,6 +22,7 @@ use crate::review::prompt::TOOLS_HINT;
 use crate::store::{self, RunFolder};
 
 use super::calls::usage_of;
+use super::material::Judged;
 use super::tool_ledger::ToolLedger;
 use super::world::workspace;
 
@@ -66,15 +67,15 @@ pub(super) struct Answered {
 pub(super) struct Offer<'a> {
     pub plan: &'a Plan,
     pub folder: &'a RunFolder,
-    pub task: TaskId,
-    pub task_state: &'a TaskState,
+    /// What is judged.
+    pub judged: &'a [Judged],
     pub agent: AgentId,
     pub ledger: PathBuf,
     pub toolless: &'a Toolless,
 }
 
 /// Whether who judges a task judges files, by what is known of its work.
-pub(super) fn judges_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
+pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
     let evidence = &task_state.evidence;
     let calls = evidence.calls.known().map(|calls| calls.calls);
     let changed = match evidence.changed {
@@ -86,6 +87,19 @@ pub(super) fn judges_files(plan: &Plan, task: TaskId, task_state: &TaskState) ->
 }
 
 impl Offer<'_> {
+    fn is_about_files(&self) -> bool {
+        let mut judged = self.judged.iter();
+        judged.any(|(task, state)| is_about_files(self.plan, *task, state))
+    }
+
+    /// Where the judged tasks worked; of several that worked apart, the mission's.
+    fn workspace(&self) -> PathBuf {
+        let mut folders = self.judged.iter().map(|(task, _)| workspace(self.plan, *task));
+        let first = folders.next();
+        let common = first.filter(|first| folders.all(|folder| folder == *first));
+        common.unwrap_or_else(|| self.plan.rules.workspace.clone())
+    }
+
     /// The tools for this judge and work; `None` where it judges by what it is shown. Blocks.
     ///
     /// # Errors
@@ -102,10 +116,10 @@ impl Offer<'_> {
             .spec
             .tools
             .is_some_and(|tools| !tools.may_read());
-        if denied || lacks_tools || !judges_files(self.plan, self.task, self.task_state) {
+        if denied || lacks_tools || !self.is_about_files() {
             return Ok(None);
         }
-        let folder = workspace(self.plan, self.task);
+        let folder = self.workspace();
         let toolbox = Toolbox::new(&folder, &FOR_REVIEWERS)
             .map_err(|error| format!("cannot look into {}: {error}", folder.display()))?;
         Ok(Some(Looking {

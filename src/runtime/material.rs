@@ -1,7 +1,10 @@
 //! What reviewers are shown of a task's work: its output, its files and its checks, as they are on record.
 
+use std::fmt::Write as _;
+use std::path::Path;
+
 use crate::domain::{TaskId, Timestamp, TurnId};
-use crate::engine::TaskState;
+use crate::engine::{FileFact, State, TaskState};
 use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
@@ -10,12 +13,26 @@ use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT
 use crate::store::{RunFolder, SpoolName};
 
 use super::calls::panel_of;
-use super::looking::judges_files;
+use super::looking::is_about_files;
 use super::spool::{check, read_head, read_output};
 use super::world::workspace;
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;
+
+/// A task whose work is judged, as it stands.
+pub(super) type Judged = (TaskId, TaskState);
+
+/// The tasks whose work is judged when a task is: itself, or those that a verification depends on and that were taken.
+pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
+    if state.plan.route(task).is_none() {
+        return vec![(task, state.task(task).clone())];
+    }
+    // The work of its fixup is what there is to judge.
+    let standing = state.plan.judged(task).map(|id| state.standing(id));
+    let taken = standing.filter(|id| !state.task(*id).not_taken);
+    taken.map(|id| (id, state.task(id).clone())).collect()
+}
 
 /// The material of one review.
 pub(super) struct Material {
@@ -23,6 +40,9 @@ pub(super) struct Material {
     course: Option<Course>,
     artifacts: Vec<Artifact>,
     checks: Vec<CheckReport>,
+    /// Of a verification: what it is about, in the words of the mission.
+    about: Option<String>,
+    handed_down: bool,
     /// What the work says that is no word of a reviewer's.
     pub said: Quoted,
 }
@@ -37,26 +57,19 @@ impl Material {
         plan: &Plan,
         task: TaskId,
         task_state: &TaskState,
+        judged: &[Judged],
     ) -> Result<Self, String> {
-        let turn = TurnId {
-            task,
-            attempt: task_state.attempt,
-            turn: task_state.turn,
+        let is_node = plan.route(task).is_some();
+        let output = outputs(folder, plan, judged)?;
+        let mut artifacts = if is_node {
+            target_files(plan, judged)
+        } else {
+            let judging = task_state.judging.as_deref();
+            let files = judging.map_or(&[][..], |judging| &judging.files);
+            artifacts(&workspace(plan, task), files)
         };
-        let output = read_output(folder, turn, &task_state.output, 4 * MAX_OUTPUT)
-            .map_err(|error| format!("the work's output is lost: {error}"))?;
-        let workspace = workspace(plan, task);
+        artifacts.truncate(MAX_FILES);
         let judging = task_state.judging.as_deref();
-        let files = judging.map_or(&[][..], |judging| &judging.files);
-        let mut artifacts: Vec<Artifact> = files
-            .iter()
-            .take(MAX_FILES)
-            .map(|file| Artifact {
-                path: file.path.clone(),
-                size: file.size,
-                preview: evidence::preview(&workspace, file, LARGEST_QUOTED),
-            })
-            .collect();
         let results = judging
             .into_iter()
             .flat_map(|judging| judging.checks.iter().flatten());
@@ -68,7 +81,10 @@ impl Material {
                 output: result.message.clone(),
             })
             .collect();
-        let course = course(folder, plan, turn, task_state)?;
+        let course = match judged {
+            [one] if !is_node => course(folder, plan, one)?,
+            _ => None,
+        };
         let mut said = Quoted::default();
         said.add(&output.head);
         said.add(&output.tail);
@@ -81,11 +97,17 @@ impl Material {
                 text.truncate(most.unwrap_or_default());
             }
         }
+        let is_handed_down = |id: TaskId| {
+            let from = plan.task(id).provenance.as_deref();
+            from.is_some_and(|from| from.origin == Origin::Delegated)
+        };
         Ok(Self {
             output,
             course,
             artifacts,
             checks,
+            about: is_node.then(|| about(plan, task, judged)),
+            handed_down: judged.iter().any(|(id, _)| is_handed_down(*id)),
             said,
         })
     }
@@ -100,11 +122,8 @@ impl Material {
         let prior = task_state.feedback.last().filter(|_| verify);
         Work {
             title: &task_plan.title,
-            description: task_plan.description.as_deref(),
-            handed_down: task_plan
-                .provenance
-                .as_deref()
-                .is_some_and(|provenance| provenance.origin == Origin::Delegated),
+            description: self.about.as_deref().or(task_plan.description.as_deref()),
+            handed_down: self.handed_down,
             criteria: panel.and_then(|panel| panel.criteria.as_deref()),
             output: &self.output,
             course: self.course.as_ref(),
@@ -127,15 +146,15 @@ const LARGEST_RECORD: u64 = 1024 * 1024;
 ///
 /// # Errors
 /// When the record of what it did is not what it was.
-fn course(
-    folder: &RunFolder,
-    plan: &Plan,
-    turn: TurnId,
-    task_state: &TaskState,
-) -> Result<Option<Course>, String> {
-    if judges_files(plan, turn.task, task_state) {
+fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Result<Option<Course>, String> {
+    if is_about_files(plan, *task, task_state) {
         return Ok(None);
     }
+    let turn = TurnId {
+        task: *task,
+        attempt: task_state.attempt,
+        turn: task_state.turn,
+    };
     let mut facts = vec![format!(
         "Attempt {} ({}) ended by itself after {}.",
         task_state.attempt,
@@ -194,4 +213,64 @@ fn steps(record: &str) -> String {
         lines.push(format!("[{more} more]\n"));
     }
     lines.concat()
+}
+
+/// What the judged tasks said. Of several each has its part of what a prompt can hold.
+pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Result<Excerpt, String> {
+    let read = |(task, state): &Judged, most: usize| {
+        let turn = TurnId {
+            task: *task,
+            attempt: state.attempt,
+            turn: state.turn,
+        };
+        read_output(folder, turn, &state.output, most)
+            .map_err(|error| format!("the work's output is lost: {error}"))
+    };
+    if let [one] = judged {
+        return read(one, 4 * MAX_OUTPUT);
+    }
+    let mut all = String::new();
+    for one in judged {
+        let said = read(one, MAX_OUTPUT / 2 / judged.len().max(1))?;
+        let _ = write!(all, "## {}\n\n{}", plan.task(one.0).title, said.head);
+        if said.missing > 0 {
+            let _ = write!(all, "\n[… {} characters cut here …]\n{}", said.missing, said.tail);
+        }
+        all.push_str("\n\n");
+    }
+    Ok(Excerpt::whole(all))
+}
+
+/// The files that the judged tasks had to produce, each in the workspace of its task.
+fn target_files(plan: &Plan, judged: &[Judged]) -> Vec<Artifact> {
+    let of_task = |(task, _): &Judged| {
+        let workspace = workspace(plan, *task);
+        let targets = plan.task(*task).target_files.iter().map(AsRef::as_ref);
+        let facts = evidence::scan(&workspace, targets);
+        artifacts(&workspace, &facts)
+    };
+    judged.iter().flat_map(of_task).collect()
+}
+
+fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<Artifact> {
+    let shown = files.iter().take(MAX_FILES);
+    shown
+        .map(|file| Artifact {
+            path: file.path.clone(),
+            size: file.size,
+            preview: evidence::preview(workspace, file, LARGEST_QUOTED),
+        })
+        .collect()
+}
+
+/// What a verification is about: its own words, and what the judged tasks were to do.
+fn about(plan: &Plan, task: TaskId, judged: &[Judged]) -> String {
+    let own = plan.task(task).description.as_deref().unwrap_or_default();
+    let mut about = format!("{}\n\nJudge the work of these tasks:\n", own.trim());
+    for (id, _) in judged {
+        let judged = plan.task(*id);
+        let asked = judged.description.as_deref().unwrap_or_default();
+        let _ = writeln!(about, "\n- {}\n{}", judged.title, asked.trim());
+    }
+    about
 }

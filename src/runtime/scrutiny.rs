@@ -216,7 +216,7 @@ pub(super) fn compose(
     task: TaskId,
     (step, round): (Step, u32),
 ) -> Result<JudgePrompt, String> {
-    let material = Material::gather(folder, plan, task, task_state)?;
+    let material = Material::gather(folder, plan, task, task_state, &[(task, task_state.clone())])?;
     let work: Work<'_> = material.work(plan, task, task_state);
     let again = round > 1;
     match step {

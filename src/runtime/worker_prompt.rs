@@ -5,8 +5,9 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{AttemptKind, Cause, Finding, QualityFlag, Status, TaskId, TurnId};
+use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Status, TaskId, TurnId};
 use crate::engine::{Feedback, State, Way};
+use crate::mission::Route;
 use crate::review::fence::{fence, fence_excerpt};
 use crate::store::RunFolder;
 
@@ -40,6 +41,7 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
     without(&mut prompt, state, task);
     mends(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
+    sent_back(&mut prompt, state, task);
     if plan.side_effects && state.task(task).acted {
         prompt.push_str(DO_NOT_REPEAT);
     }
@@ -118,6 +120,10 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
     }
     prompt.push_str("\n## Results of earlier tasks\n");
     for (index, dependency) in dependencies.iter().enumerate() {
+        if let Some(route) = state.plan.route(*dependency) {
+            verdict_of(prompt, state, *dependency, route);
+            continue;
+        }
         // The work of its fixup is what there is to build on.
         let dependency = state.standing(*dependency);
         let done = state.task(dependency);
@@ -133,6 +139,10 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
         }
         if done.status == Status::Failed {
             prompt.push_str("[FAILED: do not rely on it]\n");
+        }
+        if done.not_taken {
+            prompt.push_str("[NOT DONE: the verdict of a verification led elsewhere]\n");
+            continue;
         }
         if index >= UPSTREAM_QUOTED {
             prompt.push_str("(output left out: too many earlier tasks to quote them all)\n");
@@ -150,6 +160,34 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
                 let _ = writeln!(prompt, "(its output cannot be shown: {error})");
             }
         }
+    }
+}
+
+/// What a verification said that led to this task.
+fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
+    let node = state.task(id);
+    let _ = write!(prompt, "\n### {} (a verification)\n", state.plan.task(id).title);
+    let judged: Vec<&str> = state
+        .plan
+        .judged(id)
+        .map(|task| &*state.plan.task(task).title)
+        .collect();
+    let verdict = match node.edge {
+        Some(Edge::Pass) => "passed",
+        Some(Edge::Fail) => "failed",
+        Some(Edge::Refer) => "could not be decided about",
+        None => "was not decided about yet",
+    };
+    let score = node
+        .points
+        .map_or_else(String::new, |points| format!(", {points} of 100 points"));
+    let _ = writeln!(prompt, "What it judged {verdict}{score}: {}.", judged.join(", "));
+    if node
+        .edge
+        .is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
+        && let Some(found) = node.feedback.last()
+    {
+        findings(prompt, &found.findings);
     }
 }
 
@@ -176,6 +214,22 @@ fn feedback(prompt: &mut String, state: &State, task: TaskId) {
         for feedback in earlier {
             describe(prompt, feedback);
         }
+    }
+}
+
+/// What verifications found that had the work done again, the last of each.
+fn sent_back(prompt: &mut String, state: &State, task: TaskId) {
+    for by in state.plan.returns.of(task.index()) {
+        let Some(found) = state.task(*by).feedback.last() else {
+            continue;
+        };
+        let title = &state.plan.task(*by).title;
+        let _ = write!(
+            prompt,
+            "\n## Sent back by the verification '{title}'\n\nThe work was judged together with what it is part of, and is \
+             done again. Correct what was found; files of the earlier work are still there.\n"
+        );
+        describe(prompt, found);
     }
 }
 

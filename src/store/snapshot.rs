@@ -77,8 +77,8 @@ impl Snapshot {
         outcome: Option<OutcomeClass>,
         page: Option<Value>,
     ) -> Self {
-        let selected = state.plan.selected_ids();
-        let rows = selected.map(|id| (state.plan.task(id), state.task(id)));
+        let taken = state.plan.selected_ids().filter(|id| state.takes(*id));
+        let rows = taken.map(|id| (state.plan.task(id), state.task(id)));
         Self {
             schema: SCHEMA.to_owned(),
             run_id: run.clone(),

@@ -228,6 +228,16 @@ impl TaskState {
                     self.delegations.push(sub_task.clone());
                 }
             }
+            Event::EdgeTaken {
+                edge,
+                visit,
+                stopped: _,
+                ..
+            } => {
+                self.visits = *visit;
+                // Sent back, it stands where it stood before its first verdict.
+                self.edge = (self.status == Status::Review).then_some(*edge);
+            }
             // Whatever becomes of the work now, the score of earlier work is not its score.
             Event::EvalUnparsed { .. } => self.points = None,
             // What these say is in the transition beside them, or matters to readers only.
@@ -237,6 +247,7 @@ impl TaskState {
             | Event::TurnAdopted { .. }
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
+            | Event::FellBack { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRefused { .. }
             | Event::DependencyFailed { .. } => {}
@@ -343,6 +354,7 @@ impl TaskState {
         if self.status.is_terminal() || withdrawn {
             self.agreed = Vec::new();
             self.allowed_again = false;
+            self.edge = None;
         }
         self.status = to;
         self.phase = phase;
@@ -411,6 +423,7 @@ impl TaskState {
                 self.fixes = 0;
                 self.retries = 0;
                 self.signature = None;
+                self.visits = 0;
                 if let Some(dialog) = &mut self.dialog {
                     dialog.rounds = 0;
                 }
@@ -512,8 +525,9 @@ impl Judging {
                     self.rounds += 1;
                     self.seats.clear();
                 }
-                let asked = |failed_requests| Seat {
+                let asked = |failed_requests, instead_of| Seat {
                     agent: *agent,
+                    instead_of,
                     tries: seat.attempt_try,
                     failed_requests,
                     strict: strict.clone(),
@@ -521,8 +535,14 @@ impl Judging {
                     state: SeatState::Asked,
                 };
                 match self.seats.get_mut(seat.seat as usize) {
-                    Some(existing) => *existing = asked(existing.failed_requests),
-                    None => self.seats.push(asked(0)),
+                    Some(existing) if existing.agent == *agent => {
+                        *existing = asked(existing.failed_requests, existing.instead_of);
+                    }
+                    // Somebody else is asked, who has failed nobody yet.
+                    Some(existing) => {
+                        *existing = asked(0, Some(existing.instead_of.unwrap_or(existing.agent)));
+                    }
+                    None => self.seats.push(asked(0, None)),
                 }
             }
             Event::SeatReplied { seat, result, .. } => {

@@ -86,6 +86,11 @@ pub(super) fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId
     found
 }
 
+/// A task and everything that is built on it.
+pub(in crate::engine) fn done_again(plan: &Plan, root: TaskId) -> Vec<TaskId> {
+    built_on(plan, &[root]).into_keys().chain([root]).collect()
+}
+
 /// For a fixup: what waits for the task that it mends.
 fn waited_for(plan: &Plan, id: TaskId) -> Vec<TaskId> {
     let Some(source) = plan.mended_by(id) else {

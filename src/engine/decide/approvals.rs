@@ -13,7 +13,7 @@ use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::schedule::needs_prompt;
-use super::{consult, side_effects, turns};
+use super::{consult, routes, side_effects, turns};
 
 /// How an approval ends whose time is up.
 const TIMED_OUT: &str = "timeout";
@@ -259,6 +259,9 @@ pub(super) fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
 pub(super) fn start(draft: &mut Draft<'_>) {
     if !has_room(draft) {
         return draft.enter_because(Status::Pending, "approved");
+    }
+    if draft.task_plan().route.is_some() {
+        return routes::begin(draft);
     }
     draft.enter(Status::Assigned);
     if !needs_prompt(draft.plan(), draft.task_plan()) && !must_note(draft.state, draft.id) {

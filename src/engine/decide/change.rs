@@ -168,6 +168,7 @@ fn as_asked(plan: &Plan, id: AgentId) -> Agent {
         max_concurrent: None,
         timeout: None,
         role: None,
+        fallback: Vec::new(),
         reports_to: None,
         ..plan.agent(id).spec.clone()
     }

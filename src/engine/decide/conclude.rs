@@ -5,8 +5,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::{
-    AttemptKind, Cause, FailureClass, FailureMode, Finding, Points, QualityFlag, Severity, Stage, Status,
-    Step, Verdict, WaitingReason,
+    AttemptKind, Cause, Edge, FailureClass, FailureMode, Finding, Points, QualityFlag, Severity, Stage,
+    Status, Step, Verdict, WaitingReason,
 };
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, Grounds, StageReport};
@@ -17,6 +17,7 @@ use crate::mission::model::OnExhausted;
 use super::delegation;
 use super::draft::Draft;
 use super::fixups;
+use super::routes;
 use super::side_effects;
 use super::stages::{JudgedBy, full_bar, judged_by};
 
@@ -35,6 +36,8 @@ pub(super) enum Accepted {
     BelowBar,
     /// It stayed below the bar, but at least half of its files are there.
     Degraded,
+    /// It is a verification whose verdict leads on by this edge.
+    Routed(Edge),
 }
 
 impl Accepted {
@@ -43,7 +46,8 @@ impl Accepted {
         match self {
             Self::Reviewed => Grounds::Reviewed,
             Self::ByPerson => Grounds::ByPerson,
-            Self::Checked => Grounds::Checked,
+            // A verification comes to none at all.
+            Self::Checked | Self::Routed(_) => Grounds::Checked,
             Self::Unreviewed | Self::BelowBar | Self::Degraded => Grounds::Unreviewed,
         }
     }
@@ -63,7 +67,10 @@ impl From<Grounds> for Accepted {
 /// The acceptance step.
 pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
     let flag = match grounds {
-        Accepted::Reviewed | Accepted::ByPerson | Accepted::Checked => QualityFlag::Clean,
+        // A verification has done what it is for; what its verdict means is what follows from it.
+        Accepted::Reviewed | Accepted::ByPerson | Accepted::Checked | Accepted::Routed(_) => {
+            QualityFlag::Clean
+        }
         Accepted::Unreviewed => QualityFlag::Unreviewed,
         Accepted::BelowBar => QualityFlag::BelowThreshold,
         Accepted::Degraded => QualityFlag::Degraded,
@@ -80,6 +87,11 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         .fold(flag, QualityFlag::max);
     delegation::create(draft, flag);
     fixups::supersede(draft, flag);
+    let edge = match grounds {
+        Accepted::Routed(edge) => edge,
+        _ => Edge::Pass,
+    };
+    routes::take(draft, edge);
     draft.done(flag);
 }
 
@@ -114,6 +126,9 @@ pub(super) fn agent_failed(draft: &mut Draft<'_>, class: FailureClass, message: 
 
 /// The last verdict was `fail`: rework within the limits, else what the policy says.
 pub(super) fn not_good_enough(draft: &mut Draft<'_>) {
+    if let Some(route) = draft.plan().route(draft.id) {
+        return routes::failed(draft, route);
+    }
     let no_progress = draft.task.signature.is_some() && draft.task.signature == previous_signature(draft);
     let next = if no_progress {
         None

@@ -10,6 +10,7 @@ use crate::engine::event::Event;
 use crate::engine::input::ConsultFailure;
 use crate::engine::payload::ReplyRef;
 use crate::engine::state::{Consult, State};
+use crate::judging::eligibility::{grader, next_judge};
 
 use super::approvals;
 use super::draft::Draft;
@@ -86,9 +87,34 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
             agent: open.agent,
             not_before: Some(now.plus(pause)),
         }),
-        None => conclude(&mut draft, &open, Err(&failure.message), None, now),
+        None => match stand_in(&draft, &open) {
+            Some(next) => {
+                draft.emit(Event::FellBack {
+                    task: draft.id,
+                    from: open.agent,
+                    to: next,
+                    class: failure.class,
+                    message: failure.message.clone(),
+                });
+                ask(&mut draft, open.purpose, next);
+            }
+            None => conclude(&mut draft, &open, Err(&failure.message), None, now),
+        },
     }
     draft.into_events()
+}
+
+/// Who is asked instead of a judge that cannot be reached. Whoever answers for the mission, or agrees to something, is asked
+/// by name: nobody stands in for them.
+fn stand_in(draft: &Draft<'_>, open: &Consult) -> Option<AgentId> {
+    let first = match open.purpose {
+        Purpose::Grade { .. } => grader(draft.plan(), draft.id)?,
+        Purpose::Scrutinise { step, .. } => draft.task_plan().scrutiny.agent(step)?,
+        Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => {
+            return None;
+        }
+    };
+    next_judge(draft.plan(), draft.id, first, open.agent)
 }
 
 /// What the agent's word leads to; `Err` says in words why there is none.
@@ -104,7 +130,7 @@ fn conclude(
         Purpose::Answer => questions::advised(draft, consult.agent, advice),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
-        Purpose::Grade { round } => verification::advised(draft, round, advice),
+        Purpose::Grade { round } => verification::advised(draft, round, consult.agent, advice),
         Purpose::Scrutinise { step, round } => scrutiny::advised(draft, step, round, advice, model),
     }
 }

@@ -221,7 +221,7 @@ fn renumber(tasks: &mut [AddedTask], first: usize) {
 /// Work of this run that is done. Anything else might itself wait for what is being handed down.
 fn done_task(state: &State, title: &str) -> Option<TaskId> {
     let id = state.plan.find(title)?;
-    let is_done = state.is_met(id) && state.plan.task(id).part == Part::Selected;
+    let is_done = state.is_met(id) && state.takes(id);
     is_done.then_some(id)
 }
 
@@ -236,7 +236,7 @@ fn waiting_for(state: &State, id: TaskId) -> Vec<TaskId> {
         .iter()
         .chain(behind_gates)
         .copied()
-        .filter(|task| state.task(*task).status == Status::Pending && plan.task(*task).part == Part::Selected)
+        .filter(|task| state.task(*task).status == Status::Pending && state.takes(*task))
         .collect();
     all.into_iter().collect()
 }

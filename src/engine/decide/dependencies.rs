@@ -30,6 +30,10 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     let rules = &draft.plan().rules;
     let own = draft.task_plan().on_dependency_failed;
     let order = own.unwrap_or(rules.on_dependency_failed);
+    if draft.plan().route(dependency).is_some() {
+        // Nothing stands in for a verdict.
+        return skip(draft, dependency);
+    }
     let remedies = draft.task.remedies.as_deref();
     let entry = remedies.and_then(|remedies| remedies.entry(dependency));
     let looked = entry.is_some_and(|entry| entry.looked);

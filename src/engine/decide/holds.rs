@@ -3,7 +3,7 @@
 use crate::domain::{FailureMode, HoldId, Status, Timestamp};
 use crate::engine::event::Event;
 use crate::engine::state::{HoldStage, State};
-use crate::mission::{HoldKind, Part};
+use crate::mission::HoldKind;
 
 use super::draft::Draft;
 
@@ -43,7 +43,7 @@ pub(super) fn reject(state: &State, hold: HoldId, reason: &str, by: &str) -> Vec
         by: by.to_owned(),
     }];
     for id in &plan.blocks {
-        if state.task(*id).status != Status::Pending || state.plan.task(*id).part != Part::Selected {
+        if state.task(*id).status != Status::Pending || !state.takes(*id) {
             continue;
         }
         let mut draft = Draft::new(state, *id);

@@ -25,7 +25,7 @@ pub(in crate::engine) fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask,
     for title in &task.depends_on {
         let found = plan
             .find(title)
-            .filter(|id| plan.task(*id).part == Part::Selected);
+            .filter(|id| plan.task(*id).part == Part::Selected && plan.route(*id).is_none());
         needs.push(found.ok_or_else(|| format!("the run has no task '{title}' that it could depend on"))?);
     }
     needs.sort_unstable();

@@ -13,6 +13,7 @@
 //! | `breaker` | too many rejections in a row (7) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
+//! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
 //! | `scrutiny` | the stages behind it: the mission's own, the red team, the vision check (6, 15) |
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
@@ -52,6 +53,7 @@ mod notify;
 mod operator;
 mod preflight;
 mod questions;
+mod routes;
 mod schedule;
 mod scrutiny;
 mod seats;
@@ -68,6 +70,7 @@ use super::event::Event;
 use super::input::Input;
 use super::state::{RunPhase, State};
 
+pub(super) use again::done_again;
 pub(super) use approvals::needs_agreement;
 pub(super) use conclude::signature;
 pub(super) use evidence::must_note;

@@ -59,7 +59,7 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
             let open = state
                 .plan
                 .selected_ids()
-                .filter(|id| !state.task(*id).status.is_terminal());
+                .filter(|id| state.takes(*id) && !state.task(*id).status.is_terminal());
             open.flat_map(|id| cancel(state, id, by)).collect()
         }
         Command::AddTask { request, task } => intake::add(state, request, task),

@@ -13,7 +13,7 @@ use crate::judging::evidence_rules::{
 
 use super::conclude;
 use super::draft::Draft;
-use super::finish;
+use super::{finish, stages};
 
 /// Whether what the agent said is to be read: only of one that is known to have done nothing.
 pub(super) fn asks_what_it_said(task: &TaskState) -> bool {
@@ -22,6 +22,10 @@ pub(super) fn asks_what_it_said(task: &TaskState) -> bool {
 
 /// Runs the checks; on to the next stage, or back to the worker.
 pub(super) fn run(draft: &mut Draft<'_>) {
+    if draft.task_plan().route.is_some() {
+        // A verification has no work of its own.
+        return stages::checks(draft);
+    }
     let reject = artifacts_missing(draft).map(|reject| (Cause::Artifact, reject));
     let reject = reject.or_else(|| Some((Cause::Preflight, not_done(draft)?)));
     match reject {

@@ -13,13 +13,16 @@ use crate::engine::ledger::Room;
 use crate::engine::outcome::outcome;
 use crate::engine::payload::{GateResult, KeeperRef};
 use crate::engine::state::{RunPhase, State};
+use crate::judging::eligibility::grader;
 use crate::mission::model::Input as PromptInput;
 use crate::mission::{Plan, RunOptions, TaskPlan};
 
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
-use super::{approvals, budget, consult, dependencies, holds, notify, scrutiny, side_effects, stages, turns};
+use super::{
+    approvals, budget, consult, dependencies, holds, notify, routes, scrutiny, side_effects, stages, turns,
+};
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
@@ -82,16 +85,15 @@ pub(in crate::engine) fn evaluate_gate(state: &State, id: GateId) -> GateResult 
     let gate = state.plan.gate(id);
     let title = |task: &crate::domain::TaskId| state.plan.task(*task).title.as_ref();
     let list = |tasks: Vec<&str>| tasks.join(", ");
+    // What a verdict left out of the run says nothing.
+    let after = || gate.after.iter().filter(|task| !state.task(**task).not_taken);
     let of = |wanted: &dyn Fn(&crate::engine::state::TaskState) -> bool| -> Vec<&str> {
-        gate.after
-            .iter()
+        after()
             .filter(|task| wanted(state.task(state.standing(**task))))
             .map(title)
             .collect()
     };
-    let scores: Vec<Points> = gate
-        .after
-        .iter()
+    let scores: Vec<Points> = after()
         .filter_map(|task| state.task(state.standing(*task)).points)
         .collect();
     let avg = Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
@@ -156,8 +158,11 @@ fn start_tasks(state: &State) -> Vec<Event> {
         if plan.exclusive && (state.slots > 0 || started > 0) {
             break;
         }
+        let is_node = plan.route.is_some();
         match budget::room(state, plan.agent) {
             Room::Fits => {}
+            // It calls nobody to work; a judge that has no room is held by itself.
+            Room::Wait if is_node => {}
             Room::Exhausted(ceiling) if started == 0 => {
                 return vec![Event::LimitReached { ceiling }];
             }
@@ -165,7 +170,9 @@ fn start_tasks(state: &State) -> Vec<Event> {
         }
         let mut draft = Draft::new(state, id);
         draft.enter(Status::Assigned);
-        if !needs_prompt(&state.plan, plan) && !must_note(state, id) {
+        if is_node {
+            routes::begin(&mut draft);
+        } else if !needs_prompt(&state.plan, plan) && !must_note(state, id) {
             turns::start_turn(&mut draft, None);
         }
         events.extend(draft.into_events());
@@ -236,8 +243,11 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
             }
             JudgedBy::ChecksOnly | JudgedBy::Nobody => {}
         }
+        needed.extend(grader(&state.plan, id).filter(|_| state.plan.rules.evaluate));
         needed.extend(scrutiny::agents(&state.plan, id));
     }
+    let instead: Vec<AgentId> = needed.iter().flat_map(|id| state.plan.fallbacks(*id)).collect();
+    needed.extend(instead);
     needed
 }
 

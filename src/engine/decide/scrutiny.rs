@@ -11,8 +11,7 @@ use crate::domain::{
 use crate::engine::event::Event;
 use crate::engine::payload::Grounds;
 use crate::engine::state::State;
-use crate::judging::eligibility::{depends_on_author, independence};
-use crate::judging::independence::Mind;
+use crate::judging::eligibility::depends_on_author;
 use crate::judging::scrutiny::route;
 use crate::mission::model::{Adapter, OnMissing};
 use crate::mission::{Plan, RedTeamPlan, StageJudge};
@@ -20,7 +19,7 @@ use crate::mission::{Plan, RedTeamPlan, StageJudge};
 use super::conclude::{self, Accepted};
 use super::consult;
 use super::draft::Draft;
-use super::seats::MAX_REPROMPTS;
+use super::seats::{self, MAX_REPROMPTS};
 use super::stages::in_review;
 
 /// How often a step is asked that says nothing: the second time strictly.
@@ -355,9 +354,7 @@ pub(super) fn withdraw(draft: &mut Draft<'_>) {
 /// What keeps the word of a judge from counting, by the models that the providers say they used (section 8).
 pub(super) fn dependence(draft: &Draft<'_>, agent: AgentId, returned: Option<&str>) -> Option<String> {
     let plan: &Plan = draft.plan();
-    let author = plan.agent(plan.task(draft.id).agent);
-    let author = Mind::of(author, draft.task.model.as_deref());
-    let depends = Mind::of(plan.agent(agent), returned).depends_on(&author, independence(plan, draft.id))?;
+    let depends = seats::dependence(draft, agent, returned)?;
     Some(format!(
         "'{}' is not independent: {depends}",
         plan.agent(agent).name

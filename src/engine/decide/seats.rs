@@ -12,7 +12,7 @@ use crate::engine::input::SeatFailure;
 use crate::engine::payload::{ReplyRef, SeatId, SeatResult};
 use crate::engine::state::{Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
-use crate::judging::eligibility::independence;
+use crate::judging::eligibility::{independence, next_judge};
 use crate::judging::independence::{Dependence, Mind};
 use crate::mission::model::PanelMode;
 use crate::mission::{Panel, Plan};
@@ -130,11 +130,21 @@ pub(super) fn replied(
 }
 
 /// What keeps a reviewer's word from counting, by the models that the providers say they used (section 8).
-fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
+pub(super) fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
     let plan = draft.plan();
-    let author = plan.agent(plan.task(draft.id).agent);
-    let author = Mind::of(author, draft.task.model.as_deref());
-    Mind::of(plan.agent(reviewer), returned).depends_on(&author, independence(plan, draft.id))
+    let rule = independence(plan, draft.id);
+    let reviewer = Mind::of(plan.agent(reviewer), returned);
+    let depends_on =
+        |agent: AgentId, model: Option<&str>| reviewer.depends_on(&Mind::of(plan.agent(agent), model), rule);
+    if plan.route(draft.id).is_none() {
+        return depends_on(plan.task(draft.id).agent, draft.task.model.as_deref());
+    }
+    // A verification judges the work of others.
+    let mut judged = plan.judged(draft.id).map(|id| draft.state.standing(id));
+    judged.find_map(|id| {
+        let model = draft.state.task(id).model.as_deref();
+        depends_on(plan.task(id).agent, model)
+    })
 }
 
 pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Vec<Event> {
@@ -155,9 +165,28 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
             let not_before = Some(now.plus(pause));
             ask_again(&mut draft, failure.seat, &asked, asked.strict.clone(), not_before);
         }
-        None => settle(&mut draft),
+        None => match stand_in(&draft, &asked) {
+            Some(next) => {
+                draft.emit(Event::FellBack {
+                    task: failure.task,
+                    from: asked.agent,
+                    to: next,
+                    class: failure.class,
+                    message: failure.message.clone(),
+                });
+                let next = Seat { agent: next, ..asked };
+                ask_again(&mut draft, failure.seat, &next, None, None);
+            }
+            None => settle(&mut draft),
+        },
     }
     draft.into_events()
+}
+
+/// Who is asked instead of a reviewer that cannot be reached.
+fn stand_in(draft: &Draft<'_>, seat: &Seat) -> Option<AgentId> {
+    let first = seat.instead_of.unwrap_or(seat.agent);
+    next_judge(draft.plan(), draft.id, first, seat.agent)
 }
 
 fn ask_again(
@@ -276,6 +305,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
         .flat_map(|(_, _, findings)| (*findings).clone())
         .collect();
     findings.extend(remarks(seats, scored.len()));
+    findings.extend(stood_in(draft.plan(), seats));
     if !unasked.is_empty() {
         let names = names(draft.plan(), unasked, "and");
         findings.push(Finding::new(
@@ -349,7 +379,25 @@ fn remarks(seats: &[Seat], scored: usize) -> Vec<Finding> {
     remarks
 }
 
+/// Who judged instead of somebody else: never a silent thing.
+fn stood_in(plan: &Plan, seats: &[Seat]) -> Vec<Finding> {
+    let instead = seats.iter().filter_map(|seat| Some((seat, seat.instead_of?)));
+    instead
+        .map(|(seat, first)| fell_back(plan, first, seat.agent))
+        .collect()
+}
+
+/// What should be known where a judge was asked instead of another one.
+pub(super) fn fell_back(plan: &Plan, first: AgentId, instead: AgentId) -> Finding {
+    let (first, instead) = (&plan.agent(first).name, &plan.agent(instead).name);
+    Finding::new(
+        Severity::Info,
+        format!("'{instead}' judged instead of '{first}', which could not be reached"),
+    )
+}
+
 fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
+    let stood_in = stood_in(draft.plan(), seats);
     let states: Vec<&SeatState> = seats.iter().map(|seat| &seat.state).collect();
     match states[..] {
         [SeatState::Replied(SeatResult::Evaluation { points, reasoning })] => {
@@ -366,6 +414,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
                 if !passed {
                     report.findings = vec![Finding::new(Severity::Medium, text)];
                 }
+                report.findings.extend(stood_in);
             });
             if passed {
                 verification::begin(draft, conclude::Accepted::Reviewed);

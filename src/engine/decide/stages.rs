@@ -66,6 +66,10 @@ pub(in crate::engine) fn judged_by(state: &State, id: TaskId) -> JudgedBy {
 /// Who judges this task by a plan, whichever holds.
 pub(super) fn judged_by_plan(plan: &Plan, id: TaskId) -> JudgedBy {
     let task = plan.task(id);
+    if task.route.is_some() {
+        // A verification has its own judge.
+        return JudgedBy::ChecksOnly;
+    }
     let expectations = task.expectations.as_deref();
     let asks_for_judge = expectations.is_some_and(|e| e.panel.is_some()) || task.review == Review::Required;
     // Checks and criteria that plain facts decide ask nobody.
@@ -158,7 +162,7 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
             .any(|check| matches!(check, Check::FileExists { .. }))
     };
     !task.target_files.is_empty()
-        || preflight::asks_what_it_said(&draft.task)
+        || (task.route.is_none() && preflight::asks_what_it_said(&draft.task))
         || task.expectations.as_deref().is_some_and(names_files)
         || task
             .verification
@@ -267,6 +271,9 @@ fn checked(draft: &mut Draft<'_>, results: &[CheckResult]) {
 
 /// The deterministic stages passed: who has an opinion?
 pub(super) fn judge(draft: &mut Draft<'_>) {
+    if draft.task_plan().route.is_some() {
+        return verification::begin(draft, conclude::Accepted::Checked);
+    }
     if let Some(rejections) = breaker::open(draft.state, draft.id) {
         return breaker::not_judged(draft, rejections);
     }

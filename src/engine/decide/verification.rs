@@ -3,7 +3,9 @@
 //! The engine counts rounds here and knows of no grader: whoever grades, its grades come back as one input, and what
 //! they mean is decided in `judging::verification`. A grader that fails never costs the worker an attempt.
 
-use crate::domain::{Advice, Cause, CriterionGrade, Finding, Purpose, Severity, Stage, TaskId, Verdict};
+use crate::domain::{
+    Advice, AgentId, Cause, CriterionGrade, Finding, Purpose, Severity, Stage, TaskId, Verdict,
+};
 use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::judging::eligibility::grader;
@@ -15,8 +17,9 @@ use crate::mission::model::OnRefer;
 use super::conclude::{self, Accepted};
 use super::consult;
 use super::draft::Draft;
+use super::routes;
 use super::scrutiny;
-use super::seats::panel_rounds;
+use super::seats::{fell_back, panel_rounds};
 use super::stages::{self, in_review};
 
 /// The stages before are content: on to the criteria, where the task has some, else to acceptance.
@@ -54,7 +57,7 @@ pub(in crate::engine) fn grades_by_facts(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// The judge graded, or could not be asked.
-pub(super) fn advised(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>) {
+pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice: Result<&Advice, &str>) {
     let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
     let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
         return;
@@ -72,13 +75,16 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice,
     let graded = reply.and_then(|reply| Ok((rubric::fit(rubric, reply)?, reply)));
     match graded {
         Ok((grades, reply)) => {
-            let decision = rubric::decide(
+            let mut decision = rubric::decide(
                 rubric,
                 &grades,
                 reply,
                 verification.bar,
                 verification.min_confidence,
             );
+            let first = grader(draft.plan(), draft.id).filter(|first| *first != judge);
+            let stood_in = first.map(|first| fell_back(draft.plan(), first, judge));
+            decision.findings.extend(stood_in);
             let sure = reply.confidence.value().round_dp(1);
             let message = format!("the judge is {sure} % sure, and its verdict is not enough to decide by");
             // Whoever graded the work has reviewed it.
@@ -193,8 +199,11 @@ fn settle(
         Verdict::Pass | Verdict::Skip => scrutiny::begin(draft, grounds),
         Verdict::Fail => conclude::not_good_enough(draft),
         Verdict::Refer | Verdict::Fault => {
-            let message = put_to_a_person(unsure, unreviewed);
             let cause = cause.unwrap_or(Cause::Confidence);
+            if let Some(route) = draft.plan().route(draft.id) {
+                return routes::referred(draft, route, cause, &unsure);
+            }
+            let message = put_to_a_person(unsure, unreviewed);
             conclude::ask_person(draft, Stage::Verification, cause, &message);
         }
     }

@@ -73,6 +73,10 @@ fn gets_fixup(state: &State, id: TaskId) -> bool {
 
 /// Plays a task whose every attempt is sent back.
 fn attempts(plan: &TaskPlan, judged_by: &JudgedBy) -> Option<u32> {
+    if plan.route.is_some() {
+        // Of one visit: what is sent back is begun anew, with it.
+        return Some(1);
+    }
     let evaluated = matches!(judged_by, JudgedBy::Evaluation(_));
     let has_checks = plan
         .expectations

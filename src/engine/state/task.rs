@@ -1,7 +1,7 @@
 //! The state of one task.
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, ConsultId, DimensionScore, FailureClass, FailureMode, Finding, Millis,
+    AgentId, AttemptKind, Cause, ConsultId, DimensionScore, Edge, FailureClass, FailureMode, Finding, Millis,
     Phase, Points, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::engine::dialog::Dialog;
@@ -83,6 +83,12 @@ pub struct TaskState {
     pub relaxed: bool,
     /// For failed tasks: whether a clean fixup has superseded it.
     pub superseded: bool,
+    /// For a done verification: the edge that its verdict took.
+    pub edge: Option<Edge>,
+    /// For a verification: verdicts that took an edge, since it last began by a person's word.
+    pub visits: u32,
+    /// Whether the verdict of a verification left it out of the run.
+    pub not_taken: bool,
     /// What the runtime saw of its work.
     pub evidence: Evidence,
     /// How often the worker was told in this attempt what its finish gate misses.
@@ -326,6 +332,8 @@ pub struct Grading {
 pub struct Seat {
     /// Who sits on it.
     pub agent: AgentId,
+    /// Who was to sit on it and could not be reached.
+    pub instead_of: Option<AgentId>,
     /// The last call's try number.
     pub tries: u32,
     /// Requests that the provider refused so far in this round.

@@ -287,9 +287,8 @@ static AGENT: Table = Table {
         key(
             "fallback",
             Shape::Either(&[AGENT_NAMES, AGENT_NAME]),
-            "Who is asked instead when it cannot be reached.",
-        )
-        .later("fallback"),
+            "Who judges instead when it cannot be reached: one agent, or several in this order.",
+        ),
         key(
             "maxCostPerTurn",
             one::<Money>(),
@@ -470,18 +469,10 @@ static TASK: Table = Table {
             "The agent that does it; may be left out if there is only one.",
         ),
         key("description", TEXT, "What is to be done; becomes the prompt."),
-        key("type", one::<TaskType>(), "What kind of work it is [other].").only(
-            &[
-                "implement",
-                "test",
-                "refactor",
-                "research",
-                "document",
-                "review",
-                "deploy",
-                "other",
-            ],
-            "verification",
+        key(
+            "type",
+            one::<TaskType>(),
+            "What kind of work it is [other]; a verification judges the tasks that it depends on and chooses what follows.",
         ),
         key(
             "dependsOn",
@@ -571,10 +562,26 @@ static TASK: Table = Table {
             "What sees every message before and after its agent.",
         )
         .later("middleware"),
-        key("onPass", TASK_TITLE, "The task that follows if it passes.").later("verification"),
-        key("onFail", TASK_TITLE, "The task that follows if it fails.").later("verification"),
-        key("onRefer", TASK_TITLE, "The task that follows if it is referred.").later("verification"),
-        key("maxVisits", COUNT, "How often it may be entered.").later("verification"),
+        key(
+            "onPass",
+            TASK_TITLE,
+            "Of a verification: the task that follows if the work passes.",
+        ),
+        key(
+            "onFail",
+            TASK_TITLE,
+            "Of a verification: the task that follows if the work fails; one that it waits for is done again.",
+        ),
+        key(
+            "onRefer",
+            TASK_TITLE,
+            "Of a verification: the task that follows if it cannot be told whether the work is good.",
+        ),
+        key(
+            "maxVisits",
+            COUNT,
+            "Of a verification whose `onFail` points back: how often it may judge before it fails [3].",
+        ),
     ],
 };
 

@@ -65,6 +65,9 @@ pub struct Agent {
     /// Completion limit of an HTTP agent.
     #[serde(deserialize_with = "read::count")]
     pub max_tokens: Option<u32>,
+    /// Who is asked instead when it cannot be reached, in this order.
+    #[serde(deserialize_with = "read::one_or_more::<Filled, _>")]
+    pub fallback: Vec<Box<str>>,
     /// How long it may be silent.
     #[serde(deserialize_with = "read::option")]
     pub stale_threshold: Option<Millis>,

@@ -1,10 +1,11 @@
 //! Tasks, as the file describes them.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::Deserialize;
 use thin_vec::ThinVec;
 
+use crate::domain::Edge;
 use crate::mission::read;
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span};
 
@@ -64,8 +65,8 @@ pub struct Task {
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _, _>")]
     pub protect: ThinVec<Box<str>>,
     /// The agent that handed it down.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub delegated_by: Option<Box<str>>,
+    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    pub delegated_by: Option<Box<Box<str>>>,
     /// Whether it asks for review.
     #[serde(deserialize_with = "read::or_default")]
     pub review: Review,
@@ -78,6 +79,18 @@ pub struct Task {
     /// How they are graded.
     #[serde(deserialize_with = "read::or_empty")]
     pub verification: Option<Box<Verification>>,
+    /// For a verification: the task that follows if the work passes.
+    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    pub on_pass: Option<Box<Box<str>>>,
+    /// The task that follows if it fails, or that does it again.
+    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    pub on_fail: Option<Box<Box<str>>>,
+    /// The task that follows if that cannot be told.
+    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    pub on_refer: Option<Box<Box<str>>>,
+    /// How often a verification may be entered whose `onFail` points back.
+    #[serde(deserialize_with = "read::visits")]
+    pub max_visits: Option<NonZeroU16>,
     /// What must hold before its agent may call itself finished.
     #[serde(deserialize_with = "read::or_empty")]
     pub verify: Option<Box<FinishGate>>,
@@ -109,8 +122,21 @@ pub struct Task {
     #[serde(deserialize_with = "read::remedies")]
     pub on_dependency_failed: Option<RemedyOrder>,
     /// Its workspace, relative to the mission's folder.
-    #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
-    pub workspace: Option<Box<str>>,
+    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    pub workspace: Option<Box<Box<str>>>,
+}
+
+impl Task {
+    /// The title that an edge of a verification leads to.
+    #[must_use]
+    pub fn edge(&self, edge: Edge) -> Option<&str> {
+        let title = match edge {
+            Edge::Pass => &self.on_pass,
+            Edge::Fail => &self.on_fail,
+            Edge::Refer => &self.on_refer,
+        };
+        title.as_deref().map(AsRef::as_ref)
+    }
 }
 
 #[cfg(test)]

@@ -206,9 +206,16 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ),
         (
             "  - {title: t, assignTo: a, type: verification, onPass: x}\n",
-            vec!["Q0202", "Q0202", "Q0403", "Q0210", "Q0210"],
+            vec!["Q0202", "Q0202", "Q0422", "Q0403"],
         ),
-        ("  - {title: t, assignTo: a, onPass: t}\n", vec!["Q0206", "Q0210"]),
+        ("  - {title: t, assignTo: a, onPass: t}\n", vec!["Q0206"]),
+        ("  - {title: t, assignTo: a, maxVisits: 2}\n", vec!["Q0206"]),
+        (
+            "  - {title: t, assignTo: b}\n  - {title: v, assignTo: a, type: verification, dependsOn: [t], onPass: x, \
+             onFail: t, onRefer: x, review: none}\n  - {title: x, assignTo: b}\n  - {title: y, assignTo: b, \
+             dependsOn: [v]}\n",
+            vec!["Q0206", "Q0421"],
+        ),
         ("  - t\n", vec!["Q0203"]),
     ];
     let expectations = [

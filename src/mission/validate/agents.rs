@@ -26,6 +26,29 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
             let place = || Place::Value(path(name).key("reportsTo"));
             names.check_agent(manager, place, problems);
         }
+        for (item, other) in agent.fallback.iter().enumerate() {
+            let place = || Place::Value(path(name).key("fallback").item(item));
+            names.check_agent(other, place, problems);
+            if other == name {
+                let message = format!("the agent {} cannot stand in for itself", quoted(name));
+                problems.push(
+                    Problem::error(Code::BadValue, place(), message)
+                        .help("name another agent, or remove `fallback`"),
+                );
+            }
+            let mut known = agents.0.iter();
+            let found = known.find(|(known, _)| known == other);
+            if found.is_some_and(|(_, found)| found.adapter == Adapter::Human) {
+                let message = format!(
+                    "{} is a person, and nobody can be called instead of an agent",
+                    quoted(other)
+                );
+                problems.push(
+                    Problem::error(Code::BadValue, place(), message)
+                        .help("name an agent; people are asked by approvals and reviews that name them"),
+                );
+            }
+        }
     }
     reporting_circles(agents, problems);
 }

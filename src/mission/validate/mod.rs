@@ -5,7 +5,8 @@
 mod agents;
 pub(super) mod budget;
 mod channels;
-mod order;
+mod edges;
+pub(super) mod order;
 mod scrutiny;
 mod tasks;
 mod waits;
@@ -110,6 +111,8 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
     scrutiny::validate(mission, &names, &mut problems);
     waits::settings(&mission.settings, &mut problems);
     waits::validate(mission, &names, &mut problems);
+    edges::validate(mission, &names, &mut problems);
+    edges::extra(mission, &names, &mut problems);
     order::validate(mission, &names, &mut problems);
     problems
 }

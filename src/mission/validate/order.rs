@@ -1,12 +1,16 @@
 //! Circles: tasks and gates that wait for each other.
 //!
 //! A gate adds an order of its own: it waits for its `afterTasks`, and its `blocksTasks` wait for it; so do checkpoints
-//! and delays. So the graph has tasks and all of these as nodes.
+//! and delays. So the graph has tasks and all of these as nodes. The edges of a verification are an order too, but for an
+//! `onFail` that points back.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::{Names, quoted};
+use crate::domain::Edge;
 use crate::mission::codes::Code;
 use crate::mission::edges::Edges;
-use crate::mission::model::Mission;
+use crate::mission::model::{Mission, Task, TaskType};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 
 /// How many circles are looked for. Each costs a pass over what is left of the graph.
@@ -29,6 +33,19 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
     }
 }
 
+/// The verifications, by index, whose `onFail` points back.
+pub(in crate::mission) fn going_back(mission: &Mission) -> BTreeSet<usize> {
+    if mission
+        .tasks
+        .iter()
+        .all(|task| task.kind != TaskType::Verification)
+    {
+        return BTreeSet::new();
+    }
+    let nothing = HashSet::new();
+    Graph::new(mission, &Names::new(mission, &nothing)).going_back
+}
+
 /// Nodes are tasks, then what stands between them, by index.
 struct Graph {
     nodes: usize,
@@ -36,6 +53,8 @@ struct Graph {
     needs: Edges<u32>,
     /// From a node to what needs it.
     needed_by: Edges<u32>,
+    /// Verifications whose `onFail` points back.
+    going_back: BTreeSet<usize>,
 }
 
 impl Graph {
@@ -69,12 +88,55 @@ impl Graph {
                 .into_iter()
                 .for_each(|blocked| edge(blocked, node));
         }
+        let nodes_of = |edge: Edge| {
+            let tasks = mission.tasks.iter().enumerate();
+            let verifications = tasks.filter(|(_, task)| task.kind == TaskType::Verification);
+            verifications.filter_map(move |(index, task)| {
+                let target = names.tasks.get(task.edge(edge)?).copied()?;
+                (target != index).then_some((index, target))
+            })
+        };
+        for onward in [Edge::Pass, Edge::Refer] {
+            nodes_of(onward).for_each(|(verification, target)| edge(target, verification));
+        }
         let turned: Vec<(u32, u32)> = pairs.iter().map(|(from, to)| (*to, *from)).collect();
-        Self {
+        let mut graph = Self {
             nodes,
             needs: Edges::new(nodes, &pairs),
             needed_by: Edges::new(nodes, &turned),
+            going_back: BTreeSet::new(),
+        };
+        for (verification, target) in nodes_of(Edge::Fail) {
+            if graph.waits_for(verification, target) {
+                graph.going_back.insert(verification);
+            } else if let (Ok(from), Ok(to)) = (u32::try_from(target), u32::try_from(verification)) {
+                graph.needs.add(from, to);
+                graph.needed_by.add(to, from);
+            }
         }
+        graph
+    }
+
+    /// Whether a node waits for another one, directly or not. Looks from both sides at once, so it costs no more than the
+    /// smaller of them.
+    fn waits_for(&self, node: usize, on: usize) -> bool {
+        let mut sides = [node, on].map(|start| (VecDeque::from([start]), HashSet::from([start])));
+        for turn in 0.. {
+            let side = turn % 2;
+            let Some(at) = sides[side].0.pop_front() else {
+                return false;
+            };
+            if sides[1 - side].1.contains(&at) {
+                return true;
+            }
+            let next = if side == 0 { &self.needs } else { &self.needed_by };
+            for next in next.of(at) {
+                if sides[side].1.insert(*next as usize) {
+                    sides[side].0.push_back(*next as usize);
+                }
+            }
+        }
+        false
     }
 
     /// The nodes of `among` that could never start because they wait, directly or not, for a circle within it.
@@ -185,10 +247,15 @@ fn describe(mission: &Mission, circle: &[usize]) -> Problem {
     let next = circle.get(1).copied().unwrap_or(first);
     let needed = mission.tasks.get(next).map(|task| &*task.title);
     let place = match needed {
-        Some(title) => {
-            let item = position(&mission.tasks[first].depends_on, title);
-            Path::of("tasks").item(first).key("dependsOn").item(item)
-        }
+        Some(title) => match routed(&mission.tasks[next], &mission.tasks[first]) {
+            Some(edge) if !mission.tasks[first].depends_on.iter().any(|on| **on == *title) => {
+                Path::of("tasks").item(next).key(edge.as_str())
+            }
+            _ => {
+                let item = position(&mission.tasks[first].depends_on, title);
+                Path::of("tasks").item(first).key("dependsOn").item(item)
+            }
+        },
         None => {
             let barrier = &between[next - tasks];
             let item = position(barrier.blocks, &mission.tasks[first].title);
@@ -216,6 +283,14 @@ fn describe(mission: &Mission, circle: &[usize]) -> Problem {
     Problem::error(Code::Cycle, place, message)
         .label("one of the arrows is here")
         .help("`a -> b` means a needs b; remove one of the arrows")
+}
+
+/// The edge by which a verification leads to a task.
+fn routed(verification: &Task, to: &Task) -> Option<Edge> {
+    let mut edges = Edge::ALL.into_iter();
+    edges.find(|edge| {
+        verification.kind == TaskType::Verification && verification.edge(*edge) == Some(&*to.title)
+    })
 }
 
 /// Where a list names this title; it does, because the circle goes through it.

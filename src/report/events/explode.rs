@@ -166,6 +166,39 @@ impl Exploder {
                 let titles: Vec<&str> = titles.collect();
                 vec![("tasks:withdrawn", Payload::default().with("tasks", titles))]
             }
+            Event::EdgeTaken {
+                task,
+                edge,
+                to,
+                visit,
+                left,
+                stopped,
+                kept: _,
+            } => {
+                let titles = |ids: &[TaskId]| {
+                    let titles = ids.iter().map(|id| &*self.plan.task(*id).title);
+                    titles.collect::<Vec<&str>>()
+                };
+                let payload = self.task(*task).with("edge", edge.as_str());
+                let payload = payload
+                    .with("to", &*self.plan.task(*to).title)
+                    .with("visit", *visit);
+                let payload = payload
+                    .with("notTaken", titles(left))
+                    .with("stopped", titles(stopped));
+                vec![("verification:routed", payload)]
+            }
+            Event::FellBack {
+                task,
+                from,
+                to,
+                class,
+                message,
+            } => {
+                let payload = self.task(*task).with("agentName", self.agent_name(*from));
+                let payload = payload.with("insteadName", self.agent_name(*to));
+                vec![("agent:fallback", payload.failure(*class, Some(message)))]
+            }
             Event::Superseded { task, by } => {
                 let payload = self.task(*task).with("by", &*self.plan.task(*by).title);
                 vec![("task:superseded", payload)]

@@ -73,6 +73,8 @@ fn variant(event: &Event) -> &'static str {
         Event::MissionChanged(_) => "MissionChanged",
         Event::DelegationRequested { .. } => "DelegationRequested",
         Event::DelegationRefused { .. } => "DelegationRefused",
+        Event::EdgeTaken { .. } => "EdgeTaken",
+        Event::FellBack { .. } => "FellBack",
         Event::Notice(_) => "Notice",
         Event::TasksAdded(_) => "TasksAdded",
         Event::TasksWithdrawn { .. } => "TasksWithdrawn",
@@ -87,7 +89,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 70;
+const VARIANTS: usize = 72;
 
 fn mission() -> Mission {
     Mission::new("m")

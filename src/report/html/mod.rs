@@ -305,7 +305,7 @@ fn tone(rank: Rank) -> &'static str {
     match rank {
         Rank::Failed | Rank::Cascaded => "bad",
         Rank::Indeterminate | Rank::BelowBar | Rank::Waiting => "warn",
-        Rank::Open | Rank::Unreviewed | Rank::Superseded | Rank::NotSelected => "open",
+        Rank::Open | Rank::Unreviewed | Rank::Superseded | Rank::NotTaken | Rank::NotSelected => "open",
         Rank::Reworked | Rank::Done => "good",
     }
 }
@@ -318,7 +318,7 @@ fn sign(rank: Rank) -> &'static str {
         Rank::BelowBar => "!",
         Rank::Waiting => "‖",
         Rank::Open => "○",
-        Rank::Unreviewed | Rank::Superseded | Rank::NotSelected => "–",
+        Rank::Unreviewed | Rank::Superseded | Rank::NotTaken | Rank::NotSelected => "–",
         Rank::Reworked | Rank::Done => "✓",
     }
 }

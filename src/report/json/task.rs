@@ -5,8 +5,8 @@ use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 
 use crate::domain::{
-    BarOrigin, Cause, DimensionScore, FailureClass, Phase, Points, QualityFlag, Status, TaskId, Timestamp,
-    Verdict,
+    BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points, QualityFlag, Status,
+    TaskId, Timestamp, Verdict,
 };
 use crate::engine::{self, HoldStage, State};
 use crate::mission::Part;
@@ -59,6 +59,48 @@ pub(in crate::report) struct TaskRow<'a> {
     /// Left out where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<DeadlineRow>,
+    /// Of a verification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edges: Option<EdgesRow<'a>>,
+    /// For a task that is not taken: the verification whose verdict left it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out_by: Option<LeftOutRow<'a>>,
+}
+/// Where the edges of a verification lead, and which one it took.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::report) struct EdgesRow<'a> {
+    pub on_pass: &'a str,
+    pub on_fail: &'a str,
+    pub on_refer: &'a str,
+    /// `null` as long as its verdict is open.
+    pub taken: Option<&'static str>,
+    /// Verdicts so far.
+    pub visits: u32,
+    /// `null` where `onFail` leads on.
+    pub max_visits: Option<u32>,
+}
+impl<'a> EdgesRow<'a> {
+    pub fn of(state: &'a State, id: TaskId) -> Option<Self> {
+        let route = state.plan.route(id)?;
+        let title = |edge| &*state.plan.task(route.target(edge)).title;
+        let task = state.task(id);
+        // The verdict that ended it took no edge.
+        let last = u32::from(task.status == Status::Failed && task.mode == Some(FailureMode::Quality));
+        Some(Self {
+            on_pass: title(Edge::Pass),
+            on_fail: title(Edge::Fail),
+            on_refer: title(Edge::Refer),
+            taken: task.edge.map(Edge::as_str),
+            visits: task.visits + last,
+            max_visits: route.fail_goes_back.then_some(route.max_visits),
+        })
+    }
+}
+#[derive(Serialize)]
+struct LeftOutRow<'a> {
+    task: &'a str,
+    edge: &'static str,
 }
 /// A task's deadline.
 #[derive(Serialize)]
@@ -91,8 +133,8 @@ impl<'a> TaskRow<'a> {
             title: &plan.title,
             agent: &state.plan.agent(plan.agent).name,
             status: match plan.part {
-                Part::Selected => task.status.as_str(),
-                Part::NotSelected => NOT_TAKEN,
+                Part::Selected if !task.not_taken => task.status.as_str(),
+                Part::Selected | Part::NotSelected => NOT_TAKEN,
                 Part::Removed => "removed",
             },
             phase: task.phase.map(Phase::as_str),
@@ -113,7 +155,7 @@ impl<'a> TaskRow<'a> {
                 .chain(
                     view.verifications
                         .get(&id)
-                        .map(|report| ReviewRow::of_verification(state, id, report)),
+                        .map(|report| ReviewRow::of_verification(state, id, report, view.graders.get(&id))),
                 )
                 .chain(
                     view.scrutiny
@@ -141,6 +183,15 @@ impl<'a> TaskRow<'a> {
             finished_at: seen.finished_at.map(Timestamp::to_rfc3339),
             usage: Usage::of_task(view, id),
             deadline: DeadlineRow::of(state, id),
+            edges: EdgesRow::of(state, id),
+            left_out_by: task
+                .not_taken
+                .then(|| state.left_out_by(id))
+                .flatten()
+                .map(|(by, edge)| LeftOutRow {
+                    task: &state.plan.task(by).title,
+                    edge: edge.as_str(),
+                }),
         }
     }
 }
@@ -156,7 +207,7 @@ struct AddedRow<'a> {
 /// of checkpoints, delays and gates that did not pass.
 pub(in crate::report) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     let plan = &state.plan;
-    if state.task(id).status != Status::Pending || plan.task(id).part != Part::Selected {
+    if state.task(id).status != Status::Pending || !state.takes(id) {
         return Vec::new();
     }
     let dependencies = plan.dependencies.of(id.index()).iter();

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::super::text::sanitize;
+use crate::domain::{Edge, TaskId};
 use crate::mission::{GatePlan, Part, Plan, waves};
 
 /// The graph in Graphviz's language: tasks as boxes in ranks, gates as diamonds.
@@ -33,8 +34,9 @@ pub fn dot(plan: &Plan) -> String {
             quoted(&gate.name)
         );
     }
-    for (from, to) in edges(plan) {
-        let _ = writeln!(text, "  {from} -> {to};");
+    for (from, to, label) in edges(plan) {
+        let label = label.map(|label| label.dot()).unwrap_or_default();
+        let _ = writeln!(text, "  {from} -> {to}{label};");
     }
     text.push_str("}\n");
     text
@@ -70,8 +72,9 @@ pub fn mermaid(plan: &Plan) -> String {
     for (index, gate) in evaluated(plan) {
         let _ = writeln!(text, "  g{index}{{\"{}\"}}", quoted(&gate.name));
     }
-    for (from, to) in edges(plan) {
-        let _ = writeln!(text, "  {from} --> {to}");
+    for (from, to, label) in edges(plan) {
+        let arrow = label.map_or_else(|| "-->".to_owned(), |label| label.mermaid());
+        let _ = writeln!(text, "  {from} {arrow} {to}");
     }
     text
 }
@@ -82,28 +85,69 @@ fn evaluated(plan: &Plan) -> impl Iterator<Item = (usize, &GatePlan)> {
     gates.filter(|(_, gate)| gate.part == Part::Selected)
 }
 
-/// From what comes first to what waits for it.
-fn edges(plan: &Plan) -> Vec<(String, String)> {
+/// What an arrow out of a verification stands for.
+struct Label {
+    /// The edges, by name.
+    names: String,
+    /// Whether it points back.
+    back: bool,
+}
+
+impl Label {
+    /// How a verification leads on to a task, if it does.
+    fn onward(plan: &Plan, from: TaskId, to: TaskId) -> Option<Self> {
+        let route = plan.route(from)?;
+        let edges = route.forward().filter(|(_, target)| *target == to);
+        let names: Vec<&str> = edges.map(|(edge, _)| edge.as_str()).collect();
+        (!names.is_empty()).then(|| Self {
+            names: names.join(", "),
+            back: false,
+        })
+    }
+
+    fn dot(&self) -> String {
+        let style = if self.back {
+            ", style=dashed, constraint=false"
+        } else {
+            ""
+        };
+        format!(" [label=\"{}\"{style}]", self.names)
+    }
+
+    fn mermaid(&self) -> String {
+        let line = if self.back { "-.->" } else { "-->" };
+        format!("{line}|{}|", self.names)
+    }
+}
+
+/// From what comes first to what waits for it, and back where a verification sends work back.
+fn edges(plan: &Plan) -> Vec<(String, String, Option<Label>)> {
     let mut edges = Vec::new();
     for task in plan.selected_ids() {
         let needs = plan.dependencies.of(task.index());
-        edges.extend(
-            needs
-                .iter()
-                .map(|need| (format!("t{}", need.0), format!("t{}", task.0))),
-        );
+        edges.extend(needs.iter().map(|need| {
+            let label = Label::onward(plan, *need, task);
+            (format!("t{}", need.0), format!("t{}", task.0), label)
+        }));
+        if let Some(route) = plan.route(task).filter(|route| route.fail_goes_back) {
+            let label = Label {
+                names: Edge::Fail.as_str().to_owned(),
+                back: true,
+            };
+            edges.push((format!("t{}", task.0), format!("t{}", route.fail.0), Some(label)));
+        }
     }
     for (index, gate) in evaluated(plan) {
         edges.extend(
             gate.after
                 .iter()
-                .map(|task| (format!("t{}", task.0), format!("g{index}"))),
+                .map(|task| (format!("t{}", task.0), format!("g{index}"), None)),
         );
         edges.extend(
             gate.blocks
                 .iter()
                 .filter(|task| plan.task(**task).part == Part::Selected)
-                .map(|task| (format!("g{index}"), format!("t{}", task.0))),
+                .map(|task| (format!("g{index}"), format!("t{}", task.0), None)),
         );
     }
     edges

@@ -97,6 +97,19 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         let _ = writeln!(text, "    starts when {names} agrees{}", gate.unwrap_or_default());
     }
     let _ = writeln!(text, "    judged by {}", judged_words(task));
+    if let Some(edges) = &task.edges {
+        let again = edges
+            .max_visits
+            .map(|most| format!(" (done again, at most {most} visits)"));
+        let _ = writeln!(
+            text,
+            "    onPass: {}; onFail: {}{}; onRefer: {}",
+            sanitize(edges.on_pass),
+            sanitize(edges.on_fail),
+            again.unwrap_or_default(),
+            sanitize(edges.on_refer)
+        );
+    }
     if task.foundation {
         text.push_str(
             "    foundation: at least 3 tasks depend on it, so its bar is lower and it has one more attempt\n",

@@ -8,6 +8,7 @@ pub use graph::{dot, mermaid};
 pub use human::human;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -15,6 +16,7 @@ use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible, named};
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
+use crate::report::json::EdgesRow;
 use crate::report::scrutiny::{StepRow, step_rows};
 
 /// The name and version of the document.
@@ -99,6 +101,9 @@ struct TaskRow<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     excluded: Vec<ExcludedRow<'a>>,
     worst_case: WorstCaseRow,
+    /// Of a verification: where its verdicts lead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edges: Option<EdgesRow<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -176,6 +181,15 @@ impl WorstCaseRow {
         }
     }
 
+    fn times(self, times: u64) -> Self {
+        let many = |number: Option<u64>| Some(number?.saturating_mul(times));
+        Self {
+            attempts: many(self.attempts),
+            judge_calls: many(self.judge_calls),
+            judge_calls_with_repeats: many(self.judge_calls_with_repeats),
+        }
+    }
+
     fn plus(self, other: Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
         Self {
@@ -198,8 +212,15 @@ impl<'a> PlanDocument<'a> {
         for (id, wave) in selected() {
             by_wave[wave as usize].push(&*plan.task(id).title);
         }
+        let visits = visits(plan);
         let tasks: Vec<TaskRow<'a>> = selected()
-            .map(|(id, wave)| TaskRow::of(state, id, wave + 1))
+            .map(|(id, wave)| {
+                let row = TaskRow::of(state, id, wave + 1);
+                TaskRow {
+                    worst_case: row.worst_case.times(visits.get(&id).copied().unwrap_or(1)),
+                    ..row
+                }
+            })
             .collect();
         let worst_case = tasks
             .iter()
@@ -226,6 +247,21 @@ impl<'a> PlanDocument<'a> {
             },
         }
     }
+}
+
+/// How often tasks may begin from the start because verifications send work back; those that are not here, once.
+fn visits(plan: &Plan) -> BTreeMap<TaskId, u64> {
+    let mut visits: BTreeMap<TaskId, u64> = BTreeMap::new();
+    for id in plan.selected_ids() {
+        let Some(route) = plan.route(id).filter(|route| route.fail_goes_back) else {
+            continue;
+        };
+        for again in engine::done_again(plan, route.fail) {
+            let known = visits.entry(again).or_insert(1);
+            *known = known.saturating_mul(u64::from(route.max_visits));
+        }
+    }
+    visits
 }
 
 fn agents(state: &State) -> Vec<AgentRow<'_>> {
@@ -379,6 +415,7 @@ impl<'a> TaskRow<'a> {
                 })
                 .collect(),
             worst_case: WorstCaseRow::of(state, id),
+            edges: EdgesRow::of(state, id),
         }
     }
 }

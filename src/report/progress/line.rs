@@ -180,6 +180,27 @@ impl Lines {
                 let detail = format!("superseded by '{}'", title(state, *by));
                 Some(Line::new("MEND", Role::Good, title(state, *task), detail))
             }
+            Event::EdgeTaken {
+                task, edge, to, left, ..
+            } => {
+                let mut detail = format!("{}: {}", edge.as_str(), title(state, *to));
+                if !left.is_empty() {
+                    let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
+                    detail.push_str(&format!("; not taken: {}", left.join(", ")));
+                }
+                Some(Line::new("ROUTE", Role::Active, title(state, *task), detail))
+            }
+            Event::FellBack {
+                task,
+                from,
+                to,
+                class,
+                message,
+            } => {
+                let (from, to) = (&state.plan.agent(*from).name, &state.plan.agent(*to).name);
+                let detail = format!("{to} instead of {from}: {} {message}", class.as_str());
+                Some(Line::new("INSTEAD", Role::Warn, title(state, *task), detail))
+            }
             Event::AttemptPlanned { task, attempt, kind } => Some(planned(state, *task, *attempt, *kind)),
             Event::StageVerdict(report) => self.of_verdict(state, report),
             Event::TurnStarted { turn, .. }

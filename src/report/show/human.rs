@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::style::{Role, Screen};
 use super::super::text::{sanitize, sanitize_line};
 use super::{AttemptRow, CallRow, FileView, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
-use crate::domain::{Finding, Millis};
+use crate::domain::{Finding, Millis, Severity};
 
 /// Lines of a file that are shown; the path beside them leads to the rest.
 const PREVIEW_LINES: usize = 12;
@@ -149,7 +149,7 @@ fn call_lines(text: &mut String, call: &CallRow<'_>) {
     if let Some(reasoning) = call.reasoning {
         block(text, "    ", reasoning, PREVIEW_LINES);
     }
-    finding_lines(text, call.findings);
+    finding_lines(text, call.findings.iter());
     if let Some(reply) = &call.reply {
         let _ = writeln!(text, "    reply: {}", reply.path.display());
     }
@@ -190,11 +190,15 @@ fn stage_lines(text: &mut String, stage: &StageRow<'_>) {
         let _ = writeln!(text, "    {} {criterion}: {evidence}", row.result);
     }
     if !stage.criteria.is_empty() {
-        // They say what the findings say, and more.
-        return;
+        // They say what the findings say, and more; but not how the verdict came about.
+        let remarks = stage
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Info);
+        return finding_lines(text, remarks);
     }
     score_lines(text, &stage.dimensions);
-    finding_lines(text, stage.findings);
+    finding_lines(text, stage.findings.iter());
 }
 
 fn score_lines(text: &mut String, scores: &[ScoreRow<'_>]) {
@@ -209,7 +213,7 @@ fn score_lines(text: &mut String, scores: &[ScoreRow<'_>]) {
     }
 }
 
-fn finding_lines(text: &mut String, findings: &[Finding]) {
+fn finding_lines<'f>(text: &mut String, findings: impl Iterator<Item = &'f Finding>) {
     for finding in findings {
         let _ = writeln!(
             text,

@@ -441,6 +441,7 @@ impl Witness {
                     Origin::Request => {}
                 }
             }
+            Event::EdgeTaken { .. } | Event::FellBack { .. } => {}
             Event::Superseded { task, by } => {
                 let seen = &mut self.tasks[task.index()];
                 assert_eq!(

@@ -3,9 +3,9 @@
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, FailureClass,
-    FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose, QualityFlag,
-    Severity, Stage, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, Edge,
+    FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Purpose,
+    QualityFlag, Severity, Stage, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, Event, Exit, FailedOperation, FileFact,
@@ -125,6 +125,22 @@ pub(super) fn run_samples() -> Vec<Event> {
                 priority: None,
                 target_files: Vec::new(),
             }],
+        },
+        Event::FellBack {
+            task: TASK,
+            from: AgentId(0),
+            to: AgentId(0),
+            class: FailureClass::ProviderAuth,
+            message: "401".to_owned(),
+        },
+        Event::EdgeTaken {
+            task: TASK,
+            edge: Edge::Fail,
+            to: TASK,
+            visit: 1,
+            left: vec![TASK],
+            stopped: vec![TASK],
+            kept: vec![(TASK, 1)],
         },
         Event::DelegationRefused {
             task: TASK,

@@ -1,0 +1,146 @@
+//! A verification as a node of the graph (semantics, section 10): it judges the work of the tasks that it depends on, and its
+//! verdict takes one of its edges.
+//!
+//! It has no worker: it goes to its judging at once. A verdict always takes its edge, and no person is asked: that is
+//! what the edges are for. A judge that fails has given no verdict; then the rules of every verification hold.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Cause, Edge, FailureMode, Stage, Status, TaskId};
+use crate::engine::event::Event;
+use crate::engine::routes::leaving;
+use crate::engine::state::State;
+use crate::mission::Route;
+
+use super::again::{built_on, from_the_start, withdrawn};
+use super::conclude::{self, Accepted};
+use super::draft::Draft;
+use super::{fixups, stages};
+
+/// A verification starts: there is nothing to do before it is judged.
+pub(super) fn begin(draft: &mut Draft<'_>) {
+    if draft.task.status != Status::Assigned {
+        draft.enter(Status::Assigned);
+    }
+    draft.enter(Status::InProgress);
+    draft.enter(Status::Review);
+    stages::begin(draft);
+}
+
+/// The work is accepted, or its verdict leads on all the same: the verification is about to be done.
+pub(super) fn take(draft: &mut Draft<'_>, edge: Edge) {
+    let Some(route) = draft.plan().route(draft.id) else {
+        return;
+    };
+    draft.emit(Event::EdgeTaken {
+        task: draft.id,
+        edge,
+        to: route.target(edge),
+        visit: draft.task.visits + 1,
+        left: leaving(draft.state, draft.id, edge),
+        stopped: Vec::new(),
+        kept: Vec::new(),
+    });
+}
+
+/// The work is not good: it is done again, or the mission goes on as `onFail` says.
+pub(super) fn failed(draft: &mut Draft<'_>, route: &Route) {
+    if route.fail_goes_back {
+        return send_back(draft, route);
+    }
+    if draft.state.takes(route.fail) {
+        return conclude::accept(draft, Accepted::Routed(Edge::Fail));
+    }
+    let title = &draft.plan().task(route.fail).title;
+    draft.fail(
+        FailureMode::Quality,
+        format!("the work failed verification, and '{title}', which follows then, was left out of the run"),
+    );
+}
+
+/// Whether the work is good could not be told.
+pub(super) fn referred(draft: &mut Draft<'_>, route: &Route, cause: Cause, message: &str) {
+    if draft.state.takes(route.refer) {
+        conclude::accept(draft, Accepted::Routed(Edge::Refer));
+    } else {
+        conclude::ask_person(draft, Stage::Verification, cause, message);
+    }
+}
+
+/// Has the work done again with everything that was built on it, this verification included, within `maxVisits`.
+fn send_back(draft: &mut Draft<'_>, route: &Route) {
+    let (state, id, target) = (draft.state, draft.id, route.fail);
+    let visit = draft.task.visits + 1;
+    if visit >= route.max_visits {
+        let why = format!("the work failed verification in all {visit} visits (maxVisits)");
+        return draft.fail(FailureMode::Quality, why);
+    }
+    let title = &state.plan.task(target).title;
+    if !state.task(target).status.is_terminal() || !state.takes(target) {
+        let why = format!("the work failed verification, and '{title}' is not there to be done again");
+        return draft.fail(FailureMode::Quality, why);
+    }
+    let again = Again::of(state, id, target);
+    let event = Event::EdgeTaken {
+        task: id,
+        edge: Edge::Fail,
+        to: target,
+        visit,
+        left: Vec::new(),
+        stopped: again.stopped,
+        kept: again.kept,
+    };
+    draft.also(again.events);
+    draft.also(vec![event]);
+}
+
+/// What follows when work is sent back.
+struct Again {
+    events: Vec<Event>,
+    /// Tasks that are at work on what is withdrawn.
+    stopped: Vec<TaskId>,
+    /// Other verifications that are redone, with the visits that they had.
+    kept: Vec<(TaskId, u32)>,
+}
+
+impl Again {
+    fn of(state: &State, verification: TaskId, target: TaskId) -> Self {
+        let plan = &state.plan;
+        let by = &plan.task(verification).title;
+        let mut events = from_the_start(state, target, &format!("sent back by the verification '{by}'"));
+        // The task itself is tried again; what made up for its failure is taken back.
+        let fixup = plan
+            .fixup(target)
+            .filter(|_| state.task(target).status == Status::Failed);
+        if fixup.is_some() {
+            events.extend(fixups::taken_back(state, target));
+        }
+        let built = built_on(plan, &[target]).into_keys();
+        let built: BTreeSet<TaskId> = built.filter(|id| Some(*id) != fixup).collect();
+        let why = format!("built on '{}', which was sent back", plan.task(target).title);
+        let (mut stopped, mut kept) = (Vec::new(), Vec::new());
+        for id in &built {
+            let task = state.task(*id);
+            if task.status == Status::Pending {
+                continue;
+            }
+            events.extend(from_the_start(state, *id, &why));
+            if *id == verification {
+                continue;
+            }
+            if task.holds_slot() || task.status == Status::AwaitingApproval {
+                stopped.push(*id);
+            }
+            if plan.route(*id).is_some() && task.visits > 0 {
+                kept.push((*id, task.visits));
+            }
+        }
+        let all: BTreeSet<TaskId> = built.iter().copied().chain([target]).collect();
+        events.extend(withdrawn(plan, &all, &built));
+        Self {
+            events,
+            stopped,
+            kept,
+        }
+    }
+}

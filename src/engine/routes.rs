@@ -1,0 +1,231 @@
+//! What verdicts of verifications leave out of a run (semantics, section 10), as state: kept as events come, at the cost of
+//! the part of the graph that leaves or returns.
+//!
+//! A task that only edges not taken lead to is *not taken*. It leaves the selection: nobody waits for it, it stays pending,
+//! and it returns when the verification that left it out is redone. An edge decides about its target whatever else that
+//! depends on; any other task leaves once nothing that leads to it is left. The rules are in `decide::routes`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::domain::{Edge, Status, TaskId};
+use crate::mission::{Part, Plan};
+
+use super::apply::{became_terminal, no_longer_terminal};
+use super::state::State;
+
+impl State {
+    /// Whether the run takes a task: it was told to, and no verdict left it out.
+    #[must_use]
+    pub fn takes(&self, id: TaskId) -> bool {
+        self.plan.task(id).part == Part::Selected && !self.task(id).not_taken
+    }
+
+    /// The verification whose verdict left a task out, and the edge that it took instead; the first, where several did.
+    #[must_use]
+    pub fn left_out_by(&self, id: TaskId) -> Option<(TaskId, Edge)> {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            for on in self.plan.dependencies.of(id.index()) {
+                let leads_here = self.plan.route(*on).is_some_and(|route| route.leads_to(id));
+                match self.task(*on).edge.filter(|_| leads_here) {
+                    Some(edge) if self.plan.route(*on).is_some_and(|route| route.target(edge) != id) => {
+                        return Some((*on, edge));
+                    }
+                    _ if self.task(*on).not_taken => open.push(*on),
+                    _ => {}
+                }
+            }
+            let behind = self.plan.gates_before.of(id.index()).iter();
+            let behind = behind.flat_map(|gate| &self.plan.gate(*gate).after);
+            let held = self.plan.holds_before.of(id.index()).iter();
+            let held = held.flat_map(|hold| &self.plan.hold(*hold).after);
+            open.extend(behind.chain(held).filter(|on| self.task(**on).not_taken));
+        }
+        None
+    }
+}
+
+/// The state as it would be after one verdict more, or one less.
+struct View<'s> {
+    state: &'s State,
+    /// The verification whose edge is not the one in the state.
+    verification: TaskId,
+    edge: Option<Edge>,
+    /// Tasks that leave or return, other than the state has it.
+    turned: BTreeSet<TaskId>,
+}
+
+impl View<'_> {
+    fn plan(&self) -> &Plan {
+        &self.state.plan
+    }
+
+    fn is_out(&self, id: TaskId) -> bool {
+        self.state.task(id).not_taken != self.turned.contains(&id)
+    }
+
+    fn edge(&self, id: TaskId) -> Option<Edge> {
+        if id == self.verification {
+            self.edge
+        } else {
+            self.state.task(id).edge
+        }
+    }
+
+    /// Whether nothing leads to a task any more.
+    fn is_cut_off(&self, id: TaskId) -> bool {
+        let plan = self.plan();
+        let needed = plan.dependencies.of(id.index());
+        let mut routed = needed
+            .iter()
+            .filter_map(|on| Some((*on, plan.route(*on)?)))
+            .filter(|(_, route)| route.leads_to(id))
+            .peekable();
+        if routed.peek().is_some() {
+            return routed.all(|(on, route)| {
+                let elsewhere = self.edge(on).is_some_and(|edge| route.target(edge) != id);
+                self.is_out(on) || elsewhere
+            });
+        }
+        let gates = plan.gates_before.of(id.index());
+        let holds = plan.holds_before.of(id.index());
+        let all_out = |tasks: &[TaskId]| tasks.iter().all(|on| self.is_out(*on));
+        let is_root = needed.is_empty() && gates.is_empty() && holds.is_empty();
+        !is_root
+            && all_out(needed)
+            && gates.iter().all(|gate| all_out(&plan.gate(*gate).after))
+            && holds.iter().all(|hold| all_out(&plan.hold(*hold).after))
+    }
+
+    /// Turns what the verdict turns, from the verification on. In the order of waves: before a task comes all that leads to it.
+    fn spread(&mut self) {
+        let Some(route) = self.state.plan.route(self.verification) else {
+            return;
+        };
+        let key = |plan: &Plan, id: TaskId| (plan.task(id).wave, id);
+        let targets = route.forward().map(|(_, target)| key(self.plan(), target));
+        let mut open: BTreeSet<(u32, TaskId)> = targets.collect();
+        while let Some((_, id)) = open.pop_first() {
+            let is_open = self.state.task(id).status == Status::Pending;
+            if !is_open
+                || self.plan().task(id).part != Part::Selected
+                || self.is_out(id) == self.is_cut_off(id)
+            {
+                continue;
+            }
+            if !self.turned.remove(&id) {
+                self.turned.insert(id);
+            }
+            let plan = self.plan();
+            let behind = plan.gates_after.of(id.index()).iter();
+            let behind = behind.flat_map(|gate| &plan.gate(*gate).blocks);
+            let held = plan.holds_after.of(id.index()).iter();
+            let held = held.flat_map(|hold| &plan.hold(*hold).blocks);
+            let next = plan.dependents.of(id.index()).iter().chain(behind).chain(held);
+            let next: Vec<_> = next.map(|next| key(plan, *next)).collect();
+            open.extend(next);
+        }
+    }
+}
+
+/// The tasks that leave the run if a verification takes this edge.
+pub(super) fn leaving(state: &State, verification: TaskId, edge: Edge) -> Vec<TaskId> {
+    turned(state, verification, Some(edge))
+}
+
+fn turned(state: &State, verification: TaskId, edge: Option<Edge>) -> Vec<TaskId> {
+    let mut view = View {
+        state,
+        verification,
+        edge,
+        turned: BTreeSet::new(),
+    };
+    view.spread();
+    view.turned.into_iter().collect()
+}
+
+/// A task leaves the run: nobody waits for it.
+pub(super) fn leave(state: &mut State, id: TaskId) {
+    if state.task(id).not_taken {
+        return;
+    }
+    let plan = Arc::clone(&state.plan);
+    let task_plan = plan.task(id);
+    count(state, id, false);
+    state.tasks[id.index()].not_taken = true;
+    state.ready.remove(id, task_plan.agent, task_plan.priority);
+    state.approvals_due.remove(&id);
+    let due = state.cascades_due.range((id, TaskId(0))..=(id, TaskId(u32::MAX)));
+    let due: Vec<_> = due.copied().collect();
+    for pair in due {
+        state.cascades_due.remove(&pair);
+    }
+    became_terminal(state, id, Status::Done);
+}
+
+/// The verdict of a verification is withdrawn: what it left out returns.
+pub(super) fn undecided(state: &mut State, verification: TaskId) {
+    if state.plan.route(verification).is_none() {
+        return;
+    }
+    for id in turned(state, verification, None) {
+        count(state, id, true);
+        state.tasks[id.index()].not_taken = false;
+        no_longer_terminal(state, id, Status::Done);
+        let plan = Arc::clone(&state.plan);
+        for dependency in plan.dependencies.of(id.index()) {
+            if state.has_failed_for_good(*dependency) {
+                state.cascades_due.insert((id, *dependency));
+            }
+        }
+    }
+}
+
+fn count(state: &mut State, id: TaskId, returns: bool) {
+    let reworked = u32::from(state.task(id).attempt > 1);
+    let counts = &mut state.counts;
+    if returns {
+        counts.not_taken = counts.not_taken.saturating_sub(1);
+        counts.selected += 1;
+        counts.reworked += reworked;
+    } else {
+        counts.not_taken += 1;
+        counts.selected = counts.selected.saturating_sub(1);
+        counts.reworked = counts.reworked.saturating_sub(reworked);
+    }
+}
+
+/// Whether none of these tasks is left in the run: a gate or hold over them has nothing to wait for.
+pub(super) fn all_left(state: &State, tasks: &[TaskId]) -> bool {
+    tasks.iter().all(|id| state.task(*id).not_taken)
+}
+
+/// Finds out anew what the verdicts leave out. Costs O(tasks and edges) where the mission has verifications.
+pub(super) fn derive(state: &mut State) {
+    let plan = Arc::clone(&state.plan);
+    for task in &mut state.tasks {
+        task.not_taken = false;
+    }
+    if plan.every_task_id().all(|id| plan.route(id).is_none()) {
+        return;
+    }
+    let mut by_wave: BTreeMap<u32, Vec<TaskId>> = BTreeMap::new();
+    for id in plan.selected_ids() {
+        by_wave.entry(plan.task(id).wave).or_default().push(id);
+    }
+    for id in by_wave.into_values().flatten() {
+        let view = View {
+            state,
+            verification: id,
+            edge: state.task(id).edge,
+            turned: BTreeSet::new(),
+        };
+        let out = state.task(id).status == Status::Pending && view.is_cut_off(id);
+        state.tasks[id.index()].not_taken = out;
+    }
+}

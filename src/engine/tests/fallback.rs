@@ -1,0 +1,161 @@
+//! `fallback`: who judges instead of an agent that cannot be reached, and who never does.
+
+use crate::domain::{AgentId, FailureClass, OutcomeClass, QualityFlag, TaskId};
+use crate::engine::{Effect, Event, State, outcome};
+
+use super::simulation::{Answer, Simulation, good, options};
+
+const T: TaskId = TaskId(0);
+
+/// Agents `w` (0), `a` (1), `b` (2), `c` (3) with these keys of each, and one task.
+fn mission(keys: [&str; 4], task: &str) -> String {
+    let agent = |name: &str, keys: &str| format!("  {name}: {{run: [/bin/true]{keys}}}\n");
+    let agents = ["w", "a", "b", "c"].map(String::from);
+    let agents: String = agents
+        .iter()
+        .zip(keys)
+        .map(|(name, keys)| agent(name, keys))
+        .collect();
+    format!("name: m\nagents:\n{agents}tasks:\n  - {{title: t, assignTo: w, {task}}}\n")
+}
+
+/// Whoever is asked among these cannot be reached.
+fn without(unreachable: &'static [u32], class: FailureClass) -> impl FnMut(&State, &Effect) -> Answer {
+    move |state, effect| match effect {
+        Effect::CallSeat { agent, .. } | Effect::Consult { agent, .. } if unreachable.contains(&agent.0) => {
+            Answer::Unreachable(class)
+        }
+        _ => good(state, effect),
+    }
+}
+
+fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Answer) -> Simulation {
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.run(script);
+    simulation
+}
+
+/// Who was asked, in order.
+fn asked(simulation: &Simulation) -> Vec<u32> {
+    let events = simulation.journal.iter().flatten();
+    events
+        .filter_map(|event| match event {
+            Event::SeatRequested { agent, .. } | Event::ConsultRequested { agent, .. } => Some(agent.0),
+            _ => None,
+        })
+        .collect()
+}
+
+fn fell_back(simulation: &Simulation) -> Vec<(AgentId, AgentId)> {
+    let events = simulation.journal.iter().flatten();
+    events
+        .filter_map(|event| match event {
+            Event::FellBack { from, to, .. } => Some((*from, *to)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn findings(simulation: &Simulation) -> Vec<String> {
+    let events = simulation.journal.iter().flatten();
+    let reports = events.filter_map(|event| match event {
+        Event::StageVerdict(report) => Some(&report.findings),
+        _ => None,
+    });
+    reports
+        .flatten()
+        .map(|finding| finding.description.clone())
+        .collect()
+}
+
+const PANEL: &str = "expectations: [{type: llm_review, criteria: c, reviewers: [a]}]";
+
+#[test]
+fn the_next_one_is_asked_and_it_is_said_who_judged() {
+    for (task, keys) in [(PANEL, ""), ("review: required", ", role: reviewer")] {
+        let yaml = mission(["", &format!(", fallback: b{keys}"), ", fallback: [c]", ""], task);
+        let simulation = run(&yaml, without(&[1, 2], FailureClass::ProviderAuth));
+        assert_eq!(asked(&simulation), [1, 2, 3], "{task}");
+        assert_eq!(
+            fell_back(&simulation),
+            [(AgentId(1), AgentId(2)), (AgentId(2), AgentId(3))]
+        );
+        assert_eq!(simulation.state.task(T).flag, Some(QualityFlag::Clean));
+        assert_eq!(
+            findings(&simulation),
+            ["'c' judged instead of 'a', which could not be reached"]
+        );
+    }
+}
+
+#[test]
+fn requests_are_repeated_before_anybody_stands_in() {
+    let yaml = mission(["", ", fallback: b", "", ""], PANEL);
+    let simulation = run(&yaml, without(&[1], FailureClass::ProviderTransient));
+    assert_eq!(asked(&simulation), [1, 1, 1, 1, 2]);
+    // What stands in has requests of its own.
+    let simulation = run(&yaml, without(&[1, 2], FailureClass::RateLimited));
+    assert_eq!(asked(&simulation)[..8], [1, 1, 1, 1, 2, 2, 2, 2]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+}
+
+#[test]
+fn nobody_stands_in_who_is_not_independent() {
+    // Never the author.
+    let yaml = mission(["", ", fallback: [w, c]", "", ""], PANEL);
+    let simulation = run(&yaml, without(&[1], FailureClass::ProviderAuth));
+    assert_eq!(asked(&simulation), [1, 3]);
+    // Nor whoever shares the author's family, where that is asked for.
+    let families = [
+        ", family: x",
+        ", family: y, fallback: [b, c]",
+        ", family: x",
+        ", family: z",
+    ];
+    let yaml = mission(families, PANEL) + "settings: {independence: family}\n";
+    let simulation = run(&yaml, without(&[1], FailureClass::ProviderSpendLimit));
+    assert_eq!(asked(&simulation), [1, 3]);
+    // Nobody left: the judge is missing, and that is said.
+    let families = [", family: x", ", family: y, fallback: b", ", family: x", ""];
+    let yaml = mission(families, PANEL) + "settings: {independence: family, maxAssessmentRetries: 0}\n";
+    let simulation = run(&yaml, without(&[1], FailureClass::ProviderAuth));
+    assert_eq!(asked(&simulation), [1]);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+}
+
+#[test]
+fn a_circle_of_fallbacks_ends() {
+    let yaml =
+        mission(["", ", fallback: b", ", fallback: a", ""], PANEL) + "settings: {maxAssessmentRetries: 0}\n";
+    let simulation = run(&yaml, without(&[1, 2], FailureClass::ProviderAuth));
+    assert_eq!(asked(&simulation), [1, 2]);
+}
+
+#[test]
+fn a_judge_that_grades_by_a_rubric_is_stood_in_for_too() {
+    let yaml = mission(
+        ["", ", role: reviewer, fallback: b", "", ""],
+        "review: none, verification: {rubric: default-task}",
+    );
+    let simulation = run(&yaml, without(&[1], FailureClass::ProviderAuth));
+    // What it says cannot be read here, so both are asked once more.
+    assert_eq!(fell_back(&simulation), [(AgentId(1), AgentId(2)); 2]);
+    assert_eq!(asked(&simulation), [1, 2, 1, 2]);
+}
+
+#[test]
+fn a_crash_in_between_asks_whoever_was_asked_last() {
+    let yaml = mission(["", ", fallback: b", "", ""], PANEL);
+    let whole = run(&yaml, without(&[1], FailureClass::ProviderAuth));
+    for end in 1..=whole.journal.len() {
+        let mut simulation = Simulation::recovered(whole.state.plan.clone(), &whole.journal[..end]);
+        simulation.resume();
+        simulation.run(without(&[1], FailureClass::ProviderAuth));
+        assert_eq!(
+            simulation.state.task(T).flag,
+            Some(QualityFlag::Clean),
+            "after {end}"
+        );
+        assert_eq!(fell_back(&simulation).len(), 1, "after {end}");
+    }
+}

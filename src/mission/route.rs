@@ -1,0 +1,96 @@
+//! Verifications as nodes of the graph (semantics, section 10): where each of their edges leads.
+//!
+//! An edge that leads forward is an order like `dependsOn`: its target waits for the verification, so it stands among the
+//! plan's dependencies. An `onFail` that points back orders nothing; it has work done again.
+
+use crate::domain::{Edge, TaskId};
+
+use super::edges::Edges;
+use super::plan::{Part, Plan};
+
+/// Where the edges of a verification lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Route {
+    /// `onPass`.
+    pub pass: TaskId,
+    /// `onFail`.
+    pub fail: TaskId,
+    /// `onRefer`.
+    pub refer: TaskId,
+    /// Whether `onFail` points back: the verification waits for its target, which is done again.
+    pub fail_goes_back: bool,
+    /// How often it may be entered, where `onFail` points back.
+    pub max_visits: u32,
+}
+
+impl Route {
+    /// Where an edge leads.
+    #[must_use]
+    pub fn target(&self, edge: Edge) -> TaskId {
+        match edge {
+            Edge::Pass => self.pass,
+            Edge::Fail => self.fail,
+            Edge::Refer => self.refer,
+        }
+    }
+
+    /// Whether an edge has work done again instead of leading on.
+    #[must_use]
+    pub fn goes_back(&self, edge: Edge) -> bool {
+        edge == Edge::Fail && self.fail_goes_back
+    }
+
+    /// Whether an edge of it leads on to a task.
+    #[must_use]
+    pub fn leads_to(&self, task: TaskId) -> bool {
+        self.forward().any(|(_, target)| target == task)
+    }
+
+    /// The edges that lead on.
+    pub fn forward(&self) -> impl Iterator<Item = (Edge, TaskId)> + '_ {
+        let onward = Edge::ALL.into_iter().filter(|edge| !self.goes_back(*edge));
+        onward.map(|edge| (edge, self.target(edge)))
+    }
+
+    /// The same with other ids.
+    #[must_use]
+    pub(super) fn map(self, id: impl Fn(TaskId) -> TaskId) -> Self {
+        Self {
+            pass: id(self.pass),
+            fail: id(self.fail),
+            refer: id(self.refer),
+            ..self
+        }
+    }
+}
+
+impl Plan {
+    /// Where a verification leads; `None` for every other task.
+    #[must_use]
+    pub fn route(&self, id: TaskId) -> Option<&Route> {
+        self.task(id).route.as_deref()
+    }
+
+    /// The tasks whose work a verification judges.
+    pub fn judged(&self, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+        let needed = self.dependencies.of(id.index()).iter().copied();
+        needed.filter(|on| self.route(*on).is_none())
+    }
+
+    /// The same plan, which knows from each task the verifications that may have it done again and know why.
+    #[must_use]
+    pub(super) fn with_returns(self) -> Self {
+        let mut pairs = Vec::new();
+        for id in self.every_task_id() {
+            let route = self.route(id).filter(|route| route.fail_goes_back);
+            if let Some(route) = route.filter(|_| self.task(id).part != Part::Removed) {
+                let judged = self.judged(id).filter(|task| *task != route.fail);
+                pairs.extend(judged.chain([route.fail]).map(|task| (task.0, id)));
+            }
+        }
+        Self {
+            returns: Edges::new(self.tasks.len(), &pairs),
+            ..self
+        }
+    }
+}
