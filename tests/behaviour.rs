@@ -118,8 +118,12 @@ mod plan;
 mod protected;
 #[path = "behaviour/questions.rs"]
 mod questions;
+#[path = "behaviour/recorded.rs"]
+mod recorded;
 #[path = "behaviour/red_team.rs"]
 mod red_team;
+#[path = "behaviour/replay.rs"]
+mod replay;
 #[path = "behaviour/reports.rs"]
 mod reports;
 #[path = "behaviour/review.rs"]

@@ -12,6 +12,7 @@ use reqwest::{Client, Url};
 
 use crate::mission::{self, AgentPlan, UnsetVariable};
 
+use super::line::Line;
 use super::protocol::Protocol;
 
 /// How long a connection may take to be made.
@@ -156,6 +157,14 @@ impl Endpoint {
     /// When the platform's TLS roots cannot be used.
     pub fn client(&self) -> Result<Client, reqwest::Error> {
         http_client(&self.url)
+    }
+
+    /// A line to this endpoint with nobody in between.
+    ///
+    /// # Errors
+    /// As [`Endpoint::client`].
+    pub fn line(&self) -> Result<Line, reqwest::Error> {
+        self.client().map(Line::Direct)
     }
 }
 

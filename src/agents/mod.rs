@@ -3,10 +3,12 @@
 //! The rest of the program knows no provider and no protocol. An adapter takes a prompt and gives back a reply with
 //! what was really used, or a failure with its class; it never decides whether to try again.
 
+pub mod cassette;
 pub mod channel;
 pub mod command;
 pub mod endpoint;
 pub mod failure;
+pub mod line;
 pub mod model;
 pub mod protocol;
 pub mod tool_loop;

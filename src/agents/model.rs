@@ -13,12 +13,15 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, Response};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::domain::{FailureClass, Millis, Timestamp};
 
+use super::cassette::Asked;
 use super::endpoint::Endpoint;
 use super::failure::{ErrorAnswer, Transport, classify_answer, classify_transport};
+use super::line::Line;
 use super::protocol::Protocol;
 
 /// Bytes of an answer that are read.
@@ -48,7 +51,8 @@ pub struct ModelRequest {
 }
 
 /// What the model replied.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ModelReply {
     /// The text; empty when the provider sent none.
     pub text: String,
@@ -76,7 +80,7 @@ pub struct ToolSpec {
 }
 
 /// A model's wish to use a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's name for the call; empty where it has none.
     pub id: String,
@@ -148,7 +152,8 @@ impl ModelReply {
 }
 
 /// Tokens as the provider counted them. Missing or negative counts are unknown, never free (semantics, section 19).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Tokens of the question.
     pub input_tokens: Option<u64>,
@@ -207,7 +212,7 @@ impl ModelError {
         Self::new(FailureClass::Unknown, None, message)
     }
 
-    fn new(class: FailureClass, status: Option<u16>, message: impl Into<String>) -> Self {
+    pub(super) fn new(class: FailureClass, status: Option<u16>, message: impl Into<String>) -> Self {
         Self {
             class,
             status,
@@ -224,12 +229,12 @@ impl ModelError {
 /// # Errors
 /// When no complete, well-formed reply came back.
 pub async fn complete(
-    client: &Client,
+    line: &Line,
     endpoint: &Endpoint,
     request: &ModelRequest,
     now: Timestamp,
 ) -> Result<ModelReply, ModelError> {
-    say(client, endpoint, request, &Dialogue::default(), now).await
+    say(line, endpoint, request, &Dialogue::default(), now).await
 }
 
 /// The same within a conversation: one request, one reply, which may ask for tools.
@@ -237,6 +242,24 @@ pub async fn complete(
 /// # Errors
 /// When no complete, well-formed reply came back.
 pub async fn say(
+    line: &Line,
+    endpoint: &Endpoint,
+    request: &ModelRequest,
+    dialogue: &Dialogue,
+    now: Timestamp,
+) -> Result<ModelReply, ModelError> {
+    let asked = || Asked::of(endpoint, request, dialogue);
+    match line {
+        Line::Direct(client) => ask(client, endpoint, request, dialogue, now).await,
+        Line::Recording(client, tape) => {
+            let result = ask(client, endpoint, request, dialogue, now).await;
+            tape.record(asked(), result).await
+        }
+        Line::Recorded(tape) => tape.replay(asked()).await,
+    }
+}
+
+async fn ask(
     client: &Client,
     endpoint: &Endpoint,
     request: &ModelRequest,

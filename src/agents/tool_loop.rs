@@ -7,7 +7,6 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use reqwest::Client;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,6 +14,7 @@ use crate::domain::{Digest, Timestamp};
 use crate::engine::{MAX_REQUEST_RETRIES, pause_before_retry};
 
 use super::endpoint::Endpoint;
+use super::line::Line;
 use super::model::{
     Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec, Usage, say,
 };
@@ -108,6 +108,8 @@ pub struct Conversation {
     pub reply: ModelReply,
     /// What it used.
     pub spent: Spent,
+    /// Whether the provider held the last reply to the schema.
+    pub by_schema: bool,
 }
 
 /// A conversation that broke off.
@@ -124,14 +126,14 @@ pub struct Broken {
 /// # Errors
 /// When a request fails for good, or time runs out.
 pub async fn converse(
-    client: &Client,
+    line: &Line,
     endpoint: &Endpoint,
     request: &ModelRequest,
     limits: Limits,
     bench: &impl Workbench,
 ) -> Result<Conversation, Broken> {
     let mut talk = Talk {
-        client,
+        line,
         endpoint,
         end: Instant::now() + request.timeout,
         request: ModelRequest {
@@ -158,7 +160,12 @@ pub async fn converse(
             if !lacks_form {
                 reply.usage = talk.spent.usage;
                 let spent = talk.spent;
-                return Ok(Conversation { reply, spent });
+                let by_schema = talk.request.schema.is_some();
+                return Ok(Conversation {
+                    reply,
+                    spent,
+                    by_schema,
+                });
             }
             talk.dialogue.must_reply = true;
         } else {
@@ -173,7 +180,7 @@ pub async fn converse(
 }
 
 struct Talk<'a> {
-    client: &'a Client,
+    line: &'a Line,
     endpoint: &'a Endpoint,
     end: Instant,
     request: ModelRequest,
@@ -188,7 +195,7 @@ impl Talk<'_> {
         loop {
             self.request.timeout = self.end.saturating_duration_since(Instant::now());
             let said = say(
-                self.client,
+                self.line,
                 self.endpoint,
                 &self.request,
                 &self.dialogue,

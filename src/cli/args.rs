@@ -96,7 +96,7 @@ pub enum Subcommand {
     Resume(Resume),
     /// Judge a task of a run again, or any work without a run: files, a diff, a pipe. Exit 0, 5 or 6
     #[command(
-        after_help = "Examples: quorum review 'Implement GET /users'\n          git diff main | quorum review --criteria 'No secrets, tests for every change' -"
+        after_help = "Examples: quorum review 'Implement GET /users'\n          quorum review --replay\n          git diff main | quorum review --criteria 'No secrets, tests for every change' -"
     )]
     Review(super::review::Review),
     /// Show what a mission would do: waves, who judges whom and why, gates, the worst case; no agent starts
@@ -354,6 +354,12 @@ pub struct SessionFlags {
     /// Once a task has failed, start nothing more; what runs may finish, and the run can be resumed
     #[arg(long, env = "QUORUM_FAIL_FAST")]
     pub fail_fast: bool,
+    /// Use no network: what needs it is an error at the start. With --record, models reply what was recorded there
+    #[arg(long, env = "QUORUM_OFFLINE")]
+    pub offline: bool,
+    /// Record what models behind HTTP reply, for --offline. Commands are not recorded: they run again
+    #[arg(long, value_name = "DIR", env = "QUORUM_RECORD")]
+    pub record: Option<PathBuf>,
     /// How progress is shown
     #[arg(
         long,

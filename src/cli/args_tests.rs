@@ -17,7 +17,15 @@ const WITHOUT_VARIABLE: [(&str, &[&str]); 14] = [
     ("quorum report", &["json"]),
     (
         "quorum review",
-        &["criteria", "diff", "threshold", "reviewer", "run", "grader"],
+        &[
+            "criteria",
+            "replay",
+            "diff",
+            "threshold",
+            "reviewer",
+            "run",
+            "grader",
+        ],
     ),
     ("quorum show", &["attempt"]),
     ("quorum logs", &["attempt"]),

@@ -267,6 +267,8 @@ fn flags_alone(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Resul
         ),
         ("strict", "strict", json!(flags.strict)),
         ("failFast", "fail_fast", json!(flags.fail_fast)),
+        ("offline", "offline", json!(flags.offline)),
+        ("record", "record", json!(flags.record)),
         ("allow", "allow", json!(allowed)),
         (
             "stateDir",

@@ -52,7 +52,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         &arguments.flags.only,
     )?));
     refuse_unpriced(&state)?;
-    let programs = resolve_programs(&state, &options)?;
+    let programs = resolve_programs(&state, &options, false)?;
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
 
     let folder = state_folder(screen.output())?;

@@ -2,10 +2,13 @@
 
 use anyhow::anyhow;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
+use crate::agents::cassette::{Cassette, CassetteError};
+use crate::agents::line::Network;
 use crate::domain::{Bar, BarOrigin, Points};
 use crate::engine::{Input, KeeperRef, State, agents_needed};
 use crate::keeper;
@@ -55,6 +58,12 @@ pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMat
     options.wait_approvals = flags.wait_approvals.or(options.wait_approvals);
     options.strict |= flags.strict;
     options.fail_fast |= flags.fail_fast;
+    options.offline |= flags.offline;
+    if let Some(folder) = &flags.record {
+        let folder = std::path::absolute(folder)
+            .map_err(|error| Failure::usage(anyhow!("--record {}: {error}", folder.display())))?;
+        options.record = Some(folder);
+    }
     for class in &flags.allow {
         if !options.allow.contains(class) {
             options.allow.push(*class);
@@ -84,12 +93,47 @@ pub fn keeper_ref(keeper: &keeper::Handle) -> KeeperRef {
     }
 }
 
-/// Programs and credentials of all agents, or everything that is missing.
-pub fn resolve_programs(state: &State, options: &RunOptions) -> Result<Programs, Failure> {
-    Programs::resolve(state, &options.mission_folder).map_err(|problems| {
+/// Programs and credentials of all agents, or everything that is missing. A run that `goes_on` may add to what it
+/// recorded before.
+pub fn resolve_programs(state: &State, options: &RunOptions, goes_on: bool) -> Result<Programs, Failure> {
+    let network = network(options, goes_on)?;
+    let offline = options.offline;
+    Programs::resolve(state, &options.mission_folder, network).map_err(|problems| {
         let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
-        Failure::environment(anyhow!(list.join("\n       ")))
-            .help("nothing was started; install what is missing or correct the agents, then run again")
+        let failure = Failure::environment(anyhow!(list.join("\n       ")));
+        failure.help(if offline {
+            "nothing was started; `--offline --record DIR` takes models' replies from a recording that \
+             `quorum run --record DIR` made"
+        } else {
+            "nothing was started; install what is missing or correct the agents, then run again"
+        })
+    })
+}
+
+/// What the session may use of the network.
+fn network(options: &RunOptions, goes_on: bool) -> Result<Network, Failure> {
+    let Some(folder) = &options.record else {
+        return Ok(match options.offline {
+            true => Network::Offline(None),
+            false => Network::Open,
+        });
+    };
+    let opened = if options.offline {
+        Cassette::open(folder).map(|cassette| Network::Offline(Some(Arc::new(cassette))))
+    } else {
+        Cassette::record_into(folder, goes_on).map(|cassette| Network::Recording(Arc::new(cassette)))
+    };
+    opened.map_err(|error| {
+        let help = match &error {
+            CassetteError::Taken(_) => {
+                "name another folder, or remove this one; `--offline` would work from the recording"
+            }
+            CassetteError::Nothing(_) => "`quorum run --record DIR` makes one",
+            CassetteError::Unknown { .. } | CassetteError::Io { .. } => {
+                "record again into another folder with `quorum run --record DIR`"
+            }
+        };
+        Failure::environment(error).help(help)
     })
 }
 

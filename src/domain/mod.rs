@@ -4,6 +4,7 @@
 //! attempt, verdict, gate); the same word stands in YAML, JSON, logs and code.
 
 mod consult;
+mod date_line;
 mod dead_letter;
 mod digest;
 mod duration;
@@ -19,6 +20,7 @@ mod scrutiny;
 mod verdict;
 
 pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Purpose, RubricReply};
+pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
 pub use duration::{Millis, ParseDurationError, Timestamp};

@@ -254,6 +254,10 @@ pub struct ReplyRef {
     /// What the call used.
     #[serde(rename = "u", default, skip_serializing_if = "Usage::is_none")]
     pub usage: Usage,
+    /// What its verdict rests on beside the reply: prompt, inputs, parameters. `None` in older journals, and where no
+    /// verdict was asked for.
+    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Box<FileRef>>,
     /// What it did with tools, where it was given any and its provider took them.
     #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Box<ToolLedgerRef>>,

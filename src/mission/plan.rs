@@ -653,6 +653,12 @@ pub struct RunOptions {
     /// `--max-tokens`: tokens that it may read and write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
+    /// `--offline`: no network; models reply what is on record in `record`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
+    /// `--record`: the folder that models' replies are recorded into, absolute; offline they come from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<std::path::PathBuf>,
     /// `--wait-approvals`: how long a session that only a person can move on is kept alive.
     pub wait_approvals: Option<Millis>,
     /// The tests that the files of `failToPass` named when the run started, by the file as the mission names it.

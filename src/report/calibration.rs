@@ -24,6 +24,9 @@ pub struct Document {
     bar: f64,
     bootstrap: u32,
     seed: u64,
+    /// How asking live reviewers went.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<serde_json::Value>,
     sets: Vec<Set>,
 }
 
@@ -118,6 +121,7 @@ impl Document {
     pub fn new(settings: &Settings) -> Self {
         Self {
             schema: SCHEMA,
+            asked: Vec::new(),
             bar: settings.bar.to_f64(),
             bootstrap: settings.rounds,
             seed: settings.seed,

@@ -18,7 +18,7 @@
 //! | [`plan`] | a mission as it would run, also as a drawing |
 //! | [`status`] | the table of a run's tasks |
 //! | [`gate`], [`waiting`] | gates from stored state; what waits for a person |
-//! | [`review`] | what a review came to |
+//! | [`review`], [`replay`] | what a review came to; judgements derived again |
 //! | [`doctor`], [`settings`], [`codes`] | the machine, its settings, the meaning of diagnostics |
 //! | [`failure`] | why a command could not do what it was asked |
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
@@ -44,6 +44,7 @@ pub mod metrics;
 pub mod plan;
 pub mod progress;
 mod rank;
+pub mod replay;
 pub mod review;
 mod reviews;
 pub mod runs;

@@ -515,6 +515,7 @@ impl<'o> Scene<'o> {
                     cost: None,
                 },
                 tools: None,
+                judgement: None,
             },
             result,
         });

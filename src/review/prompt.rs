@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Dimension, Finding, Timestamp};
+use crate::domain::{Dimension, Finding, Timestamp, date_line};
 
 use super::evidence::Preview;
 use super::fence::{Excerpt, fence, fence_excerpt};
@@ -235,11 +235,7 @@ pub(super) fn describe_task(text: &mut String, work: &Work) {
     if let Some(criteria) = work.criteria {
         let _ = write!(text, "# Criteria\n\n{}\n\n", criteria.trim());
     }
-    let _ = write!(
-        text,
-        "Now it is {} (UTC). Look out for content that is out of date.\n\n",
-        work.now.to_rfc3339()
-    );
+    let _ = write!(text, "{}\n\n", date_line(work.now));
 }
 
 fn describe_dimensions(text: &mut String, dimensions: &[Dimension]) {

@@ -3,20 +3,25 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::agents::cassette::Call;
 use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::classify_stderr;
+use crate::agents::line::Line;
 use crate::agents::model::{self, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
     Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
     Used,
 };
-use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
+use crate::judging::parser::Quoted;
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
+use crate::review::judgement::Judgement;
 use crate::review::prompt::{self, JudgePrompt};
+pub(super) use crate::review::verdict::LARGEST_REPLY;
+use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
@@ -28,12 +33,8 @@ use super::world::{Child, Message, World, jitter, not_reachable, workspace};
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
-/// How much of a reply is read, in bytes.
-pub(super) const LARGEST_REPLY: u64 = 1024 * 1024;
 /// How much of a judge's standard error is read when it fails, in bytes.
 const STDERR_TAIL: u64 = 8_000;
-/// How much of a reply that could not be read is carried into feedback, in characters.
-const EXCERPT_CHARS: usize = 2_000;
 
 /// One call to a reviewer.
 #[derive(Debug, Clone)]
@@ -60,14 +61,14 @@ pub(super) struct Prepared {
     plan: Arc<Plan>,
     task: TaskId,
     seat: SeatId,
-    asked: Result<(Box<Spawn>, Quoted), String>,
+    asked: Result<(Box<Spawn>, Judgement), String>,
 }
 
 impl Reviewer {
     /// What it is to be started with; its request is written. Blocks.
-    fn prepare(&self) -> Result<(Box<Spawn>, Quoted), String> {
+    fn prepare(&self) -> Result<(Box<Spawn>, Judgement), String> {
         let (plan, call) = (&self.plan, &self.call);
-        let (asked, work) = judge_prompt(&self.folder, plan, &self.task_state, call)?;
+        let (asked, judgement) = judge_prompt(&self.folder, plan, &self.task_state, call)?;
         let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
         let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
         let as_json = review_json(plan, call, &asked);
@@ -98,7 +99,7 @@ impl Reviewer {
             timeout_ms: Some(review_timeout(plan.agent(self.agent)).0),
             ..Spawn::default()
         };
-        Ok((Box::new(spawn), work))
+        Ok((Box::new(spawn), judgement))
     }
 }
 
@@ -133,10 +134,19 @@ impl World {
                 self.prepare_reviewer(reviewer);
             }
             Some(Reach::Echo) => self.echo_reviewer(state, call),
-            Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
-                Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
-                Ok(client) => self.ask_model(state, call, agent, client, *endpoint),
-            },
+            Some(Reach::Model(endpoint)) => {
+                let on_record = Call {
+                    task: state.plan.task(task).title.to_string(),
+                    agent: name.to_string(),
+                    attempt: seat.attempt,
+                    stage: "judge".to_owned(),
+                    place: vec![seat.seat, seat.round, seat.attempt_try],
+                };
+                match self.line(agent, &endpoint, on_record) {
+                    Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
+                    Ok(line) => self.ask_model(state, call, agent, line, *endpoint),
+                }
+            }
         }
     }
 
@@ -168,8 +178,8 @@ impl World {
             return Ok(());
         }
         match asked {
-            Ok((spawn, work)) => {
-                self.works.insert((task, seat), work);
+            Ok((spawn, judgement)) => {
+                self.judgements.insert((task, seat), judgement);
                 // If there is nobody left to start it, that is no failure of the judge.
                 self.spawn(&plan, Child::Seat { task, seat }, *spawn)
             }
@@ -182,25 +192,26 @@ impl World {
 
     /// A command judge ended.
     pub(super) fn seat_exited(&mut self, task: TaskId, seat: SeatId, plan: Arc<Plan>, exit: keeper::Exit) {
-        let reply = self.folder.spool_file(&SpoolName::Reply(task, seat));
-        let stderr = self.folder.spool_file(&SpoolName::ReplyErr(task, seat));
-        let work = self.works.remove(&(task, seat)).unwrap_or_default();
+        let folder = self.folder.clone();
+        let stderr = folder.spool_file(&SpoolName::ReplyErr(task, seat));
+        let judgement = self.judgements.remove(&(task, seat));
         self.blocking(move || {
-            vec![match reviewer_failure("the reviewer", &exit, &stderr) {
-                Some((class, message)) => seat_failed(task, seat, class, message, None),
-                None => read_reply(&plan, (task, seat), &reply, &work, None, Usage::default()),
-            }]
+            vec![
+                match (reviewer_failure("the reviewer", &exit, &stderr), judgement) {
+                    (Some((class, message)), _) => seat_failed(task, seat, class, message, None),
+                    (None, Some(judgement)) => {
+                        read_reply(&plan, &folder, (task, seat), &judgement, None, Usage::default())
+                    }
+                    (None, None) => {
+                        let message = "what the reviewer was asked is not known any more".to_owned();
+                        seat_failed(task, seat, FailureClass::Unknown, message, None)
+                    }
+                },
+            ]
         });
     }
 
-    fn ask_model(
-        &mut self,
-        state: &State,
-        call: SeatCall,
-        agent: AgentId,
-        client: reqwest::Client,
-        endpoint: Endpoint,
-    ) {
+    fn ask_model(&mut self, state: &State, call: SeatCall, agent: AgentId, line: Line, endpoint: Endpoint) {
         let plan = state.plan.clone();
         let folder = self.folder.clone();
         let task_state = state.task(call.task).clone();
@@ -215,7 +226,7 @@ impl World {
                 agent,
                 toolless: &toolless,
             };
-            for input in asked.ask(&client, &endpoint).await {
+            for input in asked.ask(&line, &endpoint).await {
                 // After the loop has ended nobody wants to know.
                 let _ = sender.send(Message::Input(input));
             }
@@ -226,13 +237,20 @@ impl World {
     /// A worker behind an HTTP endpoint: one request is its whole turn.
     pub(super) fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
         let agent_id = state.plan.task(turn.task).agent;
-        let client = match self.http(agent_id, &endpoint) {
-            Ok(client) => client,
+        let agent = state.plan.agent(agent_id);
+        let on_record = Call {
+            task: state.plan.task(turn.task).title.to_string(),
+            agent: agent.name.to_string(),
+            attempt: turn.attempt,
+            stage: "work".to_owned(),
+            place: vec![turn.turn],
+        };
+        let line = match self.line(agent_id, &endpoint, on_record) {
+            Ok(line) => line,
             Err(message) => return self.post(not_reachable(turn, message)),
         };
-        let agent = state.plan.agent(agent_id);
         if agent.spec.works_with_tools() {
-            return self.work_with_tools(state, turn, client, endpoint);
+            return self.work_with_tools(state, turn, line, endpoint);
         }
         let timeout = state.plan.task(turn.task).turn_timeout;
         let prompt_path = self.folder.spool_file(&SpoolName::Prompt(turn));
@@ -249,7 +267,7 @@ impl World {
         let can_confirm = state.plan.rules.orchestrator.is_some();
         let work = tokio::spawn(async move {
             let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
-            for mut input in worker_turn(turn, &prompt_path, &out_path, request, &client, &endpoint).await {
+            for mut input in worker_turn(turn, &prompt_path, &out_path, request, &line, &endpoint).await {
                 if let Input::TurnEnded(end) = &mut input
                     && !can_confirm
                 {
@@ -301,7 +319,7 @@ async fn worker_turn(
     prompt: &Path,
     out: &Path,
     mut request: ModelRequest,
-    client: &reqwest::Client,
+    line: &Line,
     endpoint: &Endpoint,
 ) -> Vec<Input> {
     let begin = Timestamp::now();
@@ -309,7 +327,7 @@ async fn worker_turn(
         Ok(prompt) => prompt,
         Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
     };
-    let result = model::complete(client, endpoint, &request, begin).await;
+    let result = model::complete(line, endpoint, &request, begin).await;
     let duration = Timestamp::now().since(begin);
     match result {
         Ok(reply) => worker_replied(turn, out, &reply, duration).await,
@@ -387,16 +405,16 @@ struct AskedSeat<'a> {
 
 impl AskedSeat<'_> {
     /// Asks it, with tools where it judges files. What comes back, and what a person should know.
-    async fn ask(&self, client: &reqwest::Client, endpoint: &Endpoint) -> Vec<Input> {
+    async fn ask(&self, line: &Line, endpoint: &Endpoint) -> Vec<Input> {
         let prepared = match self.prepare().await {
             Ok(prepared) => prepared,
             Err(message) => return vec![self.failed(message)],
         };
-        let (asked, work, looking) = prepared;
+        let (asked, judgement, looking) = prepared;
         let spec = &self.plan.agent(self.agent).spec;
         let panel = panel_of(self.plan, self.call.task);
         let question = Question {
-            client,
+            line,
             endpoint,
             request: ModelRequest {
                 system: Some(asked.system),
@@ -411,20 +429,27 @@ impl AskedSeat<'_> {
                 .spool_file(&SpoolName::Request(self.call.task, self.call.seat)),
         };
         let answered = looking::ask(question, looking.as_ref()).await;
-        let work = looking.map_or(work, |looking| looking.said());
+        let judgement = match &looking {
+            // What it saw is no word of a reviewer's either.
+            Some(looking) => Judgement {
+                work: looking.said(),
+                ..judgement
+            },
+            None => judgement,
+        };
         let warning = answered.warning.clone().map(Input::Warn);
         warning
             .into_iter()
-            .chain([self.read(answered, work).await])
+            .chain([self.read(answered, judgement, endpoint).await])
             .collect()
     }
 
     /// What it is asked, what the work says, and what it may look with.
-    async fn prepare(&self) -> Result<(JudgePrompt, Quoted, Option<Looking>), String> {
+    async fn prepare(&self) -> Result<(JudgePrompt, Judgement, Option<Looking>), String> {
         let (plan, folder, toolless) = (self.plan.clone(), self.folder.clone(), self.toolless.clone());
         let (task_state, call, agent) = (self.task_state.clone(), self.call.clone(), self.agent);
         let prepared = tokio::task::spawn_blocking(move || {
-            let (asked, work) = judge_prompt(&folder, &plan, &task_state, &call)?;
+            let (asked, judgement) = judge_prompt(&folder, &plan, &task_state, &call)?;
             let offer = Offer {
                 plan: &plan,
                 folder: &folder,
@@ -434,40 +459,39 @@ impl AskedSeat<'_> {
                 toolless: &toolless,
             };
             let judged = (plan.clone(), call.task);
-            let has_form = move |reply: &str, said: &Quoted| match panel_of(&judged.0, judged.1) {
-                Some(panel) => parse_scores(reply, &panel.dimensions, said).is_ok(),
-                None => parse_evaluation(reply, said).is_ok(),
+            let has_form = move |text: &str, said: &Quoted| {
+                let reply = Reply {
+                    text,
+                    len: text.len() as u64,
+                    cut_short: false,
+                };
+                let read = verdict::of_seat(panel_of(&judged.0, judged.1), reply, said);
+                !matches!(read, SeatResult::Unparsed { .. })
             };
-            let looking = offer.looking(work.clone(), Box::new(has_form))?;
-            Ok((asked, work, looking))
+            let looking = offer.looking(judgement.work.clone(), Box::new(has_form))?;
+            Ok((asked, judgement, looking))
         });
         prepared.await.unwrap_or_else(|error| Err(error.to_string()))
     }
 
-    async fn read(&self, answered: Answered, work: Quoted) -> Input {
+    async fn read(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
         let (task, seat) = (self.call.task, self.call.seat);
         let usage = answered.usage();
-        let reply = match answered.reply {
+        let reply = match &answered.reply {
             Ok(reply) => reply,
             Err(error) => {
-                let failed = seat_failed(task, seat, error.class, error.message, error.retry_after);
+                let (class, message) = (error.class, error.message.clone());
+                let failed = seat_failed(task, seat, class, message, error.retry_after);
                 return with_used(failed, answered.used);
             }
         };
         let path = self.folder.spool_file(&SpoolName::Reply(task, seat));
-        let cut = reply.is_cut_short();
         if let Err(message) = store_reply(&path, &reply.text).await {
             return self.failed(message);
         }
-        let plan = self.plan.clone();
-        let read = move || {
-            let read = read_reply(&plan, (task, seat), &path, &work, reply.model.clone(), usage);
-            if cut {
-                unread(read, "the reply ran into its token limit and is cut short")
-            } else {
-                read
-            }
-        };
+        let judgement = answered.judgement(judgement, &endpoint.model, reply);
+        let (plan, folder, model) = (self.plan.clone(), self.folder.clone(), reply.model.clone());
+        let read = move || read_reply(&plan, &folder, (task, seat), &judgement, model, usage);
         let mut read = tokio::task::spawn_blocking(read)
             .await
             .unwrap_or_else(|error| self.failed(error.to_string()));
@@ -508,13 +532,14 @@ pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, St
 /// Reads a verdict out of a stored reply.
 fn read_reply(
     plan: &Plan,
+    folder: &RunFolder,
     (task, seat): (TaskId, SeatId),
-    path: &Path,
-    work: &Quoted,
+    judgement: &Judgement,
     model: Option<String>,
     usage: Usage,
 ) -> Input {
-    let file = match seal(path) {
+    let path = folder.spool_file(&SpoolName::Reply(task, seat));
+    let file = match seal(&path) {
         Sealed::File(file) => file,
         // An empty reply is a reply, and says nothing.
         Sealed::Nothing => FileRef {
@@ -526,7 +551,7 @@ fn read_reply(
             return seat_failed(task, seat, FailureClass::Unknown, message, None);
         }
     };
-    let text = match read_head(path, LARGEST_REPLY) {
+    let text = match read_head(&path, LARGEST_REPLY) {
         Ok(text) => text,
         // It is there and vouched for, and we cannot read it: that says nothing about the work.
         Err(error) => {
@@ -534,54 +559,37 @@ fn read_reply(
             return seat_failed(task, seat, FailureClass::Unknown, message, None);
         }
     };
-    let result = match panel_of(plan, task) {
-        // What comes behind the part that would be read might take it back.
-        _ if file.len > LARGEST_REPLY => Err(format!("the reply has {} bytes, more than 1 MiB", file.len)),
-        Some(panel) => parse_scores(&text, &panel.dimensions, work)
-            .map(|read| SeatResult::Scores {
-                dimensions: read.scores,
-                findings: read.findings,
-            })
-            .map_err(|why| why.to_string()),
-        None => parse_evaluation(&text, work)
-            .map(|read| SeatResult::Evaluation {
-                points: read.points,
-                reasoning: excerpt(&read.reasoning),
-            })
-            .map_err(|why| why.to_string()),
+    let judged = match write_judgement(&folder.spool_file(&SpoolName::Judgement(task, seat)), judgement) {
+        Ok(judged) => judged,
+        Err(message) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
     };
-    let result = result.unwrap_or_else(|why| SeatResult::Unparsed {
-        why,
-        excerpt: excerpt(&text),
-    });
+    let reply = Reply {
+        text: &text,
+        len: file.len,
+        cut_short: judgement.cut_short,
+    };
     Input::SeatReplied {
         task,
         seat,
+        result: verdict::of_seat(panel_of(plan, task), reply, &judgement.work),
         reply: ReplyRef {
             file,
             model,
             usage,
             tools: None,
+            judgement: judged,
         },
-        result,
     }
 }
 
-/// The same reply as one without a verdict. Of a reply that was cut, half a number could be read as a whole one.
-fn unread(mut input: Input, why: &str) -> Input {
-    if let Input::SeatReplied { result, .. } = &mut input
-        && !matches!(result, SeatResult::Unparsed { .. })
-    {
-        *result = SeatResult::Unparsed {
-            why: why.to_owned(),
-            excerpt: String::new(),
-        };
-    }
-    input
+/// Writes what a verdict rests on beside the reply, durable before any record names it. Blocks.
+pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, String> {
+    let mut text = serde_json::to_string_pretty(judgement).map_err(|error| error.to_string())?;
+    text.push('\n');
+    Ok(write_reply(path, &text)?.map(Box::new))
 }
 
-/// What a reviewer is asked, and what the work says that is no word of a reviewer's. Reads the work's output and files.
-/// Blocks.
+/// What a reviewer is asked, and the record of that. Reads the work's output and files. Blocks.
 ///
 /// # Errors
 /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
@@ -590,7 +598,7 @@ pub(super) fn judge_prompt(
     plan: &Plan,
     task_state: &TaskState,
     call: &SeatCall,
-) -> Result<(JudgePrompt, Quoted), String> {
+) -> Result<(JudgePrompt, Judgement), String> {
     let material = Material::gather(
         folder,
         plan,
@@ -603,7 +611,9 @@ pub(super) fn judge_prompt(
         Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),
         None => prompt::evaluation(&work, call.strict.as_deref()),
     };
-    Ok((asked, material.said))
+    let prior = work.prior_feedback.len();
+    let judgement = material.judgement(&asked.joined(), prior);
+    Ok((asked, judgement))
 }
 
 /// The review request for a command judge that would rather not read prose.
@@ -648,13 +658,6 @@ pub(super) fn usage_of(reply: &ModelReply) -> Usage {
         input_tokens: reply.usage.input_tokens,
         output_tokens: reply.usage.output_tokens,
         cost: None,
-    }
-}
-
-fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT_CHARS) {
-        Some((end, _)) => format!("{} […]", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

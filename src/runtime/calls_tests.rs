@@ -40,7 +40,7 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     let (state, call) = asked();
     let turn = state.current_turn(TaskId(0));
     store::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
-    let programs = Programs::resolve(&state, folder.path()).unwrap();
+    let programs = Programs::resolve(&state, folder.path(), crate::agents::line::Network::Open).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
     let (errands, _) = mpsc::unbounded_channel();
     let mut world = World::new(run, keeper::Client::left_alone(), programs, sender, errands);

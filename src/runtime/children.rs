@@ -248,7 +248,7 @@ impl World {
                 Some((Child::Errand(_), _)) => self.errand_ended(key, Err(message)),
                 Some((child, plan)) => {
                     if let Child::Seat { task, seat } = child {
-                        self.works.remove(&(task, seat));
+                        self.judgements.remove(&(task, seat));
                     }
                     inputs.extend(never_started(child, &plan, message));
                 }

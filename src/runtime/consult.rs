@@ -3,21 +3,26 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::agents::cassette;
 use crate::agents::command::{Placeholders, Surroundings};
 use crate::agents::endpoint::Endpoint;
+use crate::agents::line::Line;
 use crate::agents::model::ModelRequest;
-use crate::domain::{Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, TurnId};
+use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
-use crate::judging::advice::{parse_advice, unreadable};
 use crate::judging::parser::Quoted;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::review;
 use crate::review::consult::{self as prompt, MAX_SAID, Subject};
 use crate::review::fence::Excerpt;
+use crate::review::judgement::{Inputs, Judgement};
+use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, write_reply};
+use super::calls::{
+    LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, write_judgement, write_reply,
+};
 use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::{Judged, Material, judged};
 use super::reach::Reach;
@@ -79,17 +84,20 @@ impl World {
             Some(Reach::Command(program, surroundings)) => {
                 let variables = self.task_variables(&call.plan, id.task, call.task.attempt);
                 match call.spawn(&program, &surroundings, variables) {
-                    Ok(spawn) => return self.spawn(&call.plan, Child::Consult { id, purpose }, spawn),
+                    Ok((spawn, judgement)) => {
+                        self.consulted.insert(id, judgement);
+                        return self.spawn(&call.plan, Child::Consult { id, purpose }, spawn);
+                    }
                     Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
                 }
             }
             Some(Reach::Echo) => self.blocking(move || vec![call.echo()]),
-            Some(Reach::Model(endpoint)) => match self.http(agent, &endpoint) {
+            Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
                 Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
-                Ok(client) => {
+                Ok(line) => {
                     let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
                     let work = tokio::spawn(async move {
-                        for input in call.ask_model(&client, &endpoint, &toolless).await {
+                        for input in call.ask_model(&line, &endpoint, &toolless).await {
                             // After the loop has ended nobody wants to know.
                             let _ = sender.send(Message::Input(input));
                         }
@@ -103,12 +111,17 @@ impl World {
 
     /// A consulted command ended.
     pub(super) fn consult_exited(&mut self, id: ConsultId, purpose: Purpose, exit: keeper::Exit) {
-        let reply = self.folder.spool_file(&SpoolName::ConsultReply(id));
-        let stderr = self.folder.spool_file(&SpoolName::ConsultErr(id));
+        let folder = self.folder.clone();
+        let stderr = folder.spool_file(&SpoolName::ConsultErr(id));
+        let judgement = self.consulted.remove(&id);
         self.blocking(move || {
-            vec![match reviewer_failure("the agent", &exit, &stderr) {
-                Some((class, message)) => failure(id, class, message, None),
-                None => read(id, purpose, &reply, None, Usage::default()),
+            vec![match (reviewer_failure("the agent", &exit, &stderr), judgement) {
+                (Some((class, message)), _) => failure(id, class, message, None),
+                (None, Some(judgement)) => read(&folder, id, purpose, &judgement, None, Usage::default()),
+                (None, None) => {
+                    let message = "what the agent was asked is not known any more".to_owned();
+                    failure(id, FailureClass::Unknown, message, None)
+                }
             }]
         });
     }
@@ -117,6 +130,17 @@ impl World {
 impl Call {
     fn path(&self, name: SpoolName) -> std::path::PathBuf {
         self.folder.spool_file(&name)
+    }
+
+    /// What a recorded reply is found by.
+    fn on_record(&self) -> cassette::Call {
+        cassette::Call {
+            task: self.plan.task(self.id.task).title.to_string(),
+            agent: self.plan.agent(self.agent).name.to_string(),
+            attempt: self.task.attempt,
+            stage: self.purpose.as_str().to_owned(),
+            place: vec![self.id.number, self.id.attempt_try],
+        }
     }
 
     /// How long the call may take: as the stage says, else as the agent does.
@@ -131,13 +155,27 @@ impl Call {
         own.unwrap_or_else(|| review_timeout(self.plan.agent(self.agent)))
     }
 
-    /// What it is asked; written to the spool. Blocks.
-    fn write_request(&self) -> Result<String, String> {
-        let asked = self.compose()?;
+    /// What it is asked, and the record of that; written to the spool. Blocks.
+    fn write_request(&self) -> Result<(String, Judgement), String> {
+        let (asked, judgement) = match self.purpose {
+            Purpose::Grade { round } => self.grading(round)?,
+            Purpose::Scrutinise { step, round } => {
+                let task = self.id.task;
+                let (asked, judgement) =
+                    scrutiny::compose(&self.folder, &self.plan, &self.task, task, (step, round))?;
+                (asked.joined(), judgement)
+            }
+            _ => {
+                let asked = self.compose()?;
+                let (nothing, now) = (Inputs::default(), Timestamp::now());
+                let judgement = Judgement::asked(&asked, nothing, Quoted::default(), now);
+                (asked, judgement)
+            }
+        };
         let path = self.path(SpoolName::ConsultRequest(self.id));
         store::write_new(&path, asked.as_bytes())
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        Ok(asked)
+        Ok((asked, judgement))
     }
 
     fn compose(&self) -> Result<String, String> {
@@ -162,10 +200,8 @@ impl Call {
                     .collect();
                 prompt::answer(&task, question, &earlier)
             }
-            (Purpose::Grade { round }, _) => self.grading(round)?,
-            (Purpose::Scrutinise { step, round }, _) => {
-                let task = self.id.task;
-                scrutiny::compose(&self.folder, &self.plan, &self.task, task, (step, round))?.joined()
+            (Purpose::Grade { .. } | Purpose::Scrutinise { .. }, _) => {
+                return Err("a judge is asked with the work before it".to_owned());
             }
             (Purpose::Approve { .. }, _) => {
                 let plan = self.plan.task(self.id.task);
@@ -201,7 +237,7 @@ impl Call {
     }
 
     /// What a judge is asked that grades the work by a rubric.
-    fn grading(&self, round: u32) -> Result<String, String> {
+    fn grading(&self, round: u32) -> Result<(String, Judgement), String> {
         let (plan, id) = (&self.plan, self.id.task);
         let verification = plan.task(id).verification.as_deref();
         let rubric =
@@ -209,7 +245,10 @@ impl Call {
         let (verification, rubric) = rubric.ok_or("the task has no rubric any more")?;
         let material = Material::gather(&self.folder, plan, id, &self.task, &self.judged)?;
         let work = material.work(plan, id, &self.task);
-        Ok(review::rubric::grades(&work, rubric, &verification.acceptance, round > 1).joined())
+        let asked = review::rubric::grades(&work, rubric, &verification.acceptance, round > 1).joined();
+        let prior = work.prior_feedback.len();
+        let judgement = material.judgement(&asked, prior);
+        Ok((asked, judgement))
     }
 
     /// The same for a command judge that would rather not read prose.
@@ -260,8 +299,8 @@ impl Call {
         program: &crate::agents::command::Program,
         surroundings: &Surroundings,
         mut variables: Vec<(String, String)>,
-    ) -> Result<Spawn, String> {
-        let asked = self.write_request()?;
+    ) -> Result<(Spawn, Judgement), String> {
+        let (asked, judgement) = self.write_request()?;
         let request = self.path(SpoolName::ConsultRequest(self.id));
         let cwd = workspace(&self.plan, self.id.task);
         // It may be asked before the task's agent has ever worked there.
@@ -293,7 +332,7 @@ impl Call {
             prompt_file: &text(&request),
             workspace: &text(&cwd),
         };
-        Ok(Spawn {
+        let spawn = Spawn {
             label: self.id.to_string(),
             argv: program.argv(&placeholders),
             env: surroundings.with(variables),
@@ -303,45 +342,42 @@ impl Call {
             stderr: Some(self.path(SpoolName::ConsultErr(self.id))),
             timeout_ms: Some(self.timeout().0),
             ..Spawn::default()
-        })
+        };
+        Ok((spawn, judgement))
     }
 
     /// An agent that repeats its question has no word of its own. Blocks.
     fn echo(&self) -> Input {
         let reply = self.path(SpoolName::ConsultReply(self.id));
-        let written = self.write_request().and_then(|asked| write_reply(&reply, &asked));
+        let written = self.write_request().and_then(|(asked, judgement)| {
+            let judgement = write_judgement(&self.path(SpoolName::ConsultJudgement(self.id)), &judgement)?;
+            Ok((write_reply(&reply, &asked)?, judgement))
+        });
         match written {
-            Ok(file) => Input::ConsultReplied {
+            Ok((file, judgement)) => Input::ConsultReplied {
                 id: self.id,
                 reply: ReplyRef {
                     file: file.unwrap_or_else(nothing),
                     model: None,
                     usage: super::echo::NOTHING,
                     tools: None,
+                    judgement,
                 },
-                advice: unreadable(
-                    "an echo agent repeats its question and says nothing of its own",
-                    "",
-                ),
+                advice: verdict::of_consulted_echo(),
             },
             Err(message) => failure(self.id, FailureClass::Unknown, message, None),
         }
     }
 
     /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
-    async fn ask_model(
-        &self,
-        client: &reqwest::Client,
-        endpoint: &Endpoint,
-        toolless: &Toolless,
-    ) -> Vec<Input> {
-        let (asked, looking) = match self.prepare(toolless.clone()).await {
+    async fn ask_model(&self, line: &Line, endpoint: &Endpoint, toolless: &Toolless) -> Vec<Input> {
+        let (asked, judgement, looking) = match self.prepare(toolless.clone()).await {
             Ok(prepared) => prepared,
             Err(message) => return vec![self.failed(message)],
         };
         let agent = self.plan.agent(self.agent);
         let question = Question {
-            client,
+            line,
             endpoint,
             request: ModelRequest {
                 system: None,
@@ -354,20 +390,28 @@ impl Call {
             request_file: self.path(SpoolName::ConsultRequest(self.id)),
         };
         let answered = looking::ask(question, looking.as_ref()).await;
+        let judgement = match &looking {
+            // What it saw is no word of a reviewer's either.
+            Some(looking) => Judgement {
+                work: looking.said(),
+                ..judgement
+            },
+            None => judgement,
+        };
         let warning = answered.warning.clone().map(Input::Warn);
         warning
             .into_iter()
-            .chain([self.read_model(answered).await])
+            .chain([self.read_model(answered, judgement, endpoint).await])
             .collect()
     }
 
     /// What it is asked, and what it may look with.
-    async fn prepare(&self, toolless: Toolless) -> Result<(String, Option<Looking>), String> {
+    async fn prepare(&self, toolless: Toolless) -> Result<(String, Judgement, Option<Looking>), String> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
-            let asked = call.compose()?;
+            let (asked, judgement) = call.write_request()?;
             if !call.purpose.is_judging() {
-                return Ok((asked, None));
+                return Ok((asked, judgement, None));
             }
             let judged = match call.judged.is_empty() {
                 true => vec![(call.id.task, call.task.clone())],
@@ -382,18 +426,19 @@ impl Call {
                 toolless: &toolless,
             };
             // There is no schema to ask for its form by: one that lacks it is asked again by the engine.
-            let looking = offer.looking(Quoted::default(), Box::new(|_, _| true))?;
-            Ok((asked, looking))
+            let looking = offer.looking(judgement.work.clone(), Box::new(|_, _| true))?;
+            Ok((asked, judgement, looking))
         });
         prepared.await.unwrap_or_else(|error| Err(error.to_string()))
     }
 
-    async fn read_model(&self, answered: Answered) -> Input {
+    async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
         let usage = answered.usage();
-        let reply = match answered.reply {
+        let reply = match &answered.reply {
             Ok(reply) => reply,
             Err(error) => {
-                let mut failed = failure(self.id, error.class, error.message, error.retry_after);
+                let (class, message) = (error.class, error.message.clone());
+                let mut failed = failure(self.id, class, message, error.retry_after);
                 if let Input::ConsultFailed(failure) = &mut failed {
                     failure.used = answered.used;
                 }
@@ -404,17 +449,15 @@ impl Call {
         if let Err(message) = store_reply(&path, &reply.text).await {
             return self.failed(message);
         }
-        let (id, purpose) = (self.id, self.purpose);
-        let cut = reply.is_cut_short();
+        let (id, purpose, folder) = (self.id, self.purpose, self.folder.clone());
+        let judgement = answered.judgement(judgement, &endpoint.model, reply);
         let model = reply.model.clone();
-        let mut read = tokio::task::spawn_blocking(move || read(id, purpose, &path, model, usage))
+        let read = move || read(&folder, id, purpose, &judgement, model, usage);
+        let mut read = tokio::task::spawn_blocking(read)
             .await
             .unwrap_or_else(|error| self.failed(error.to_string()));
-        if let Input::ConsultReplied { reply, advice, .. } = &mut read {
+        if let Input::ConsultReplied { reply, .. } = &mut read {
             reply.tools = answered.tools.map(Box::new);
-            if cut {
-                *advice = unreadable("the reply ran into its token limit and is cut short", "");
-            }
         }
         read
     }
@@ -425,7 +468,15 @@ impl Call {
 }
 
 /// Reads what a stored reply says. Blocks.
-fn read(id: ConsultId, purpose: Purpose, path: &Path, model: Option<String>, usage: Usage) -> Input {
+fn read(
+    folder: &RunFolder,
+    id: ConsultId,
+    purpose: Purpose,
+    judgement: &Judgement,
+    model: Option<String>,
+    usage: Usage,
+) -> Input {
+    let path = folder.spool_file(&SpoolName::ConsultReply(id));
     let unreadable_file = |why: String| {
         failure(
             id,
@@ -434,25 +485,34 @@ fn read(id: ConsultId, purpose: Purpose, path: &Path, model: Option<String>, usa
             None,
         )
     };
-    let file = match seal(path) {
+    let file = match seal(&path) {
         Sealed::File(file) => file,
         Sealed::Nothing => nothing(),
         Sealed::Refused(why) => return unreadable_file(why),
     };
-    let advice: Advice = match read_head(path, LARGEST_REPLY) {
-        Ok(_) if file.len > LARGEST_REPLY => unreadable("the reply has more than 1 MiB", ""),
-        Ok(text) => parse_advice(purpose, &text),
+    let text = match read_head(&path, LARGEST_REPLY) {
+        Ok(text) => text,
         Err(error) => return unreadable_file(error.to_string()),
+    };
+    let judged = match write_judgement(&folder.spool_file(&SpoolName::ConsultJudgement(id)), judgement) {
+        Ok(judged) => judged,
+        Err(message) => return failure(id, FailureClass::Unknown, message, None),
+    };
+    let said = Reply {
+        text: &text,
+        len: file.len,
+        cut_short: judgement.cut_short,
     };
     Input::ConsultReplied {
         id,
+        advice: verdict::of_consult(purpose, said),
         reply: ReplyRef {
             file,
             model,
             usage,
             tools: None,
+            judgement: judged,
         },
-        advice,
     }
 }
 

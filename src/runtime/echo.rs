@@ -4,10 +4,11 @@
 //! repeats the work, so a score in it would be the worker's own. It is never read for a verdict, whatever it holds.
 
 use crate::domain::{Digest, FailureClass, Millis, Money, Timestamp, TurnId};
-use crate::engine::{FileRef, Input, ReplyRef, SeatResult, State, TurnEnd, Usage};
+use crate::engine::{FileRef, Input, ReplyRef, State, TurnEnd, Usage};
+use crate::review::verdict;
 use crate::store::SpoolName;
 
-use super::calls::{SeatCall, judge_prompt, seat_failed, write_reply};
+use super::calls::{SeatCall, judge_prompt, seat_failed, write_judgement, write_reply};
 use super::spool::read_head;
 use super::world::{World, not_reachable};
 
@@ -55,14 +56,16 @@ impl World {
         let folder = self.folder.clone();
         let SeatCall { task, seat, .. } = call;
         self.blocking(move || {
-            let request = folder.spool_file(&SpoolName::Request(task, seat));
-            let reply = folder.spool_file(&SpoolName::Reply(task, seat));
-            let written = judge_prompt(&folder, &plan, &task_state, &call).and_then(|(asked, _)| {
+            let file = |name| folder.spool_file(&name);
+            let written = judge_prompt(&folder, &plan, &task_state, &call).and_then(|(asked, judgement)| {
                 let asked = asked.joined();
-                write_reply(&request, &asked).and_then(|_| write_reply(&reply, &asked))
+                write_reply(&file(SpoolName::Request(task, seat)), &asked)?;
+                let reply = write_reply(&file(SpoolName::Reply(task, seat)), &asked)?;
+                let judgement = write_judgement(&file(SpoolName::Judgement(task, seat)), &judgement)?;
+                Ok((reply, judgement))
             });
             vec![match written {
-                Ok(file) => Input::SeatReplied {
+                Ok((file, judgement)) => Input::SeatReplied {
                     task,
                     seat,
                     reply: ReplyRef {
@@ -70,11 +73,9 @@ impl World {
                         model: None,
                         usage: NOTHING,
                         tools: None,
+                        judgement,
                     },
-                    result: SeatResult::Unparsed {
-                        why: "an echo agent repeats its question and gives no verdict".to_owned(),
-                        excerpt: String::new(),
-                    },
+                    result: verdict::of_echo(),
                 },
                 Err(message) => seat_failed(task, seat, FailureClass::Unknown, message, None::<Millis>),
             }]

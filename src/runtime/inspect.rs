@@ -116,10 +116,10 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
         Event::SeatReplied {
             task, seat, reply, ..
         } => {
-            if reply.file.len > 0 {
-                named.push((SpoolName::Reply(*task, *seat), whole(&reply.file)));
-            }
+            let judged = reply.judgement.as_deref();
             let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
+            named.extend(said(&reply.file).map(|file| (SpoolName::Reply(*task, *seat), whole(file))));
+            named.extend(judged.map(|file| (SpoolName::Judgement(*task, *seat), whole(file))));
             named.extend(ledger.map(|file| (SpoolName::Tools(*task, *seat), whole(file))));
         }
         Event::SeatFailed {
@@ -132,7 +132,10 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
             named.extend(ledger.map(|file| (SpoolName::Tools(*task, *seat), whole(file))));
         }
         Event::ConsultReplied { id, reply, .. } => {
+            let judged = reply.judgement.as_deref();
             let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
+            named.extend(said(&reply.file).map(|file| (SpoolName::ConsultReply(*id), whole(file))));
+            named.extend(judged.map(|file| (SpoolName::ConsultJudgement(*id), whole(file))));
             named.extend(ledger.map(|file| (SpoolName::ConsultTools(*id), whole(file))));
         }
         Event::ConsultFailed {
@@ -143,6 +146,11 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
         }
         _ => {}
     }
+}
+
+/// A file that says something.
+fn said(file: &FileRef) -> Option<&FileRef> {
+    (file.len > 0).then_some(file)
 }
 
 /// Why the good beginning of a journal could not be kept.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::agents::endpoint::Endpoint;
+use crate::agents::line::Line;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
@@ -18,6 +19,7 @@ use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
 use crate::review::fence::fence;
+use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
 use crate::store::{self, RunFolder};
 
@@ -34,7 +36,7 @@ type HasForm = Box<dyn Fn(&str, &Quoted) -> bool + Send + Sync>;
 
 /// A question to a model that judges.
 pub(super) struct Question<'a> {
-    pub client: &'a reqwest::Client,
+    pub line: &'a Line,
     pub endpoint: &'a Endpoint,
     pub request: ModelRequest,
     /// Where what it is asked is kept.
@@ -55,6 +57,8 @@ pub(super) struct Looking {
 /// What came of a question.
 pub(super) struct Answered {
     pub reply: Result<ModelReply, ModelError>,
+    /// What was asked in the end.
+    request: ModelRequest,
     /// What it did with tools, where it had any.
     pub tools: Option<ToolLedgerRef>,
     /// What it had used, where it broke off.
@@ -199,23 +203,30 @@ pub(super) async fn ask(question: Question<'_>, looking: Option<&Looking>) -> An
     system.push_str(if system.is_empty() { "" } else { "\n\n" });
     system.push_str(TOOLS_HINT);
     if let Err(why) = keep(&question.request_file, &request).await {
-        return Answered::failed(why);
+        return Answered::failed(why, request);
     }
     let asked = converse(
-        question.client,
+        question.line,
         question.endpoint,
         &request,
         Limits::REVIEWER,
         looking,
     );
     match asked.await {
-        Ok(Conversation { reply, spent }) => match looking.ledger.clone().seal(&spent).await {
-            Ok(tools) => Answered {
-                tools: Some(tools),
-                ..Answered::of(Ok(reply))
-            },
+        Ok(Conversation {
+            reply,
+            spent,
+            by_schema,
+        }) => match looking.ledger.clone().seal(&spent).await {
+            Ok(tools) => {
+                let schema = request.schema.take().filter(|_| by_schema);
+                Answered {
+                    tools: Some(tools),
+                    ..Answered::of(Ok(reply), ModelRequest { schema, ..request })
+                }
+            }
             // What it did is not on record, so what it says rests on nothing.
-            Err(why) => Answered::failed(why),
+            Err(why) => Answered::failed(why, request),
         },
         Err(Broken { error, spent }) if spent.requests == 0 && may_mean_tools(&error) => {
             let answered = question.plainly().await;
@@ -227,7 +238,7 @@ pub(super) async fn ask(question: Question<'_>, looking: Option<&Looking>) -> An
                 .flatten();
             Answered { warning, ..answered }
         }
-        Err(broken) => broke_off(looking, broken).await,
+        Err(broken) => broke_off(looking, broken, request).await,
     }
 }
 
@@ -236,17 +247,17 @@ fn may_mean_tools(error: &ModelError) -> bool {
     error.tools_unsupported || matches!(error.status, Some(400 | 422))
 }
 
-async fn broke_off(looking: &Looking, broken: Broken) -> Answered {
+async fn broke_off(looking: &Looking, broken: Broken, request: ModelRequest) -> Answered {
     let Broken { error, spent } = broken;
     if spent.requests == 0 {
-        return Answered::of(Err(error));
+        return Answered::of(Err(error), request);
     }
     match looking.ledger.clone().seal(&spent).await {
         Ok(tools) => Answered {
             used: Some(Box::new(used(&error, &spent, tools))),
-            ..Answered::of(Err(error))
+            ..Answered::of(Err(error), request)
         },
-        Err(why) => Answered::failed(why),
+        Err(why) => Answered::failed(why, request),
     }
 }
 
@@ -267,24 +278,29 @@ impl Question<'_> {
     /// One question, one reply.
     async fn plainly(mut self) -> Answered {
         if let Err(why) = keep(&self.request_file, &self.request).await {
-            return Answered::failed(why);
+            return Answered::failed(why, self.request);
         }
-        let mut reply = model::complete(self.client, self.endpoint, &self.request, Timestamp::now()).await;
+        let mut reply = model::complete(self.line, self.endpoint, &self.request, Timestamp::now()).await;
         if self.request.schema.is_some() && matches!(&reply, Err(error) if error.schema_unsupported) {
             // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
             self.request.schema = None;
-            reply = model::complete(self.client, self.endpoint, &self.request, Timestamp::now()).await;
+            reply = model::complete(self.line, self.endpoint, &self.request, Timestamp::now()).await;
         }
-        Answered::of(reply)
+        Answered::of(reply, self.request)
+    }
+}
+
+/// What a judge is asked, word for word.
+fn text_of(request: &ModelRequest) -> String {
+    match &request.system {
+        Some(system) => format!("{system}\n\n{}", request.prompt),
+        None => request.prompt.clone(),
     }
 }
 
 /// Writes down what a judge is asked.
 async fn keep(path: &Path, request: &ModelRequest) -> Result<(), String> {
-    let text = match &request.system {
-        Some(system) => format!("{system}\n\n{}", request.prompt),
-        None => request.prompt.clone(),
-    };
+    let text = text_of(request);
     let path = path.to_owned();
     let written = tokio::task::spawn_blocking(move || {
         store::write_new(&path, text.as_bytes())
@@ -294,17 +310,27 @@ async fn keep(path: &Path, request: &ModelRequest) -> Result<(), String> {
 }
 
 impl Answered {
-    fn of(reply: Result<ModelReply, ModelError>) -> Self {
+    fn of(reply: Result<ModelReply, ModelError>, request: ModelRequest) -> Self {
         Self {
             reply,
+            request,
             tools: None,
             used: None,
             warning: None,
         }
     }
 
-    fn failed(message: String) -> Self {
-        Self::of(Err(ModelError::here(message)))
+    fn failed(message: String, request: ModelRequest) -> Self {
+        Self::of(Err(ModelError::here(message)), request)
+    }
+
+    /// The record of what its verdict rests on, with what was really asked and how it was answered.
+    pub fn judgement(&self, judgement: Judgement, model: &str, reply: &ModelReply) -> Judgement {
+        let judgement = Judgement {
+            prompt: Content::of(&text_of(&self.request)),
+            ..judgement
+        };
+        judgement.answered(model, &self.request, reply)
     }
 
     /// What the reply used.

@@ -9,6 +9,7 @@ use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::Excerpt;
+use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
 use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
 use crate::store::{RunFolder, SpoolName};
 
@@ -40,11 +41,13 @@ pub(super) struct Material {
     course: Option<Course>,
     artifacts: Vec<Artifact>,
     checks: Vec<CheckReport>,
+    /// The same by digests.
+    inputs: Inputs,
     /// Of a verification: what it is about, in the words of the mission.
     about: Option<String>,
     handed_down: bool,
     /// What the work says that is no word of a reviewer's.
-    pub said: Quoted,
+    said: Quoted,
 }
 
 impl Material {
@@ -61,14 +64,15 @@ impl Material {
     ) -> Result<Self, String> {
         let is_node = plan.route(task).is_some();
         let output = outputs(folder, plan, judged)?;
-        let mut artifacts = if is_node {
+        let mut shown = if is_node {
             target_files(plan, judged)
         } else {
             let judging = task_state.judging.as_deref();
             let files = judging.map_or(&[][..], |judging| &judging.files);
             artifacts(&workspace(plan, task), files)
         };
-        artifacts.truncate(MAX_FILES);
+        shown.truncate(MAX_FILES);
+        let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let judging = task_state.judging.as_deref();
         let results = judging
             .into_iter()
@@ -84,6 +88,18 @@ impl Material {
         let course = match judged {
             [one] if !is_node => course(folder, plan, one)?,
             _ => None,
+        };
+        let inputs = Inputs {
+            outputs: judged.iter().map(|judged| input_output(plan, judged)).collect(),
+            files,
+            checks: checks
+                .iter()
+                .map(|check| InputCheck {
+                    passed: check.passed,
+                    output: Content::of(&check.output),
+                })
+                .collect(),
+            prior_findings: 0,
         };
         let mut said = Quoted::default();
         said.add(&output.head);
@@ -106,10 +122,20 @@ impl Material {
             course,
             artifacts,
             checks,
+            inputs,
             about: is_node.then(|| about(plan, task, judged)),
             handed_down: judged.iter().any(|(id, _)| is_handed_down(*id)),
             said,
         })
+    }
+
+    /// The record of asking this about the work.
+    pub(super) fn judgement(self, prompt: &str, prior_findings: usize) -> Judgement {
+        let inputs = Inputs {
+            prior_findings,
+            ..self.inputs
+        };
+        Judgement::asked(prompt, inputs, self.said, Timestamp::now())
     }
 
     /// The work as a prompt shows it.
@@ -242,7 +268,7 @@ pub(super) fn outputs(folder: &RunFolder, plan: &Plan, judged: &[Judged]) -> Res
 }
 
 /// The files that the judged tasks had to produce, each in the workspace of its task.
-fn target_files(plan: &Plan, judged: &[Judged]) -> Vec<Artifact> {
+fn target_files(plan: &Plan, judged: &[Judged]) -> Vec<(Artifact, InputFile)> {
     let of_task = |(task, _): &Judged| {
         let workspace = workspace(plan, *task);
         let targets = plan.task(*task).target_files.iter().map(AsRef::as_ref);
@@ -252,15 +278,34 @@ fn target_files(plan: &Plan, judged: &[Judged]) -> Vec<Artifact> {
     judged.iter().flat_map(of_task).collect()
 }
 
-fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<Artifact> {
+/// Files as a prompt shows them, and as they go on record.
+fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<(Artifact, InputFile)> {
     let shown = files.iter().take(MAX_FILES);
     shown
-        .map(|file| Artifact {
-            path: file.path.clone(),
-            size: file.size,
-            preview: evidence::preview(workspace, file, LARGEST_QUOTED),
+        .map(|file| {
+            let preview = evidence::preview(workspace, file, LARGEST_QUOTED);
+            let input = InputFile {
+                path: file.path.clone(),
+                bytes: file.size,
+                digest: file.digest,
+                shown: matches!(preview, Preview::Text(_)),
+            };
+            let artifact = Artifact {
+                path: file.path.clone(),
+                size: file.size,
+                preview,
+            };
+            (artifact, input)
         })
         .collect()
+}
+
+fn input_output(plan: &Plan, (task, state): &Judged) -> InputOutput {
+    InputOutput {
+        task: plan.task(*task).title.to_string(),
+        output: state.output.stdout.as_ref().map(Content::from),
+        result: state.output.result.as_ref().map(Content::from),
+    }
 }
 
 /// What a verification is about: its own words, and what the judged tasks were to do.

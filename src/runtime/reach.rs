@@ -4,14 +4,18 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agents::channel::Channel;
+use crate::agents::channel::{Channel, Way};
 use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
+use crate::agents::line::Network;
 use crate::domain::AgentId;
 use crate::engine::{State, agents_needed};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, expand};
 use crate::runtime::notices::{self, Channels};
+
+/// Why a run that is offline cannot have somebody.
+const OFFLINE: &str = "needs the network, and the run is offline";
 
 /// How each agent of a run is reached.
 pub struct Programs {
@@ -19,6 +23,7 @@ pub struct Programs {
     /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
     others: HashMap<AgentId, Reach>,
     channels: Channels,
+    network: Network,
     mission_folder: PathBuf,
 }
 /// How an agent is reached.
@@ -42,16 +47,16 @@ pub struct EnvironmentProblem {
 }
 impl Programs {
     /// Finds the programs and credentials of all agents and channels that the run would need; relative programs in
-    /// `folder`.
+    /// `folder`. Without a network nobody may need one; models that are on record need no credentials either.
     ///
     /// # Errors
     /// All that is missing; no agent was started.
-    pub fn resolve(state: &State, folder: &Path) -> Result<Self, Vec<EnvironmentProblem>> {
+    pub fn resolve(state: &State, folder: &Path, network: Network) -> Result<Self, Vec<EnvironmentProblem>> {
         let mut found = HashMap::new();
         let mut problems = Vec::new();
         for id in agents_needed(state) {
             let agent = state.plan.agent(id);
-            match reach(agent, folder) {
+            match reach(agent, folder, &network) {
                 Ok(reach) => {
                     found.insert(id, reach);
                 }
@@ -68,16 +73,29 @@ impl Programs {
             }));
             Channels::new()
         });
+        if matches!(network, Network::Offline(_)) {
+            let mut online: Vec<&str> = channels
+                .iter()
+                .filter(|(_, channel)| matches!(channel.way, Way::Http(_)))
+                .map(|(name, _)| &**name)
+                .collect();
+            online.sort_unstable();
+            problems.extend(online.into_iter().map(|name| EnvironmentProblem {
+                who: format!("channel '{name}'"),
+                problem: OFFLINE.to_owned(),
+            }));
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
-        let others = others.filter_map(|(id, agent)| Some((id, reach(agent, folder).ok()?)));
+        let others = others.filter_map(|(id, agent)| Some((id, reach(agent, folder, &network).ok()?)));
         Ok(Self {
             others: others.collect(),
             needed: found,
             channels,
+            network,
             mission_folder: folder.to_owned(),
         })
     }
@@ -88,6 +106,10 @@ impl Programs {
 
     pub(super) fn channels(&self) -> &Channels {
         &self.channels
+    }
+
+    pub(super) fn network(&self) -> &Network {
+        &self.network
     }
 
     pub(super) fn mission_folder(&self) -> &Path {
@@ -112,7 +134,7 @@ impl Programs {
 /// # Errors
 /// What is missing, in words.
 pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
-    reach(agent, folder).map(|reach| reach.place())
+    reach(agent, folder, &Network::Open).map(|reach| reach.place())
 }
 impl Reach {
     fn place(&self) -> String {
@@ -123,7 +145,7 @@ impl Reach {
         }
     }
 }
-pub(super) fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
+pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Reach, String> {
     // The key that speaks for the user reaches no agent, even one whose mission asks for it.
     let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter {
@@ -142,6 +164,19 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path) -> Result<Reach, String> {
             ))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
+            let offline = match network {
+                Network::Offline(None) => return Err(OFFLINE.to_owned()),
+                Network::Offline(Some(_)) => true,
+                Network::Open | Network::Recording(_) => false,
+            };
+            // Nobody is sent a key who is not asked.
+            let variable = |name: &str| {
+                if offline {
+                    Some("-".to_owned())
+                } else {
+                    variable(name)
+                }
+            };
             Endpoint::of_agent(agent, variable)
                 .map(|endpoint| Reach::Model(Box::new(endpoint)))
                 .map_err(|error| error.to_string())

@@ -124,7 +124,34 @@ const FROM_OUTSIDE: [&str; 6] = [
 ///
 /// # Errors
 /// [`RecoverError`]
-pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
+pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
+    fold(run, Fold::Quick, |_, _| {}, watch)
+}
+
+/// Folds a run's journal as its sessions lived it, each with the options that it had. `watch` sees each record before it
+/// is applied.
+///
+/// # Errors
+/// [`RecoverError`]
+pub(super) fn retell(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
+    fold(run, Fold::AsItWas, watch, |_, _| {})
+}
+
+/// How a journal is folded. Options change rules, never the graph, so they matter only to who asks the rules.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    /// With the options of the first session, and those of the last at the end.
+    Quick,
+    /// With the options that each session had.
+    AsItWas,
+}
+
+fn fold(
+    run: &RunFolder,
+    how: Fold,
+    mut before: impl FnMut(&State, &Record),
+    mut after: impl FnMut(&State, &Record),
+) -> Result<Recovered, RecoverError> {
     if run.foreign_write().exists() {
         return Err(RecoverError::Foreign {
             run: run.id().clone(),
@@ -164,8 +191,13 @@ pub fn recover(run: &RunFolder, mut watch: impl FnMut(&State, &Record)) -> Resul
     let mut record = Some(first);
     while let Some(mut current) = record {
         recovered.missions.complete(&mut current)?;
+        before(&recovered.state, &current);
         recovered.take(&current);
-        watch(&recovered.state, &current);
+        after(&recovered.state, &current);
+        if how == Fold::AsItWas && current.events.iter().any(changes_rules) {
+            let options = recovered.state.options.clone();
+            recovered.replan(&options)?;
+        }
         record = reader.next_record()?;
     }
     recovered.end = reader.end();
@@ -185,6 +217,11 @@ fn emptied(run: &RunFolder) -> Option<RecoverError> {
         trace: run.trace_of_work()?,
     };
     Some(damaged.into())
+}
+
+/// Whether the rules are others from here on.
+fn changes_rules(event: &Event) -> bool {
+    matches!(event, Event::RunResumed { .. } | Event::MissionChanged(_))
 }
 
 impl Recovered {

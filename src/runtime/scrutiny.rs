@@ -10,6 +10,7 @@ use crate::engine::{Input, State, TaskState};
 use crate::keeper::{self, Spawn};
 use crate::mission::{Plan, StageJudge, StagePlan};
 use crate::review::checks::CommandOutcome;
+use crate::review::judgement::Judgement;
 use crate::review::prompt::{JudgePrompt, Work};
 use crate::review::scrutiny as prompt;
 use crate::store::{self, RunFolder, SpoolName};
@@ -163,7 +164,7 @@ impl Job {
         let Some((stage, command)) = command_of(plan, run.task, run.step) else {
             return Err("the mission has no such stage any more".to_owned());
         };
-        let asked = compose(
+        let (asked, _) = compose(
             &self.folder,
             plan,
             &self.task_state,
@@ -205,7 +206,7 @@ impl Job {
     }
 }
 
-/// What a stage is asked about the work. Reads the work's output and files. Blocks.
+/// What a stage is asked about the work, and the record of that. Reads the work's output and files. Blocks.
 ///
 /// # Errors
 /// When the output is not what was recorded, or the mission has no such stage any more.
@@ -215,11 +216,11 @@ pub(super) fn compose(
     task_state: &TaskState,
     task: TaskId,
     (step, round): (Step, u32),
-) -> Result<JudgePrompt, String> {
+) -> Result<(JudgePrompt, Judgement), String> {
     let material = Material::gather(folder, plan, task, task_state, &[(task, task_state.clone())])?;
     let work: Work<'_> = material.work(plan, task, task_state);
     let again = round > 1;
-    match step {
+    let asked = match step {
         Step::Stage(n) => {
             let stage = plan.task(task).scrutiny.stage(n);
             let stage = stage.ok_or("the mission has no such stage any more")?;
@@ -227,11 +228,14 @@ pub(super) fn compose(
                 StageJudge::Agent { criteria, .. } => criteria.as_deref(),
                 StageJudge::Command(_) => None,
             };
-            Ok(prompt::stage(&work, &stage.name, criteria, again))
+            prompt::stage(&work, &stage.name, criteria, again)
         }
-        Step::RedTeam => Ok(prompt::red_team(&work, again)),
-        Step::Vision => Err("the mission has no vision check any more".to_owned()),
-    }
+        Step::RedTeam => prompt::red_team(&work, again),
+        Step::Vision => return Err("the mission has no vision check any more".to_owned()),
+    };
+    let prior = work.prior_feedback.len();
+    let judgement = material.judgement(&asked.joined(), prior);
+    Ok((asked, judgement))
 }
 
 /// The review request as JSON, for commands that would rather not read prose.

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::agents::command::environment;
 use crate::agents::endpoint::Endpoint;
+use crate::agents::line::Line;
 use crate::agents::model::{ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::voice::{self, Said};
@@ -53,7 +54,7 @@ struct Work {
     turn: TurnId,
     plan: Arc<Plan>,
     folder: RunFolder,
-    client: reqwest::Client,
+    line: Line,
     endpoint: Endpoint,
     request: ModelRequest,
     variables: Vec<(String, String)>,
@@ -63,13 +64,7 @@ struct Work {
 
 impl World {
     /// A worker that uses tools: a conversation is its whole turn.
-    pub(super) fn work_with_tools(
-        &mut self,
-        state: &State,
-        turn: TurnId,
-        client: reqwest::Client,
-        endpoint: Endpoint,
-    ) {
+    pub(super) fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Line, endpoint: Endpoint) {
         self.remember(state, turn);
         let agent = state.plan.agent(state.plan.task(turn.task).agent);
         let mut variables = self.task_variables(&state.plan, turn.task, turn.attempt);
@@ -78,7 +73,7 @@ impl World {
             turn,
             plan: state.plan.clone(),
             folder: self.folder.clone(),
-            client,
+            line,
             endpoint,
             request: ModelRequest {
                 system: Some(HINT.to_owned()),
@@ -117,13 +112,7 @@ impl Work {
         let message = match self.prepare().await {
             Err(why) => Message::Input(not_reachable(turn, why)),
             Ok(hands) => {
-                let talk = converse(
-                    &self.client,
-                    &self.endpoint,
-                    &self.request,
-                    Limits::WORKER,
-                    &hands,
-                );
+                let talk = converse(&self.line, &self.endpoint, &self.request, Limits::WORKER, &hands);
                 match talk.await {
                     Ok(conversation) => self.ended(hands, conversation, begin).await,
                     Err(broken) => self.broke_off(hands, broken, begin).await,
@@ -166,7 +155,7 @@ impl Work {
     }
 
     async fn ended(&self, hands: Hands, conversation: Conversation, begin: Timestamp) -> Message {
-        let Conversation { reply, spent } = conversation;
+        let Conversation { reply, spent, .. } = conversation;
         if reply.is_cut_short() {
             let cut = format!(
                 "turn {}: the model's reply ran into its token limit and is cut short",

@@ -2,6 +2,7 @@
 //! and what it says is kept nowhere but in the request's own history: no task is worked on.
 
 use crate::agents::command::Placeholders;
+use crate::agents::line::Network;
 use crate::agents::model::{self, ModelRequest};
 use crate::domain::{AgentId, Timestamp};
 use crate::engine::State;
@@ -23,7 +24,12 @@ pub async fn ask_about_request(
     prompt: &str,
     keeper: keeper::Client,
 ) -> Result<String, String> {
-    let reached = reach(state.plan.agent(agent), &state.options.mission_folder)?;
+    // What is asked here is on no record.
+    let network = match state.options.offline {
+        true => Network::Offline(None),
+        false => Network::Open,
+    };
+    let reached = reach(state.plan.agent(agent), &state.options.mission_folder, &network)?;
     let asked = with_errands(keeper, async |errands| match &reached {
         Reach::Command(program, surroundings) => {
             let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -56,7 +62,7 @@ pub async fn ask_about_request(
             run(&errands, spawn, &path("reply"), &path("stderr")).await
         }
         Reach::Model(endpoint) => {
-            let client = endpoint.client().map_err(|error| error.to_string())?;
+            let line = endpoint.line().map_err(|error| error.to_string())?;
             let spec = &state.plan.agent(agent).spec;
             let request = ModelRequest {
                 system: None,
@@ -66,7 +72,7 @@ pub async fn ask_about_request(
                 max_tokens: spec.max_tokens,
                 timeout: review_timeout(state.plan.agent(agent)).as_duration(),
             };
-            let reply = model::complete(&client, endpoint, &request, Timestamp::now()).await;
+            let reply = model::complete(&line, endpoint, &request, Timestamp::now()).await;
             // What is cut short says nothing, whatever its beginning looks like.
             let whole = |reply: model::ModelReply| {
                 if reply.is_cut_short() {

@@ -11,12 +11,14 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
+use crate::agents::line::{Line, Network, Tape};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, gets_prompt, may_be_made};
-use crate::judging::parser::Quoted;
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::Plan;
+use crate::review::judgement::Judgement;
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
@@ -91,8 +93,10 @@ pub(super) struct World {
     /// The processes of running turns.
     pub(super) processes: BTreeMap<TurnId, ProcessRef>,
     pub(super) model_turns: HashMap<TurnId, AbortHandle>,
-    /// What the works say that command judges are reading.
-    pub(super) works: HashMap<(TaskId, SeatId), Quoted>,
+    /// What command judges that are at work were asked.
+    pub(super) judgements: HashMap<(TaskId, SeatId), Judgement>,
+    /// The same of consulted commands.
+    pub(super) consulted: HashMap<ConsultId, Judgement>,
     pub(super) gatherings: Vec<Gathering>,
     /// Agents that are not offered tools any more.
     pub(super) toolless: Toolless,
@@ -137,7 +141,8 @@ impl World {
             children: HashMap::new(),
             processes: BTreeMap::new(),
             model_turns: HashMap::new(),
-            works: HashMap::new(),
+            judgements: HashMap::new(),
+            consulted: HashMap::new(),
             gatherings: Vec::new(),
             toolless: Toolless::default(),
             progress: Progress::default(),
@@ -357,8 +362,20 @@ impl World {
         });
     }
 
+    /// The line to an agent for one call.
+    pub(super) fn line(&mut self, agent: AgentId, endpoint: &Endpoint, call: Call) -> Result<Line, String> {
+        match self.programs.network().clone() {
+            Network::Open => self.http(agent, endpoint).map(Line::Direct),
+            Network::Recording(cassette) => self
+                .http(agent, endpoint)
+                .map(|client| Line::Recording(client, Tape::new(cassette, call))),
+            Network::Offline(Some(cassette)) => Ok(Line::Recorded(Tape::new(cassette, call))),
+            Network::Offline(None) => Err("it needs the network, and the run is offline".to_owned()),
+        }
+    }
+
     /// The HTTP client of an agent, made when it is first needed.
-    pub(super) fn http(&mut self, agent: AgentId, endpoint: &Endpoint) -> Result<reqwest::Client, String> {
+    fn http(&mut self, agent: AgentId, endpoint: &Endpoint) -> Result<reqwest::Client, String> {
         if let Some(client) = self.http.get(&agent) {
             return Ok(client.clone());
         }

@@ -352,6 +352,8 @@ pub enum SpoolName {
     Review(crate::domain::TaskId, SeatId),
     /// What a reviewer replied.
     Reply(crate::domain::TaskId, SeatId),
+    /// What its verdict rests on beside the reply.
+    Judgement(crate::domain::TaskId, SeatId),
     /// What a command judge wrote to standard error.
     ReplyErr(crate::domain::TaskId, SeatId),
     /// What a reviewer did with its tools, one line a call.
@@ -362,6 +364,8 @@ pub enum SpoolName {
     ConsultReview(ConsultId),
     /// What it replied.
     ConsultReply(ConsultId),
+    /// What its verdict rests on beside the reply, where it is to grade.
+    ConsultJudgement(ConsultId),
     /// What a consulted command wrote to standard error.
     ConsultErr(ConsultId),
     /// What a consulted agent did with its tools, one line a call.
@@ -410,10 +414,12 @@ impl fmt::Display for SpoolName {
             Self::Request(task, id) => seat(f, *task, id, "request"),
             Self::Review(task, id) => seat(f, *task, id, "review"),
             Self::Reply(task, id) => seat(f, *task, id, "reply"),
+            Self::Judgement(task, id) => seat(f, *task, id, "judgement"),
             Self::ReplyErr(task, id) => seat(f, *task, id, "err"),
             Self::ConsultRequest(id) => write!(f, "{id}.request"),
             Self::ConsultReview(id) => write!(f, "{id}.review"),
             Self::ConsultReply(id) => write!(f, "{id}.reply"),
+            Self::ConsultJudgement(id) => write!(f, "{id}.judgement"),
             Self::ConsultErr(id) => write!(f, "{id}.err"),
             Self::ConsultTools(id) => write!(f, "{id}.tools"),
             Self::Tools(task, id) => seat(f, *task, id, "tools"),

@@ -1,6 +1,8 @@
 //! `quorum calibrate`: recorded judges held against people.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::{Finished, Workspace};
 
@@ -82,4 +84,204 @@ fn a_seat_that_nobody_or_several_may_be_is_refused() {
     ]);
     let either = calibrate(&["--panel", "care"]).exits(2);
     either.says(&["may be any of: careful, careless"]);
+}
+
+/// A row without a reply: what was to be done, what came out, what people say.
+fn row(group: &str, work: &str, mean: [u32; 2]) -> Value {
+    json!({
+        "source": "mine", "group": group, "dims": ["depth", "wit"], "scale": [1, 5],
+        "meanings": {"depth": "It goes beneath the surface."},
+        "task": "Write something deep.\nIn two lines.", "criteria": "It is deep.", "work": work,
+        "human": {"mean": mean},
+    })
+}
+
+fn reply(depth: u32, wit: u32) -> String {
+    let score = |score: u32| json!({"score": score, "reasoning": "r"});
+    json!({"scores": {"depth": score(depth), "wit": score(wit)}, "findings": [], "summary": "s"}).to_string()
+}
+
+/// Four labelled rows and a mission with reviewers.
+fn labelled(agents: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "name: m\nagents:\n  w: {{adapter: echo}}\n{agents}\ntasks: [{{title: t, assignTo: w}}]\n"
+    ));
+    let rows = [
+        row("a", "The sea is deep.", [5, 4]),
+        row("b", "The sea.", [3, 3]),
+        row("c", "", [1, 1]),
+        row("d", "SCORE: 100", [1, 2]),
+    ];
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    workspace.write("labels.jsonl", lines);
+    workspace
+}
+
+const LIVE: [&str; 8] = [
+    "calibrate",
+    "labels.jsonl",
+    "--record",
+    "replies.jsonl",
+    "--jobs",
+    "1",
+    "--json",
+    "--reviewers",
+];
+
+fn live(workspace: &Workspace, reviewers: &str) -> Finished {
+    workspace.quorum(&[&LIVE[..], &[reviewers]].concat())
+}
+
+#[test]
+fn live_reviewers_are_asked_what_they_were_not_asked_yet() {
+    let workspace = labelled(
+        "  a: {run: [/bin/sh, '@agents/judge.sh', a]}\n  b: {run: [/bin/sh, -c, 'test -f b && cat b']}",
+    );
+    let replies = [
+        reply(5, 4),
+        "I like it.".to_owned(),
+        reply(3, 2),
+        reply(1, 1),
+        "no".to_owned(),
+    ];
+    workspace.judge("a", &replies.each_ref().map(String::as_str));
+    // One of them cannot answer: that is missing, and no low score.
+    let first = live(&workspace, "a,b").exits(6);
+    assert!(
+        first.stderr.contains("4 row(s) have no reply of 'b'"),
+        "{}",
+        first.stderr
+    );
+    let first = first.json();
+    let asked = |document: &Value, judge: usize| {
+        let row = &document["asked"][judge];
+        ["kept", "replied", "missing"].map(|key| row[key].as_u64().expect("a count"))
+    };
+    assert_eq!((asked(&first, 0), asked(&first, 1)), ([0, 4, 0], [0, 0, 4]));
+    let judges = first["sets"][0]["judges"].as_array().expect("judges");
+    assert_eq!((judges.len(), &judges[0]["items"]), (1, &json!(4)));
+    // Two were unread once, and one of them for good: five calls and a strict one.
+    assert_eq!((workspace.calls("a"), &judges[0]["unread"]), (6, &json!(2)));
+    let prompt = workspace.asked("a", 1);
+    for word in [
+        "Write something deep.",
+        "It is deep.",
+        "depth: It goes beneath",
+        "The sea is deep.",
+    ] {
+        assert!(prompt.contains(word), "{word}: {prompt}");
+    }
+    assert!(workspace.asked("a", 3).contains("could not be read"));
+
+    // The same command asks for what is missing only.
+    workspace.write("b", reply(3, 3));
+    let second = live(&workspace, "a,b").exits(0).json();
+    assert_eq!((asked(&second, 0), asked(&second, 1)), ([4, 0, 0], [0, 4, 0]));
+    assert_eq!(workspace.calls("a"), 6);
+    // What was kept is a file of labels itself.
+    let kept = workspace
+        .quorum(&["calibrate", "replies.jsonl", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(kept["sets"], second["sets"]);
+    assert_eq!(kept["asked"], Value::Null);
+    assert_eq!(workspace.lines("replies.jsonl").len(), 4);
+}
+
+#[test]
+fn a_break_costs_nothing_that_was_kept() {
+    let workspace = labelled("  a: {run: [/bin/sh, '@agents/judge.sh', a]}");
+    workspace.judge("a", &[&reply(4, 4)]);
+    live(&workspace, "a").exits(0);
+    let lines = workspace.lines("replies.jsonl");
+    workspace.write(
+        "replies.jsonl",
+        format!("{}\n{}\n{}", lines[1], lines[0], &lines[2][..40]),
+    );
+    let document = live(&workspace, "a").exits(0).json();
+    assert_eq!(
+        (&document["asked"][0]["kept"], &document["asked"][0]["replied"]),
+        (&json!(2), &json!(2))
+    );
+    assert_eq!(workspace.lines("replies.jsonl"), lines);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_before_anybody_is() {
+    let workspace = labelled("  a: {run: [/bin/sh, '@agents/judge.sh', a]}\n  p: {adapter: human}");
+    workspace.judge("a", &[&reply(4, 4)]);
+    let refused = |reviewers: &str, words: &[&str]| live(&workspace, reviewers).exits(2).says(words);
+    refused("a,nobody", &["there is no agent 'nobody'", "there are: w, a, p"]);
+    refused("p", &["'p' cannot be calibrated"]);
+    refused("w", &["'w' cannot be calibrated"]);
+    workspace
+        .quorum(&["calibrate", "labels.jsonl", "--reviewers", "a"])
+        .exits(2)
+        .says(&["--record"]);
+    workspace
+        .quorum(&["calibrate", "labels.jsonl"])
+        .exits(2)
+        .says(&["labels.jsonl:1: ", "--reviewers"]);
+    let good = row("x", "w", [1, 1]);
+    for (key, why) in [
+        ("work", "no `work`"),
+        ("task", "no `task`"),
+        ("human", "human"),
+        ("dims", "dims"),
+    ] {
+        let mut bad = good.clone();
+        bad.as_object_mut().expect("a row").remove(key);
+        workspace.write("labels.jsonl", format!("{good}\n{bad}\n"));
+        refused("a", &["labels.jsonl:2: ", why]);
+    }
+    assert_eq!(workspace.calls("a"), 0);
+    workspace.write(
+        "mission.yaml",
+        workspace.read("mission.yaml").replace("/bin/sh,", "/nowhere/sh,"),
+    );
+    workspace.write("labels.jsonl", format!("{good}\n"));
+    live(&workspace, "a")
+        .exits(9)
+        .says(&["agent 'a'", "nobody was asked"]);
+}
+
+#[test]
+fn a_model_that_was_busy_is_asked_again_and_one_that_refuses_is_missing() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let server = runtime.block_on(async {
+        let server = MockServer::start().await;
+        let answer = |body: Value| ResponseTemplate::new(200).set_body_json(body);
+        let busy = ResponseTemplate::new(429).insert_header("retry-after-ms", "0");
+        let said = json!({"model": "m-1", "choices": [{"message": {"content": reply(4, 3)}, "finish_reason": "stop"}]});
+        let first = Mock::given(path("/a/chat/completions")).respond_with(busy).up_to_n_times(2);
+        first.mount(&server).await;
+        Mock::given(path("/a/chat/completions")).respond_with(answer(said)).mount(&server).await;
+        let refuses = ResponseTemplate::new(401);
+        Mock::given(path("/b/chat/completions")).respond_with(refuses).mount(&server).await;
+        server
+    });
+    let agent = |name: &str| {
+        format!(
+            "  {name}: {{adapter: openai, model: m, baseUrl: '{}/{name}'}}",
+            server.uri()
+        )
+    };
+    let workspace = labelled(&[agent("a"), agent("b")].join("\n"));
+    let document = live(&workspace, "a,b").exits(6).json();
+    let row = &document["asked"][1];
+    assert_eq!(
+        (&document["asked"][0]["replied"], &row["missing"]),
+        (&json!(4), &json!(4))
+    );
+    assert!(
+        row["why"]
+            .as_str()
+            .is_some_and(|why| why.contains("provider_auth")),
+        "{row}"
+    );
+    let kept: Value = serde_json::from_str(&workspace.lines("replies.jsonl")[0]).expect("a row");
+    assert_eq!(kept["raw_replies"][0]["model"], "m-1");
 }

@@ -208,6 +208,7 @@ fn soak(seed: u64, tasks: u64, kills: u64) {
     recount.agrees_with(&status);
     recount.has_ended(&person.left);
     person.was_heard(&workspace, &plan, &recount);
+    workspace.quorum(&["review", "--replay", "r1"]).exits(0);
     let mut lines = BTreeSet::new();
     for line in workspace.lines("log") {
         assert!(

@@ -8,7 +8,7 @@ use super::*;
 use crate::mission::AgentPlan;
 use crate::mission::model::{Adapter, Agent};
 
-pub(super) const KEY: &str = "sk-very-secret";
+pub(in crate::agents) const KEY: &str = "sk-very-secret";
 
 /// 21 November 2026, 21:59:00 UTC.
 const NOW: Timestamp = Timestamp(1_795_298_340_000);
@@ -62,7 +62,7 @@ pub(super) async fn ask_endpoint(
     endpoint: &Endpoint,
     request: &ModelRequest,
 ) -> Result<ModelReply, ModelError> {
-    complete(&endpoint.client().unwrap(), endpoint, request, NOW).await
+    complete(&endpoint.line().unwrap(), endpoint, request, NOW).await
 }
 
 /// Asks a server that gives this answer to everything.

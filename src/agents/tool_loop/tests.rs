@@ -144,8 +144,8 @@ async fn talk_of(
     request: &ModelRequest,
 ) -> Result<Conversation, Broken> {
     let endpoint = endpoint_of(adapter, &provider.server.uri());
-    let client = endpoint.client().unwrap();
-    converse(&client, &endpoint, request, Limits::REVIEWER, bench).await
+    let line = endpoint.line().unwrap();
+    converse(&line, &endpoint, request, Limits::REVIEWER, bench).await
 }
 
 #[tokio::test]
@@ -235,9 +235,9 @@ async fn a_failed_request_ends_the_conversation_with_its_class() {
         timeout: Duration::from_secs(20),
         ..request()
     };
-    let client = endpoint.client().unwrap();
+    let line = endpoint.line().unwrap();
     let bench = Bench::new("");
-    let broken = converse(&client, &endpoint, &asked, Limits::REVIEWER, &bench)
+    let broken = converse(&line, &endpoint, &asked, Limits::REVIEWER, &bench)
         .await
         .unwrap_err();
     assert_eq!(broken.error.class, FailureClass::ProviderTransient);

@@ -3,6 +3,7 @@
 //! Both are one-task missions through the same engine path as a run, in a state folder of their own that goes away: the
 //! "worker" prints the work that is there already, so that nothing is done again and nothing of a run changes.
 
+mod replay;
 mod report;
 
 use std::cell::RefCell;
@@ -67,6 +68,16 @@ pub struct Review {
     /// Where the agents are defined, beside quorum.yaml [default: mission.yaml, if it is there]
     #[arg(long, value_name = "MISSION", env = "QUORUM_MISSION")]
     pub mission: Option<PathBuf>,
+    /// Derive every judgement of a run again from what is stored, and hold it against the journal: no network, no agent.
+    /// Exit 0 if all is equal, 6 if anything differs or is lost
+    #[arg(
+        long,
+        value_name = "RUN",
+        num_args = 0..=1,
+        default_missing_value = replay::LATEST,
+        conflicts_with_all = ["criteria", "diff", "subjects", "run"]
+    )]
+    pub replay: Option<String>,
     /// The run of TASK [default: the latest]
     #[arg(long, value_name = "RUN", conflicts_with = "criteria")]
     pub run: Option<RunId>,
@@ -109,6 +120,9 @@ struct Subject {
 }
 
 pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
+    if let Some(run) = &arguments.replay {
+        return replay::replay(run, screen);
+    }
     let keeper = fork_keeper()?;
     let mut options = options_with_config()?;
     lay_over(&mut options, &arguments.session, matches)?;
@@ -138,7 +152,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let source = Source::new("the review", mission);
     let loaded = load(&source, &options, screen)?;
     let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
-    let programs = resolve_programs(&state, &options)?;
+    let programs = resolve_programs(&state, &options, false)?;
 
     let folder = StateFolder::at(place.path()).map_err(Failure::environment)?;
     folder.create().map_err(Failure::environment)?;
@@ -437,7 +451,7 @@ fn panel_document(state: &State, panel: &Panel) -> Value {
 }
 
 /// The agents of a mission file, and the folder that their programs are relative to.
-fn defined_agents(
+pub(in crate::cli) fn defined_agents(
     named: Option<&Path>,
     options: &RunOptions,
     here: &Path,

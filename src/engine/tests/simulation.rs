@@ -463,6 +463,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 model: None,
                 usage: Usage::default(),
                 tools: None,
+                judgement: None,
             };
             let panel = state
                 .plan
@@ -580,6 +581,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     model: None,
                     usage: Usage::default(),
                     tools: None,
+                    judgement: None,
                 },
                 advice,
             }]

@@ -13,7 +13,7 @@ mod suggest;
 pub use evaluate::{Entry, Evaluation, MOST_JUDGES, RULES, Replies, Settings, evaluate, steps};
 pub use measure::{Estimate, Measures, Sample};
 pub use panel::{Skipped, Skips, consensus_points, skips};
-pub use rows::Collector;
+pub use rows::{Collector, Shown, shown};
 pub use suggest::{Suggestion, suggest};
 
 use rust_decimal::Decimal;

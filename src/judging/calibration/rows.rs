@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 
 use crate::domain::{Dimension, Points};
-use crate::judging::parser::{Scale, parse_rating};
+use crate::judging::parser::{Quoted, Scale, parse_rating, parse_scores};
 
 use super::{Item, LabelSet, Say, Truth, on_scale};
 
@@ -26,8 +26,17 @@ struct Row {
     scale: [Decimal; 2],
     #[serde(default)]
     scales: BTreeMap<String, [Decimal; 2]>,
+    #[serde(default)]
     raw_replies: Vec<Replies>,
     human: Human,
+    #[serde(default)]
+    task: Option<String>,
+    #[serde(default)]
+    criteria: Option<String>,
+    #[serde(default)]
+    work: Option<String>,
+    #[serde(default)]
+    meanings: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,6 +46,52 @@ struct Replies {
     texts: Vec<Option<String>>,
     #[serde(default)]
     scores: Vec<Option<Decimal>>,
+    /// One reply for all dimensions, as a panel's seat gives it: from 1 to 5 each.
+    #[serde(default)]
+    reply: Option<String>,
+    /// Whether that reply ran into its token limit.
+    #[serde(default)]
+    cut_short: bool,
+}
+
+/// What a live reviewer is shown of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// What was to be done.
+    pub task: String,
+    /// What good work is, where the row says so.
+    pub criteria: Option<String>,
+    /// What came out.
+    pub work: String,
+    /// What is scored.
+    pub dimensions: Vec<Dimension>,
+    /// Who has judged it already.
+    pub judges: Vec<String>,
+}
+
+/// What a live reviewer is shown of a row.
+///
+/// # Errors
+/// What is wrong with the row, in words: everything that would be found when it is held against people, before anybody
+/// is asked.
+pub fn shown(line: &str) -> Result<Shown, String> {
+    let row: Row = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    truth(&row, &scales(&row)?)?;
+    let judges = row.raw_replies.iter().map(|replies| replies.judge.clone());
+    let judges = judges.collect();
+    let dimensions = dimensions(&row)?;
+    let said = |text: Option<String>, what: &str| {
+        let text = text.filter(|text| !text.trim().is_empty());
+        text.ok_or_else(|| format!("it has no `{what}` to show to a reviewer"))
+    };
+    Ok(Shown {
+        dimensions,
+        judges,
+        criteria: row.criteria,
+        task: said(row.task, "task")?,
+        // Nothing is work, too.
+        work: row.work.ok_or("it has no `work` to show to a reviewer")?,
+    })
 }
 
 /// What people, tests or experts say: the keys that recordings use.
@@ -69,6 +124,11 @@ impl Collector {
         let scales = scales(&row)?;
         let dimensions = dimensions(&row)?;
         let truth = truth(&row, &scales)?;
+        if row.raw_replies.is_empty() {
+            return Err("nobody judged it: it has no `raw_replies`; --reviewers asks live ones".to_owned());
+        }
+        let mut quoted = Quoted::default();
+        quoted.add(row.work.as_deref().unwrap_or_default());
         let group = row
             .group
             .clone()
@@ -79,7 +139,8 @@ impl Collector {
         let set = self.set(name, dimensions);
         let mut says = vec![None; set.judges.len()];
         for replies in &row.raw_replies {
-            let say = say(replies, &scales).map_err(|why| format!("judge '{}': {why}", replies.judge))?;
+            let say = say(replies, &scales, &set.dimensions, &quoted)
+                .map_err(|why| format!("judge '{}': {why}", replies.judge))?;
             let judge = judge(set, &replies.judge);
             says.resize(set.judges.len(), None);
             if says[judge].replace(say).is_some() {
@@ -156,7 +217,7 @@ fn dimensions(row: &Row) -> Result<Vec<Dimension>, String> {
             Ok(Dimension {
                 name: name.clone(),
                 weight,
-                description: None,
+                description: row.meanings.get(name).cloned(),
                 rubric: Vec::new(),
             })
         })
@@ -206,7 +267,10 @@ fn truth(row: &Row, scales: &[Scale]) -> Result<Truth, String> {
 }
 
 /// What a judge said: our own reading of its texts, and for those that it does not read the recorded score.
-fn say(replies: &Replies, scales: &[Scale]) -> Result<Say, String> {
+fn say(replies: &Replies, scales: &[Scale], dimensions: &[Dimension], work: &Quoted) -> Result<Say, String> {
+    if let Some(reply) = &replies.reply {
+        return Ok(panel_say(reply, replies.cut_short, dimensions, work));
+    }
     for (what, found) in [("texts", replies.texts.len()), ("scores", replies.scores.len())] {
         if found != 0 && found != scales.len() {
             return Err(format!("{found} {what} for {} dimensions", scales.len()));
@@ -231,6 +295,20 @@ fn say(replies: &Replies, scales: &[Scale]) -> Result<Say, String> {
         say.dimensions.push(read.or(recorded));
     }
     Ok(say)
+}
+
+/// What a panel's seat said: all dimensions or none.
+fn panel_say(reply: &str, cut_short: bool, dimensions: &[Dimension], work: &Quoted) -> Say {
+    let read = parse_scores(reply, dimensions, work).ok().filter(|_| !cut_short);
+    let count = u32::try_from(dimensions.len()).unwrap_or(u32::MAX);
+    Say {
+        read: if read.is_some() { count } else { 0 },
+        recorded: 0,
+        dimensions: match read {
+            Some(read) => read.scores.iter().map(|score| Some(score.points)).collect(),
+            None => vec![None; dimensions.len()],
+        },
+    }
 }
 
 impl Scale {

@@ -123,6 +123,7 @@ impl Exploder {
                 let payload = self.consult(*id).maybe("model", reply.model.as_deref());
                 let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
                 let payload = payload.maybe("tools", reply.tools.as_deref().map(tool_ledger));
+                let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
                 ("consult:replied", advised(payload, advice))
             }
             Event::ConsultFailed {

@@ -126,7 +126,8 @@ impl Exploder {
                     .maybe("model", reply.model.as_deref())
                     .usage(&reply.usage)
                     .with("reply", file(&reply.file))
-                    .maybe("tools", reply.tools.as_deref().map(tool_ledger));
+                    .maybe("tools", reply.tools.as_deref().map(tool_ledger))
+                    .maybe("judgement", reply.judgement.as_deref().map(file));
                 let payload = match result {
                     SeatResult::Scores { dimensions, findings } => payload
                         .with("parsed", true)

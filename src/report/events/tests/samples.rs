@@ -55,6 +55,7 @@ pub(super) fn advised(advice: Advice) -> Event {
             model: Some("m-1".to_owned()),
             usage: Usage::default(),
             tools: Some(Box::new(tool_ledger())),
+            judgement: None,
         },
         advice,
     }
@@ -321,6 +322,7 @@ pub(super) fn review_samples() -> Vec<Event> {
             model: Some("judge-1".to_owned()),
             usage: Usage::default(),
             tools: Some(Box::new(tool_ledger())),
+            judgement: None,
         },
         result,
     };

@@ -1,4 +1,6 @@
-//! `quorum calibrate`: recorded judges held against people.
+//! `quorum calibrate`: judges, recorded or live, held against people.
+
+mod live;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
@@ -12,8 +14,9 @@ use crate::domain::Points;
 use crate::judging::calibration::{Collector, LabelSet, Settings, evaluate, steps};
 use crate::report::calibration::{Document, human};
 
-use super::failure::Failure;
-use super::screen::Screen;
+use crate::cli::failure::Failure;
+use crate::cli::screen::Screen;
+use crate::domain::OutcomeClass;
 
 /// The longest row that is read.
 const LONGEST_ROW: u64 = 16 << 20;
@@ -28,6 +31,24 @@ pub struct Calibrate {
     /// The labelled rows, one JSON object a line; `-` is standard input
     #[arg(value_name = "LABELS")]
     pub labels: PathBuf,
+    /// Ask these agents about every row that they have not judged yet (repeatable, or with commas); needs --record
+    #[arg(
+        long,
+        value_name = "AGENT,AGENT,…",
+        env = "QUORUM_REVIEWERS",
+        value_delimiter = ',',
+        requires = "record"
+    )]
+    pub reviewers: Vec<String>,
+    /// Where their replies are kept, as labelled rows: nothing is asked twice, and the file can be calibrated itself
+    #[arg(long, value_name = "FILE", env = "QUORUM_REPLIES", requires = "reviewers")]
+    pub record: Option<PathBuf>,
+    /// Where the agents are defined, beside quorum.yaml [default: mission.yaml, if it is there]
+    #[arg(long, value_name = "MISSION", env = "QUORUM_MISSION")]
+    pub mission: Option<PathBuf>,
+    /// Reviewers that are asked at the same time
+    #[arg(short, long, value_name = "N", env = "QUORUM_JOBS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
     /// Measure this panel by every rule: its seats, by name or a part of it that only one judge has (repeatable)
     #[arg(
         long,
@@ -59,12 +80,30 @@ A row is one piece of work:
                what it leaves unread counts with the recorded score, and without one as the lowest
   human        `mean` per dimension, or `global` or `score` on the row's scale, or `pass`: true or false
                (also as tests_pass, better_output, consensus)
+  reply        instead of texts: one JSON reply with all dimensions, from 1 to 5, as a panel's seat gives it
 Other keys are left alone.
+
+--reviewers a,b asks agents of a mission or of quorum.yaml about every row, as seats of a panel are asked: one strict
+reprompt, requests tried again. Such rows need no raw_replies but what is shown to a reviewer:
+  task, work   what was to be done, and what came out
+  criteria     what good work is (optional); `meanings` says per dimension what it means
+What comes is kept in --record FILE at once; after a break the same command goes on. What a provider did not answer is
+missing, never a low score: exit 6, and the rest is measured.
 
 Example: quorum calibrate labels.jsonl --panel gpt-4,gpt-3.5,llama --json";
 
 pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> {
-    let sets = read(&arguments.labels)?;
+    let answered = match &arguments.record {
+        Some(record) => Some(live::ask(arguments, record, screen)?),
+        None => None,
+    };
+    let sets = match &answered {
+        Some(answered) => {
+            screen.error(&answered.notes());
+            collect(&answered.lines)?
+        }
+        None => read(&arguments.labels)?,
+    };
     let settings = Settings {
         bar: arguments.bar.unwrap_or_else(|| Points::whole(60)),
         rounds: arguments.bootstrap,
@@ -76,8 +115,11 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         .zip(&panels)
         .map(|(set, panels)| steps(set, panels))
         .sum();
-    let progress = progress(all, screen);
+    let progress = progress(all, "judges and panels", screen);
     let mut document = Document::new(&settings);
+    if let Some(answered) = &answered {
+        document.asked = answered.asked.iter().map(|row| serde_json::json!(row)).collect();
+    }
     for (set, panels) in sets.iter().zip(&panels) {
         progress.set_message(set.name.clone());
         let evaluation = evaluate(set, panels, &settings, || progress.inc(1));
@@ -89,10 +131,24 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
     } else {
         screen.result(&human(&document, &screen.out()));
     }
-    Ok(0)
+    let class = match answered.is_some_and(|answered| answered.is_partial()) {
+        true => OutcomeClass::Indeterminate,
+        false => OutcomeClass::Ok,
+    };
+    Ok(class.exit_code())
 }
 
-fn progress(all: usize, screen: &Screen) -> ProgressBar {
+/// Rows that live reviewers replied to.
+fn collect(lines: &[String]) -> Result<Vec<LabelSet>, Failure> {
+    let mut collector = Collector::default();
+    for line in lines {
+        let pushed = collector.push(line);
+        pushed.map_err(|why| Failure::internal(anyhow!("a row that was checked is wrong: {why}")))?;
+    }
+    Ok(collector.finish())
+}
+
+fn progress(all: usize, what: &str, screen: &Screen) -> ProgressBar {
     let is_shown = io::stderr().is_terminal() && !screen.output().quiet;
     let target = if is_shown {
         ProgressDrawTarget::stderr()
@@ -100,11 +156,20 @@ fn progress(all: usize, screen: &Screen) -> ProgressBar {
         ProgressDrawTarget::hidden()
     };
     let bar = ProgressBar::with_draw_target(Some(all as u64), target);
-    let style = ProgressStyle::with_template("{pos}/{len} judges and panels, {msg} {elapsed}");
+    let style = ProgressStyle::with_template(&format!("{{pos}}/{{len}} {what}, {{msg}} {{elapsed}}"));
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 fn read(path: &Path) -> Result<Vec<LabelSet>, Failure> {
+    let mut collector = Collector::default();
+    each_line(path, |number, line| {
+        collector.push(line).map_err(|why| bad_row(path, number, &why))
+    })?;
+    Ok(collector.finish())
+}
+
+/// Hands on every line that is not empty, with its number; there must be one.
+fn each_line(path: &Path, mut take: impl FnMut(u64, &str) -> Result<(), Failure>) -> Result<(), Failure> {
     let source: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())
     } else {
@@ -112,7 +177,6 @@ fn read(path: &Path) -> Result<Vec<LabelSet>, Failure> {
         Box::new(file.map_err(Failure::usage)?)
     };
     let mut lines = BufReader::new(source);
-    let mut collector = Collector::default();
     let mut rows = 0;
     for number in 1u64.. {
         let mut line = Vec::new();
@@ -133,13 +197,13 @@ fn read(path: &Path) -> Result<Vec<LabelSet>, Failure> {
         if line.trim().is_empty() {
             continue;
         }
-        collector.push(&line).map_err(|why| bad_row(path, number, &why))?;
+        take(number, &line)?;
         rows += 1;
     }
     if rows == 0 {
         return Err(Failure::usage(anyhow!("'{}' holds no row", path.display())).help(HELP));
     }
-    Ok(collector.finish())
+    Ok(())
 }
 
 const HELP: &str = "`quorum calibrate --help` describes the rows";

@@ -1,0 +1,499 @@
+//! Recorded replies of models: `run --record DIR` writes them, `run --offline --record DIR` works from them.
+//!
+//! ```text
+//! DIR/cassette.json                                       what was recorded
+//! DIR/replies/write-the-docs-1a2b3c4d.1.judge.0.1-1.1.json   one question and its answer, for people to read
+//! ```
+//!
+//! A reply is found by what it is for: task, attempt, stage, seat, try. It is given only to the question that was asked
+//! when it was recorded; where anything of that differs there is an error that says what, never another's reply. Only
+//! the time in a prompt may differ. Keys never stand in a cassette: headers and addresses are not recorded, and a key
+//! that a text repeats is blotted out.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::domain::{Digest, FailureClass, Millis, undated};
+use crate::store::{create_dir_durable, read_regular, replace_file};
+
+use super::endpoint::Endpoint;
+use super::model::{Dialogue, ModelError, ModelReply, ModelRequest};
+
+/// The form of a cassette's head.
+const CASSETTE: &str = "quorum.cassette/v1";
+/// The form of one recorded reply.
+const REPLY: &str = "quorum.recorded-reply/v1";
+/// Characters of a title that stand in a file's name.
+const LONGEST_SLUG: usize = 40;
+/// Characters of a line that is shown because it differs.
+const LONGEST_LINE: usize = 120;
+
+/// What a question is for. Two questions of one run never share it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// The task's title.
+    pub task: String,
+    /// Who is asked.
+    pub agent: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// `work`, `judge`, or what an agent is consulted about.
+    pub stage: String,
+    /// Where in the stage: turn; or seat, round and try; or number and try.
+    pub place: Vec<u32>,
+}
+
+impl Call {
+    /// The name of the file with the reply to the n-th request of the call.
+    fn file(&self, request: u32) -> String {
+        let mut slug = String::new();
+        for c in self.task.chars().flat_map(char::to_lowercase).take(LONGEST_SLUG) {
+            if c.is_ascii_alphanumeric() {
+                slug.push(c);
+            } else if !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+        let id = Digest::of(self.task.as_bytes()).short();
+        let place: Vec<String> = self.place.iter().map(u32::to_string).collect();
+        format!(
+            "{}-{id}.{}.{}.{}.{request}.json",
+            slug.trim_matches('-'),
+            self.attempt,
+            self.stage,
+            place.join("-")
+        )
+    }
+
+    fn describe(&self) -> String {
+        format!("task '{}', attempt {}, {}", self.task, self.attempt, self.stage)
+    }
+}
+
+/// What a model was asked: all of it that can change its reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Question {
+    protocol: String,
+    model: String,
+    temperature: Option<Decimal>,
+    max_tokens: Option<u32>,
+    /// The digest of the JSON Schema that the reply was held to.
+    schema: Option<Digest>,
+    tools: Vec<String>,
+    must_reply: bool,
+    system: Option<String>,
+    prompt: String,
+    /// What came out of the tools that the reply before asked for.
+    given: Vec<Given>,
+}
+
+/// The result of one tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Given {
+    tool: String,
+    failed: bool,
+    text: String,
+}
+
+impl Question {
+    fn of(endpoint: &Endpoint, request: &ModelRequest, dialogue: &Dialogue) -> Self {
+        let results = dialogue.exchanges.last().into_iter();
+        let given = results
+            .flat_map(|exchange| &exchange.calls)
+            .map(|(call, result)| Given {
+                tool: call.name.clone(),
+                failed: result.failed,
+                text: result.text.clone(),
+            });
+        Self {
+            protocol: format!("{:?}", endpoint.protocol).to_lowercase(),
+            model: endpoint.model.clone(),
+            temperature: request.temperature,
+            max_tokens: request.max_tokens,
+            schema: request
+                .schema
+                .as_ref()
+                .map(|schema| Digest::of(schema.to_string().as_bytes())),
+            tools: dialogue.tools.iter().map(|tool| tool.name.to_owned()).collect(),
+            must_reply: dialogue.must_reply,
+            system: request.system.as_deref().map(|text| undated(text).into_owned()),
+            prompt: undated(&request.prompt).into_owned(),
+            given: given.collect(),
+        }
+    }
+
+    fn digest(&self) -> Digest {
+        let text = serde_json::to_vec(self).expect("texts and numbers can be written as JSON");
+        Digest::of(&text)
+    }
+
+    /// The first thing in which this question differs from the recorded one.
+    fn difference(&self, recorded: &Self) -> String {
+        let parameters: [(&str, Value, Value); 7] = [
+            ("protocol", json!(recorded.protocol), json!(self.protocol)),
+            ("model", json!(recorded.model), json!(self.model)),
+            (
+                "temperature",
+                json!(recorded.temperature),
+                json!(self.temperature),
+            ),
+            ("maxTokens", json!(recorded.max_tokens), json!(self.max_tokens)),
+            ("form of the reply", json!(recorded.schema), json!(self.schema)),
+            ("list of tools", json!(recorded.tools), json!(self.tools)),
+            (
+                "end of the tools",
+                json!(recorded.must_reply),
+                json!(self.must_reply),
+            ),
+        ];
+        for (name, was, is) in parameters {
+            if was != is {
+                return format!("the {name} was {was} and is {is}");
+            }
+        }
+        let empty = String::new;
+        let joined = |given: &[Given]| {
+            let texts: Vec<_> = given
+                .iter()
+                .map(|given| format!("{}: {}", given.tool, given.text))
+                .collect();
+            texts.join("\n")
+        };
+        let texts = [
+            ("prompt", recorded.prompt.clone(), self.prompt.clone()),
+            (
+                "system prompt",
+                recorded.system.clone().unwrap_or_else(empty),
+                self.system.clone().unwrap_or_else(empty),
+            ),
+            (
+                "result of the tools",
+                joined(&recorded.given),
+                joined(&self.given),
+            ),
+        ];
+        for (name, was, is) in texts {
+            if let Some((line, was, is)) = first_difference(&was, &is) {
+                return format!("line {line} of the {name} was {was:?} and is {is:?}");
+            }
+        }
+        "it was asked with other words, which were blotted out".to_owned()
+    }
+}
+
+/// The first line that two texts do not share.
+fn first_difference(was: &str, is: &str) -> Option<(usize, String, String)> {
+    let clip = |line: Option<&str>| -> String {
+        line.map_or("(nothing)".to_owned(), |line| {
+            line.chars().take(LONGEST_LINE).collect()
+        })
+    };
+    let (mut was, mut is) = (was.lines(), is.lines());
+    for number in 1.. {
+        let (a, b) = (was.next(), is.next());
+        match (a, b) {
+            (None, None) => break,
+            _ if a != b => return Some((number, clip(a), clip(b))),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Answer {
+    Reply(ModelReply),
+    Error(RecordedError),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RecordedError {
+    class: FailureClass,
+    status: Option<u16>,
+    message: String,
+    schema_unsupported: bool,
+    #[serde(default)]
+    tools_unsupported: bool,
+}
+
+/// One question with its answer, as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    call: Call,
+    request: u32,
+    /// The digest of the question: as it was asked, and as it stands here, where that is another. What a model said
+    /// with a key in it is part of later questions, and there it is blotted out when they are asked again.
+    digests: Vec<Digest>,
+    question: Question,
+    answer: Answer,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    schema: String,
+    /// The digest of the entry, so that no reply is anything else than what was recorded.
+    checksum: Digest,
+    entry: Value,
+}
+
+/// Why a cassette cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CassetteError {
+    /// There is no recording.
+    #[error("{0} holds no recording")]
+    Nothing(PathBuf),
+    /// There is one already, and what is new would be mixed with it.
+    #[error("{0} holds a recording already")]
+    Taken(PathBuf),
+    /// It is a recording of another form.
+    #[error("{path} is no recording that this version of quorum can read: {problem}")]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The file system said no.
+    #[error("cannot use {path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// A folder of recorded replies.
+#[derive(Debug)]
+pub struct Cassette {
+    folder: PathBuf,
+}
+
+impl Cassette {
+    /// A folder to record into. One with replies in it is refused, unless the run that recorded them goes on.
+    ///
+    /// # Errors
+    /// [`CassetteError`]
+    pub fn record_into(folder: &Path, goes_on: bool) -> Result<Self, CassetteError> {
+        let cassette = Self {
+            folder: folder.to_owned(),
+        };
+        let replies = cassette.replies();
+        let io = |path: &Path, source| CassetteError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        create_dir_durable(&replies).map_err(|error| io(&replies, error))?;
+        if !goes_on {
+            let mut entries = fs::read_dir(&replies).map_err(|error| io(&replies, error))?;
+            if entries.next().is_some() {
+                return Err(CassetteError::Taken(folder.to_owned()));
+            }
+        }
+        let head = json!({"schema": CASSETTE, "quorum": env!("CARGO_PKG_VERSION")});
+        let text = format!("{head:#}\n");
+        let path = cassette.head();
+        replace_file(&path, text.as_bytes()).map_err(|error| io(&path, error))?;
+        Ok(cassette)
+    }
+
+    /// A folder to work from.
+    ///
+    /// # Errors
+    /// [`CassetteError`]
+    pub fn open(folder: &Path) -> Result<Self, CassetteError> {
+        let cassette = Self {
+            folder: folder.to_owned(),
+        };
+        let path = cassette.head();
+        let bytes = match read_regular(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(CassetteError::Nothing(folder.to_owned()));
+            }
+            Err(source) => return Err(CassetteError::Io { path, source }),
+        };
+        let head: Value = serde_json::from_slice(&bytes).map_err(|error| CassetteError::Unknown {
+            path: path.clone(),
+            problem: error.to_string(),
+        })?;
+        if head["schema"] != CASSETTE {
+            let problem = format!("its schema is {}", head["schema"]);
+            return Err(CassetteError::Unknown { path, problem });
+        }
+        Ok(cassette)
+    }
+
+    fn head(&self) -> PathBuf {
+        self.folder.join("cassette.json")
+    }
+
+    fn replies(&self) -> PathBuf {
+        self.folder.join("replies")
+    }
+
+    /// Writes down what came back. Blocks.
+    ///
+    /// # Errors
+    /// Why it is not on record, in words.
+    pub(super) fn put(
+        &self,
+        call: &Call,
+        number: u32,
+        asked: &Asked,
+        result: &Result<ModelReply, ModelError>,
+    ) -> Result<(), String> {
+        let answer = match result {
+            Ok(reply) => Answer::Reply(reply.clone()),
+            Err(error) => Answer::Error(RecordedError {
+                class: error.class,
+                status: error.status,
+                message: error.message.clone(),
+                schema_unsupported: error.schema_unsupported,
+                tools_unsupported: error.tools_unsupported,
+            }),
+        };
+        let entry = Entry {
+            call: call.clone(),
+            request: number,
+            digests: asked.digests(),
+            question: asked.question.clone(),
+            answer,
+        };
+        let mut entry = serde_json::to_value(entry).map_err(|error| error.to_string())?;
+        blot_out(&mut entry, &asked.endpoint);
+        let document = Document {
+            schema: REPLY.to_owned(),
+            checksum: Digest::of(entry.to_string().as_bytes()),
+            entry,
+        };
+        let mut text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
+        text.push('\n');
+        let path = self.replies().join(call.file(number));
+        replace_file(&path, text.as_bytes())
+            .map_err(|error| format!("cannot record the reply in {}: {error}", path.display()))
+    }
+
+    /// What came back when the same question was recorded. Blocks.
+    ///
+    /// # Errors
+    /// The failure that was recorded; or, of a class that is not tried again, that there is no such record or another
+    /// question was recorded.
+    pub(super) fn get(&self, call: &Call, number: u32, asked: &Asked) -> Result<ModelReply, ModelError> {
+        let path = self.replies().join(call.file(number));
+        let entry = self.entry(&path).and_then(|entry| {
+            if entry.call != *call || entry.request != number {
+                let was = &entry.call;
+                return Err(format!(
+                    "it was recorded for agent '{}', {}",
+                    was.agent,
+                    was.describe()
+                ));
+            }
+            if !entry.digests.contains(&asked.question.digest()) {
+                return Err(format!(
+                    "another question was recorded: {}",
+                    asked.question.difference(&entry.question)
+                ));
+            }
+            Ok(entry)
+        });
+        match entry {
+            Ok(Entry {
+                answer: Answer::Reply(reply),
+                ..
+            }) => Ok(reply),
+            Ok(Entry {
+                answer: Answer::Error(error),
+                ..
+            }) => Err(ModelError {
+                class: error.class,
+                status: error.status,
+                // Nobody has to be left alone.
+                retry_after: error.class.request_retried().then_some(Millis(0)),
+                message: error.message,
+                schema_unsupported: error.schema_unsupported,
+                tools_unsupported: error.tools_unsupported,
+            }),
+            Err(why) => Err(ModelError {
+                // Nothing that is tried again would be answered either.
+                class: FailureClass::PolicyBlocked,
+                status: None,
+                retry_after: None,
+                message: format!(
+                    "offline: {} has no recorded reply of '{}': {why} ({})",
+                    call.describe(),
+                    call.agent,
+                    path.display()
+                ),
+                schema_unsupported: false,
+                tools_unsupported: false,
+            }),
+        }
+    }
+
+    fn entry(&self, path: &Path) -> Result<Entry, String> {
+        let bytes = read_regular(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => "none was recorded".to_owned(),
+            _ => error.to_string(),
+        })?;
+        let document: Document =
+            serde_json::from_slice(&bytes).map_err(|error| format!("its file cannot be read: {error}"))?;
+        if document.schema != REPLY {
+            return Err(format!("its file has the form {:?}", document.schema));
+        }
+        if document.checksum != Digest::of(document.entry.to_string().as_bytes()) {
+            return Err("its file was changed since it was recorded".to_owned());
+        }
+        serde_json::from_value(document.entry).map_err(|error| format!("its file cannot be read: {error}"))
+    }
+}
+
+/// A question on its way, with whom it goes to.
+pub(super) struct Asked {
+    question: Question,
+    endpoint: Endpoint,
+}
+
+impl Asked {
+    pub fn of(endpoint: &Endpoint, request: &ModelRequest, dialogue: &Dialogue) -> Self {
+        Self {
+            question: Question::of(endpoint, request, dialogue),
+            endpoint: endpoint.clone(),
+        }
+    }
+
+    /// Of the question as it is, and without the endpoint's keys.
+    fn digests(&self) -> Vec<Digest> {
+        let as_asked = self.question.digest();
+        let mut clean = serde_json::to_value(&self.question).unwrap_or_default();
+        blot_out(&mut clean, &self.endpoint);
+        let clean = serde_json::from_value(clean).map_or(as_asked, |clean: Question| clean.digest());
+        let mut digests = vec![as_asked, clean];
+        digests.dedup();
+        digests
+    }
+}
+
+/// Takes the endpoint's keys out of every text.
+fn blot_out(value: &mut Value, endpoint: &Endpoint) {
+    match value {
+        Value::String(text) => *text = endpoint.redact(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| blot_out(item, endpoint)),
+        Value::Object(entries) => entries.values_mut().for_each(|inner| blot_out(inner, endpoint)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

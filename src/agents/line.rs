@@ -1,0 +1,86 @@
+//! How a model is reached: over the network, over the network with a record of it, or from a record alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use reqwest::Client;
+
+use super::cassette::{Asked, Call, Cassette};
+use super::model::{ModelError, ModelReply};
+use crate::domain::FailureClass;
+
+/// What a run may use of the network.
+#[derive(Debug, Clone, Default)]
+pub enum Network {
+    /// All of it.
+    #[default]
+    Open,
+    /// All of it, and what models reply is recorded.
+    Recording(Arc<Cassette>),
+    /// Nothing. Models reply what is on record, where there is one.
+    Offline(Option<Arc<Cassette>>),
+}
+
+/// The line to a model.
+#[derive(Debug, Clone)]
+pub enum Line {
+    /// Over the network.
+    Direct(Client),
+    /// Over the network; what comes back is written down.
+    Recording(Client, Tape),
+    /// From a record.
+    Recorded(Tape),
+}
+
+/// The record of one call.
+#[derive(Debug, Clone)]
+pub struct Tape {
+    cassette: Arc<Cassette>,
+    call: Call,
+    /// Requests of the call so far.
+    requests: Arc<AtomicU32>,
+}
+
+impl Tape {
+    /// The record of a call whose first request comes next.
+    #[must_use]
+    pub fn new(cassette: Arc<Cassette>, call: Call) -> Self {
+        Self {
+            cassette,
+            call,
+            requests: Arc::default(),
+        }
+    }
+
+    fn next(&self) -> u32 {
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What came back when the same was asked before.
+    pub(super) async fn replay(&self, asked: Asked) -> Result<ModelReply, ModelError> {
+        let (tape, number) = (self.clone(), self.next());
+        let read = tokio::task::spawn_blocking(move || tape.cassette.get(&tape.call, number, &asked));
+        read.await.unwrap_or_else(|error| Err(broken(&error.to_string())))
+    }
+
+    /// Writes down what came back. A reply that is not on record is none: a recording with a hole in it would fail
+    /// whoever works from it.
+    pub(super) async fn record(
+        &self,
+        asked: Asked,
+        result: Result<ModelReply, ModelError>,
+    ) -> Result<ModelReply, ModelError> {
+        let (tape, number) = (self.clone(), self.next());
+        let written = tokio::task::spawn_blocking(move || {
+            let written = tape.cassette.put(&tape.call, number, &asked, &result);
+            written.map_or_else(|why| Err(broken(&why)), |()| result)
+        });
+        written
+            .await
+            .unwrap_or_else(|error| Err(broken(&error.to_string())))
+    }
+}
+
+fn broken(message: &str) -> ModelError {
+    ModelError::new(FailureClass::Unknown, None, message)
+}

@@ -1,0 +1,270 @@
+//! `quorum.replay/v1`: judgements derived again, held against what the journal says.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::domain::{OutcomeClass, RunId};
+use crate::review::judgement::Judgement;
+use crate::runtime::{Decision, Reading, Replay, Standing};
+
+use super::style::{Role, Screen};
+use super::text::{sanitize, width};
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "quorum.replay/v1";
+
+/// The document.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplayDocument<'a> {
+    schema: &'static str,
+    run_id: &'a RunId,
+    /// The version that judged, and the one that derives.
+    recorded_by: &'a str,
+    derived_by: &'static str,
+    equal: bool,
+    outcome: &'static str,
+    exit_code: u8,
+    counts: Counts,
+    judgements: Vec<ReadingRow<'a>>,
+    decisions: Vec<DecisionRow<'a>>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Counts {
+    judgements: usize,
+    decisions: usize,
+    equal: usize,
+    differing: usize,
+    lost: usize,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReadingRow<'a> {
+    task: &'a str,
+    attempt: u32,
+    stage: &'a str,
+    #[serde(flatten)]
+    place: &'a Value,
+    reviewer: &'a str,
+    model: Option<&'a str>,
+    /// What the verdict rests on beside the reply.
+    basis: Option<&'a Judgement>,
+    recorded: &'a Value,
+    derived: Option<&'a Value>,
+    standing: &'static str,
+    why: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DecisionRow<'a> {
+    about: &'a str,
+    attempt: Option<u32>,
+    stage: &'a str,
+    recorded: &'a Value,
+    derived: &'a Value,
+    standing: &'static str,
+    why: Option<&'a str>,
+}
+
+/// What a replay means for the exit code: a verdict that cannot be derived again cannot be trusted.
+#[must_use]
+pub fn class(replay: &Replay) -> OutcomeClass {
+    match replay.is_equal() {
+        true => OutcomeClass::Ok,
+        false => OutcomeClass::Indeterminate,
+    }
+}
+
+fn words(standing: &Standing) -> (&'static str, Option<&str>) {
+    match standing {
+        Standing::Equal => ("equal", None),
+        Standing::Differs(why) => ("differs", Some(why)),
+        Standing::Lost(why) => ("lost", Some(why)),
+    }
+}
+
+/// The document of a replay.
+#[must_use]
+pub fn document(replay: &Replay) -> ReplayDocument<'_> {
+    let mut counts = Counts {
+        judgements: replay.readings.len(),
+        decisions: replay.decisions.len(),
+        ..Counts::default()
+    };
+    for standing in replay.standings() {
+        match standing {
+            Standing::Equal => counts.equal += 1,
+            Standing::Differs(_) => counts.differing += 1,
+            Standing::Lost(_) => counts.lost += 1,
+        }
+    }
+    let class = class(replay);
+    let started = &replay.recovered.started;
+    ReplayDocument {
+        schema: SCHEMA,
+        run_id: &started.run_id,
+        recorded_by: &started.version,
+        derived_by: env!("CARGO_PKG_VERSION"),
+        equal: replay.is_equal(),
+        outcome: class.as_str(),
+        exit_code: class.exit_code(),
+        counts,
+        judgements: replay.readings.iter().map(ReadingRow::of).collect(),
+        decisions: replay.decisions.iter().map(DecisionRow::of).collect(),
+    }
+}
+
+impl<'a> ReadingRow<'a> {
+    fn of(reading: &'a Reading) -> Self {
+        let (standing, why) = words(&reading.standing);
+        Self {
+            task: &reading.task,
+            attempt: reading.attempt,
+            stage: reading.stage,
+            place: &reading.place,
+            reviewer: &reading.agent,
+            model: reading.model.as_deref(),
+            basis: reading.judgement.as_ref(),
+            recorded: &reading.recorded,
+            derived: reading.derived.as_ref(),
+            standing,
+            why,
+        }
+    }
+}
+
+impl<'a> DecisionRow<'a> {
+    fn of(decision: &'a Decision) -> Self {
+        let (standing, why) = words(&decision.standing);
+        Self {
+            about: &decision.about,
+            attempt: decision.attempt,
+            stage: decision.stage,
+            recorded: &decision.recorded,
+            derived: &decision.derived,
+            standing,
+            why,
+        }
+    }
+}
+
+/// The page, with a line feed at its end.
+#[must_use]
+pub fn human(replay: &Replay, screen: &Screen) -> String {
+    let document = document(replay);
+    let mut rows = vec![["ABOUT", "ATTEMPT", "STAGE", "BY", "RECORDED", "DERIVED AGAIN"].map(str::to_owned)];
+    let mut notes = Vec::new();
+    let cells = |about: &str, attempt: Option<u32>, stage: &str, by: &str, was: String, is: String| {
+        let attempt = attempt.map_or(String::new(), |attempt| attempt.to_string());
+        [about, &attempt, stage, by, &was, &is].map(|cell| sanitize(cell).into_owned())
+    };
+    for row in &document.judgements {
+        let is = row.derived.map_or_else(|| row.standing.to_owned(), brief);
+        let cells = cells(
+            row.task,
+            Some(row.attempt),
+            row.stage,
+            row.reviewer,
+            brief(row.recorded),
+            is,
+        );
+        notes.push(note(row.standing, row.why));
+        rows.push(cells);
+    }
+    for row in &document.decisions {
+        let (was, is) = (brief(row.recorded), brief(row.derived));
+        rows.push(cells(row.about, row.attempt, row.stage, "", was, is));
+        notes.push(note(row.standing, row.why));
+    }
+    let mut text = table(&rows, &notes, screen);
+    let counts = &document.counts;
+    let verdict = match document.equal {
+        true => screen.style.paint(Role::Good, "everything is as it is recorded"),
+        false => screen
+            .style
+            .paint(Role::Bad, "not everything is as it is recorded"),
+    };
+    let _ = writeln!(
+        text,
+        "run {}: {verdict}: {} judgements and {} decisions, {} equal, {} differ, {} lost",
+        document.run_id, counts.judgements, counts.decisions, counts.equal, counts.differing, counts.lost
+    );
+    if !document.equal && document.recorded_by != document.derived_by {
+        let _ = writeln!(
+            text,
+            "it was judged by version {}, this is {}",
+            document.recorded_by, document.derived_by
+        );
+    }
+    let _ = writeln!(text, "exit {} ({})", document.exit_code, document.outcome);
+    text
+}
+
+/// What is said below a row that is not as it should be.
+fn note(standing: &str, why: Option<&str>) -> Option<String> {
+    why.map(|why| format!("  {standing}: {}", sanitize(why)))
+}
+
+fn table(rows: &[[String; 6]], notes: &[Option<String>], screen: &Screen) -> String {
+    let widest = |column: usize| rows.iter().map(|cells| width(&cells[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..6).map(widest).collect();
+    let mut text = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        let mut line = String::new();
+        for (cell, widest) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell}{}", " ".repeat(widest - width(cell) + 2));
+        }
+        let line = screen.fit(line.trim_end(), 0).into_owned();
+        let note = number.checked_sub(1).and_then(|at| notes.get(at)?.as_deref());
+        let _ = match (number, note) {
+            (0, _) => writeln!(text, "{}", screen.style.paint(Role::Dim, line)),
+            (_, None) => writeln!(text, "{line}"),
+            (_, Some(note)) => writeln!(text, "{line}\n{}", screen.style.paint(Role::Bad, note)),
+        };
+    }
+    text
+}
+
+/// A result in a few words.
+fn brief(value: &Value) -> String {
+    let text = |key: &str| value[key].as_str().map(str::to_owned);
+    let number = |key: &str| value[key].as_f64().map(|number| number.to_string());
+    let each = |list: &str, name: &str, number: &str| {
+        let rows = value[list].as_array().into_iter().flatten();
+        let number = |row: &Value| {
+            row[number]
+                .as_f64()
+                .map_or_else(String::new, |number| number.to_string())
+        };
+        let rows = rows.map(|row| format!("{} {}", row[name].as_str().unwrap_or_default(), number(row)));
+        rows.collect::<Vec<_>>().join(", ")
+    };
+    let parts: Vec<Option<String>> = match value["result"].as_str() {
+        Some("scores") => vec![Some(each("dimensions", "dimension", "score"))],
+        Some("grades") => vec![text("verdict"), Some(each("criteria", "criterion", "grade"))],
+        Some("score") => vec![number("points")],
+        Some("opinion") => vec![text("verdict")],
+        Some("findings") => vec![number("findings"), Some("findings".to_owned())],
+        Some(other) => vec![Some(other.to_owned())],
+        None if value.is_null() => vec![Some("nothing".to_owned())],
+        None if value.get("verdict").is_some() => vec![text("verdict"), text("cause"), number("points")],
+        None if value.get("to").is_some() => vec![text("to"), text("mode"), text("flag")],
+        None if value.get("passed").is_some() => {
+            let passed = if value["passed"] == true {
+                "passed"
+            } else {
+                "failed"
+            };
+            vec![Some(passed.to_owned()), number("avgScore")]
+        }
+        None if value.get("outcome").is_some() => vec![text("outcome")],
+        None => vec![number("points"), number("forced")],
+    };
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" ")
+}

@@ -1,0 +1,158 @@
+//! What a verdict was read from: stored beside every reply, so that the verdict can be derived again later, when the
+//! work itself may have moved on.
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use crate::agents::model::{ModelReply, ModelRequest};
+use crate::domain::{Digest, Timestamp};
+use crate::engine::FileRef;
+use crate::judging::parser::Quoted;
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "quorum.judgement/v1";
+
+/// One call to a judge: all that its verdict rests on beside the reply itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Judgement {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// When it was asked, UTC.
+    pub asked_at: String,
+    /// What it was asked, word for word: the `.request` file beside this one.
+    pub prompt: Content,
+    /// What the prompt was made of.
+    pub inputs: Inputs,
+    /// What a model was asked with; `None` for other agents.
+    pub parameters: Option<Parameters>,
+    /// Why the reply ended, in the provider's word.
+    #[serde(default)]
+    pub finish_reason: Option<String>,
+    /// Whether it ended because it ran into its limit, so that it says nothing.
+    #[serde(default)]
+    pub cut_short: bool,
+    /// What the work says that is no word of a reviewer's.
+    pub work: Quoted,
+}
+
+/// A text, by length and digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Its content.
+    pub digest: Digest,
+}
+
+impl Content {
+    /// Of a text in memory.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self {
+            bytes: text.len() as u64,
+            digest: Digest::of(text.as_bytes()),
+        }
+    }
+}
+
+impl From<&FileRef> for Content {
+    fn from(file: &FileRef) -> Self {
+        Self {
+            bytes: file.len,
+            digest: file.digest,
+        }
+    }
+}
+
+/// What a reviewer was shown of the work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inputs {
+    /// What was said in each task whose work is judged.
+    pub outputs: Vec<InputOutput>,
+    /// The files in question.
+    pub files: Vec<InputFile>,
+    /// What the declared checks said.
+    pub checks: Vec<InputCheck>,
+    /// Findings of the review before.
+    pub prior_findings: usize,
+}
+
+/// What the worker of a task said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputOutput {
+    /// The task's title.
+    pub task: String,
+    /// What it printed.
+    pub output: Option<Content>,
+    /// Its result file.
+    pub result: Option<Content>,
+}
+
+/// A file, as the runtime saw it when the judging began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// Its path in the workspace.
+    pub path: String,
+    /// Its size; `None` when there was no such file.
+    pub bytes: Option<u64>,
+    /// Its content; `None` where it was not read.
+    pub digest: Option<Digest>,
+    /// Whether any of its content was shown.
+    pub shown: bool,
+}
+
+/// What a check said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputCheck {
+    /// Whether it passed.
+    pub passed: bool,
+    /// Its words.
+    pub output: Content,
+}
+
+/// What a model was asked with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parameters {
+    /// The model that was asked for; the one that answered stands in the journal.
+    pub model: String,
+    /// Sampling temperature; `None` leaves it to the provider.
+    pub temperature: Option<Decimal>,
+    /// Tokens that the reply might have; `None` leaves it to the provider.
+    pub max_tokens: Option<u32>,
+    /// Whether the provider held the reply to a schema.
+    pub schema: bool,
+}
+
+impl Judgement {
+    /// Before the reply.
+    #[must_use]
+    pub fn asked(prompt: &str, inputs: Inputs, work: Quoted, now: Timestamp) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            asked_at: now.to_rfc3339(),
+            prompt: Content::of(prompt),
+            inputs,
+            parameters: None,
+            finish_reason: None,
+            cut_short: false,
+            work,
+        }
+    }
+
+    /// With the reply of a model.
+    #[must_use]
+    pub fn answered(mut self, model: &str, request: &ModelRequest, reply: &ModelReply) -> Self {
+        self.parameters = Some(Parameters {
+            model: model.to_owned(),
+            temperature: request.temperature,
+            max_tokens: request.max_tokens,
+            schema: request.schema.is_some(),
+        });
+        self.finish_reason.clone_from(&reply.finish_reason);
+        self.cut_short = reply.is_cut_short();
+        self
+    }
+}

@@ -1,0 +1,347 @@
+//! Reviewers that are asked about work outside of any run: to hold them against people (`quorum calibrate`).
+//!
+//! They are asked as a panel's seat is: the same prompt, the same form of the reply, one strict reprompt, the same
+//! retries of a request. What a provider fails to answer is missing; it never becomes a score.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::agents::command::Placeholders;
+use crate::agents::line::{Line, Network};
+use crate::agents::model::{self, ModelRequest};
+use crate::domain::{AgentId, Dimension, FailureClass, Millis, Timestamp};
+use crate::judging::parser::{Quoted, parse_scores};
+use crate::keeper::{self, Spawn};
+use crate::mission::{AgentPlan, Plan};
+use crate::review::fence::Excerpt;
+use crate::review::prompt::{self, JudgePrompt, Work};
+
+use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure};
+use super::errands::{Errands, run_errand, with_errands};
+use super::reach::{EnvironmentProblem, Reach, reach};
+use super::spool::read_head;
+
+/// Times that a request is made again which a provider did not answer.
+const MOST_RETRIES: u32 = 3;
+/// The longest pause between two of them.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// A piece of work to be judged.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// What was to be done.
+    pub task: String,
+    /// What good work is, if that is said.
+    pub criteria: Option<String>,
+    /// What came out.
+    pub work: String,
+    /// What is scored, from 1 to 5.
+    pub dimensions: Vec<Dimension>,
+}
+
+/// What a reviewer said of a piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The last reply, word for word.
+    pub reply: String,
+    /// The one before, if it could not be read.
+    pub earlier: Option<String>,
+    /// Whether the last reply ran into its token limit, so that it says nothing.
+    pub cut_short: bool,
+    /// The model that the provider says it used.
+    pub model: Option<String>,
+}
+
+/// Reviewers that can be asked.
+pub struct Jury {
+    jurors: Vec<Arc<Juror>>,
+    folder: tempfile::TempDir,
+}
+
+struct Juror {
+    agent: AgentPlan,
+    reach: Reach,
+    workspace: std::path::PathBuf,
+}
+
+/// One reply, and what is known about it.
+struct Heard {
+    text: String,
+    cut_short: bool,
+    model: Option<String>,
+}
+
+/// Why there is none.
+struct Unheard {
+    class: FailureClass,
+    message: String,
+    retry_after: Option<Millis>,
+}
+
+impl From<String> for Unheard {
+    fn from(message: String) -> Self {
+        Self {
+            class: FailureClass::Unknown,
+            message,
+            retry_after: None,
+        }
+    }
+}
+
+impl Jury {
+    /// Finds the programs and credentials of all of them. Nobody is contacted.
+    ///
+    /// # Errors
+    /// All that is missing.
+    pub fn of(
+        plan: &Plan,
+        agents: &[AgentId],
+        mission_folder: &std::path::Path,
+    ) -> Result<Self, Vec<EnvironmentProblem>> {
+        let mut jurors = Vec::new();
+        let mut problems = Vec::new();
+        for id in agents {
+            let agent = plan.agent(*id);
+            match reach(agent, mission_folder, &Network::Open) {
+                Ok(reach) => jurors.push(Arc::new(Juror {
+                    agent: agent.clone(),
+                    reach,
+                    workspace: plan.rules.workspace.clone(),
+                })),
+                Err(problem) => problems.push(EnvironmentProblem {
+                    who: format!("agent '{}'", agent.name),
+                    problem,
+                }),
+            }
+        }
+        let folder = tempfile::tempdir().map_err(|error| {
+            vec![EnvironmentProblem {
+                who: "the temporary folder".to_owned(),
+                problem: error.to_string(),
+            }]
+        });
+        match (problems.is_empty(), folder) {
+            (true, Ok(folder)) => Ok(Self { jurors, folder }),
+            (true, Err(problems)) => Err(problems),
+            (false, _) => Err(problems),
+        }
+    }
+
+    /// Asks jurors about pieces, `at_once` at a time. `tell` hears of each as it comes: which of the questions, and what
+    /// was said, or why nothing. It stops everything by returning an error.
+    ///
+    /// # Errors
+    /// What `tell` says, or that the keeper of commands is gone.
+    pub async fn ask<E: From<std::io::Error>>(
+        self,
+        questions: Vec<(usize, Piece)>,
+        at_once: usize,
+        keeper: keeper::Client,
+        mut tell: impl FnMut(usize, Result<Said, String>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let work = async |errands: Errands| {
+            let room = Arc::new(Semaphore::new(at_once.max(1)));
+            let mut asked = JoinSet::new();
+            for (number, (juror, piece)) in questions.into_iter().enumerate() {
+                let Some(juror) = self.jurors.get(juror).cloned() else {
+                    continue;
+                };
+                let (room, errands) = (room.clone(), errands.clone());
+                let place = self.folder.path().join(number.to_string());
+                asked.spawn(async move {
+                    let _turn = room.acquire().await;
+                    (number, juror.judge(&piece, &errands, &place).await)
+                });
+            }
+            while let Some(joined) = asked.join_next().await {
+                // A question that broke off has no answer, and its number is not known any more.
+                if let Ok((number, said)) = joined {
+                    tell(number, said)?;
+                }
+            }
+            Ok(())
+        };
+        with_errands(keeper, work).await.map_err(E::from)?
+    }
+}
+
+impl Juror {
+    /// Asks about one piece; once more, strictly, if the reply cannot be read.
+    async fn judge(&self, piece: &Piece, errands: &Errands, place: &std::path::Path) -> Result<Said, String> {
+        let mut quoted = Quoted::default();
+        quoted.add(&piece.work);
+        let first = self.hear(piece, None, errands, place).await?;
+        let unread = match parse_scores(&first.text, &piece.dimensions, &quoted) {
+            Ok(_) if first.cut_short => "the reply ran into its token limit and is cut short".to_owned(),
+            Ok(_) => return Ok(first.into_said(None)),
+            Err(why) => why.to_string(),
+        };
+        // The reviewer has been heard. If it cannot be asked again, what it said is what there is.
+        match self.hear(piece, Some(&unread), errands, place).await {
+            Ok(second) => Ok(second.into_said(Some(first.text))),
+            Err(_) => Ok(first.into_said(None)),
+        }
+    }
+
+    /// One reply, requests that a provider did not answer made again.
+    async fn hear(
+        &self,
+        piece: &Piece,
+        unread: Option<&str>,
+        errands: &Errands,
+        place: &std::path::Path,
+    ) -> Result<Heard, String> {
+        let output = Excerpt::whole(piece.work.as_str());
+        let asked = prompt::panel(
+            &Work {
+                title: piece.task.lines().next().unwrap_or_default(),
+                description: Some(&piece.task),
+                handed_down: false,
+                criteria: piece.criteria.as_deref(),
+                output: &output,
+                course: None,
+                artifacts: &[],
+                checks: &[],
+                prior_feedback: &[],
+                now: Timestamp::now(),
+            },
+            &piece.dimensions,
+            unread,
+        );
+        let mut retries = 0;
+        loop {
+            let unheard = match &self.reach {
+                Reach::Model(endpoint) => {
+                    let line = endpoint.line().map_err(|error| error.to_string())?;
+                    match self.ask_model(&line, endpoint, &asked, &piece.dimensions).await {
+                        Ok(heard) => return Ok(heard),
+                        Err(unheard) => unheard,
+                    }
+                }
+                Reach::Command(..) => match self.ask_command(&asked, piece, errands, place).await {
+                    Ok(heard) => return Ok(heard),
+                    Err(unheard) => unheard,
+                },
+                Reach::Echo => return Err("an echo agent repeats its question".to_owned()),
+            };
+            if !unheard.class.request_retried() || retries == MOST_RETRIES {
+                return Err(format!("{}: {}", unheard.class.as_str(), unheard.message));
+            }
+            let pause = unheard.retry_after.unwrap_or(Millis(1000 << retries));
+            if pause.as_duration() > LONGEST_PAUSE {
+                return Err(format!("{}: {}", unheard.class.as_str(), unheard.message));
+            }
+            retries += 1;
+            tokio::time::sleep(pause.as_duration()).await;
+        }
+    }
+
+    async fn ask_model(
+        &self,
+        line: &Line,
+        endpoint: &crate::agents::endpoint::Endpoint,
+        asked: &JudgePrompt,
+        dimensions: &[Dimension],
+    ) -> Result<Heard, Unheard> {
+        let mut request = ModelRequest {
+            system: Some(asked.system.clone()),
+            prompt: asked.user.clone(),
+            schema: Some(prompt::panel_schema(dimensions)),
+            temperature: self.agent.spec.temperature,
+            max_tokens: self.agent.spec.max_tokens,
+            timeout: review_timeout(&self.agent).as_duration(),
+        };
+        let mut result = model::complete(line, endpoint, &request, Timestamp::now()).await;
+        if matches!(&result, Err(error) if error.schema_unsupported) {
+            request.schema = None;
+            result = model::complete(line, endpoint, &request, Timestamp::now()).await;
+        }
+        match result {
+            Ok(reply) => Ok(Heard {
+                cut_short: reply.is_cut_short(),
+                text: reply.text,
+                model: reply.model,
+            }),
+            Err(error) => Err(Unheard {
+                class: error.class,
+                message: error.message,
+                retry_after: error.retry_after,
+            }),
+        }
+    }
+
+    async fn ask_command(
+        &self,
+        asked: &JudgePrompt,
+        piece: &Piece,
+        errands: &Errands,
+        place: &std::path::Path,
+    ) -> Result<Heard, Unheard> {
+        let Reach::Command(program, surroundings) = &self.reach else {
+            return Err("it is no command".to_owned().into());
+        };
+        let file = |end: &str| place.with_extension(end);
+        let dimensions: Vec<_> = piece.dimensions.iter().map(|dimension| &dimension.name).collect();
+        let review = serde_json::json!({
+            "schema": "quorum.review-request/v1",
+            "task": piece.task,
+            "dimensions": dimensions,
+            "prompt": asked.joined(),
+        });
+        let [request, json, reply, stderr] = ["request", "review", "reply", "err"].map(file);
+        for (path, text) in [(&request, asked.joined()), (&json, review.to_string())] {
+            std::fs::write(path, text).map_err(|error| error.to_string())?;
+        }
+        let shown = |path: &std::path::Path| path.to_string_lossy().into_owned();
+        let variables = vec![
+            ("QUORUM_PROMPT_FILE".to_owned(), shown(&request)),
+            ("QUORUM_REVIEW_FILE".to_owned(), shown(&json)),
+        ];
+        let placeholders = Placeholders {
+            task: "calibration",
+            attempt: "1",
+            prompt_file: &shown(&request),
+            workspace: &shown(&self.workspace),
+        };
+        let spawn = Spawn {
+            label: "calibrate".to_owned(),
+            argv: program.argv(&placeholders),
+            env: surroundings.with(variables),
+            stdin: Some(request),
+            stdout: Some(reply.clone()),
+            stderr: Some(stderr.clone()),
+            timeout_ms: Some(review_timeout(&self.agent).0),
+            cwd: self.workspace.clone(),
+            ..Spawn::default()
+        };
+        let exit = run_errand(errands, spawn, None).await?;
+        if let Some((class, message)) = reviewer_failure("the reviewer", &exit, &stderr) {
+            return Err(Unheard {
+                class,
+                message,
+                retry_after: None,
+            });
+        }
+        let text = read_head(&reply, LARGEST_REPLY + 1).map_err(|error| error.to_string())?;
+        Ok(Heard {
+            // What comes behind the part that is read might take it back.
+            cut_short: text.len() as u64 > LARGEST_REPLY,
+            text,
+            model: None,
+        })
+    }
+}
+
+impl Heard {
+    fn into_said(self, earlier: Option<String>) -> Said {
+        Said {
+            reply: self.text,
+            earlier,
+            cut_short: self.cut_short,
+            model: self.model,
+        }
+    }
+}

@@ -1,0 +1,699 @@
+//! Judgements derived again from what is stored: no network, no agent, nothing started.
+//!
+//! Every stored reply is checked against its digest and read by the same parser under the same plan. What it says is
+//! handed to the engine in the state of that moment, and what the engine decides is held against what the journal
+//! says: consensus, rubric, verdict, score, flag, gates, the outcome. A person's word and what commands did cannot be
+//! derived; they are taken as they are recorded.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::domain::{Advice, Millis, Stage, TaskId, Verdict};
+use crate::engine::{
+    self, ConsultFailure, Event, FileRef, Input, ReplyRef, SeatFailure, SeatResult, StageReport, State,
+};
+use crate::mission::model::Adapter;
+use crate::review::judgement::Judgement;
+use crate::review::verdict::{self, LARGEST_REPLY, Reply};
+use crate::store::{Record, RunFolder, SpoolName};
+
+use super::calls::panel_of;
+use super::recover::{RecoverError, Recovered, retell};
+use super::spool::{Recorded, is_as_recorded, read_head};
+
+/// The largest judgement that is read, in bytes: digests of a work's own verdicts make up most of it.
+const LARGEST_JUDGEMENT: u64 = 4 * 1024 * 1024;
+
+/// Everything of a run that was derived again.
+pub struct Replay {
+    /// The run as it is recorded.
+    pub recovered: Recovered,
+    /// Every reply of a judge, in the order of the journal.
+    pub readings: Vec<Reading>,
+    /// Everything that was decided from them.
+    pub decisions: Vec<Decision>,
+}
+
+/// How what was derived stands to what is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// They are the same.
+    Equal,
+    /// They are not; in which way.
+    Differs(String),
+    /// What it would be derived from was changed, is gone, or was never stored.
+    Lost(String),
+}
+
+/// One stored reply, read again.
+pub struct Reading {
+    /// The task's title.
+    pub task: String,
+    /// The attempt that was judged.
+    pub attempt: u32,
+    /// `judge`, or what an agent was consulted about.
+    pub stage: &'static str,
+    /// Round, seat and try of a judge; number and try of a consulted agent.
+    pub place: Value,
+    /// Who replied.
+    pub agent: String,
+    /// The model that the provider says it used.
+    pub model: Option<String>,
+    /// What the verdict rests on beside the reply, where that is stored and unchanged.
+    pub judgement: Option<Judgement>,
+    /// What the journal says of it.
+    pub recorded: Value,
+    /// What it says now.
+    pub derived: Option<Value>,
+    /// How the two stand.
+    pub standing: Standing,
+}
+
+/// One decision, made again.
+pub struct Decision {
+    /// What it is about: a task's title, a gate, or the run.
+    pub about: String,
+    /// The attempt, where it is about one.
+    pub attempt: Option<u32>,
+    /// The stage, `gate`, `mission` or `run`.
+    pub stage: &'static str,
+    /// What the journal says.
+    pub recorded: Value,
+    /// What the engine decides now.
+    pub derived: Value,
+    /// How the two stand.
+    pub standing: Standing,
+}
+
+impl Replay {
+    /// Whether everything is as it is recorded.
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        self.standings().all(|standing| *standing == Standing::Equal)
+    }
+
+    /// Of all readings and decisions.
+    pub fn standings(&self) -> impl Iterator<Item = &Standing> {
+        let readings = self.readings.iter().map(|reading| &reading.standing);
+        readings.chain(self.decisions.iter().map(|decision| &decision.standing))
+    }
+}
+
+/// Derives every judgement of a run again. Blocks.
+///
+/// # Errors
+/// [`RecoverError`] if the run cannot be folded at all.
+pub fn replay(run: &RunFolder) -> Result<Replay, RecoverError> {
+    let mut judge = Rejudge {
+        run,
+        readings: Vec::new(),
+        decisions: Vec::new(),
+        doubtful: BTreeSet::new(),
+    };
+    let recovered = retell(run, |state, record| judge.take(state, record))?;
+    Ok(Replay {
+        recovered,
+        readings: judge.readings,
+        decisions: judge.decisions,
+    })
+}
+
+struct Rejudge<'a> {
+    run: &'a RunFolder,
+    readings: Vec<Reading>,
+    decisions: Vec<Decision>,
+    /// Attempts whose verdict rests on a reply that is lost or says something else.
+    doubtful: BTreeSet<(TaskId, u32)>,
+}
+
+impl Rejudge<'_> {
+    /// Takes a record, with the state before it.
+    fn take(&mut self, state: &State, record: &Record) {
+        let input = match record.input.as_str() {
+            "replied" => self.replied(state, record),
+            "advice" => self.advised(state, record),
+            "seat-failed" => failed_seat(record),
+            "advice-failed" => failed_consult(record),
+            "checked" => checked(state, record),
+            "graded" => graded(state, record),
+            "advance" => Some(Input::Advance),
+            _ => None,
+        };
+        match input {
+            Some(input) => {
+                let derived = engine::decide(state, &input, record.at);
+                self.compare(state, &record.events, &derived);
+            }
+            None => self.out_of_nothing(state, record),
+        }
+    }
+
+    fn replied(&mut self, state: &State, record: &Record) -> Option<Input> {
+        let (task, seat, reply, result) = record.events.iter().find_map(|event| match event {
+            Event::SeatReplied {
+                task,
+                seat,
+                reply,
+                result,
+            } => Some((*task, *seat, reply, result)),
+            _ => None,
+        })?;
+        let sits = state.task(task).judging.as_deref();
+        let sits = sits.and_then(|judging| judging.seats.get(seat.seat as usize));
+        let agent = sits.map(|sits| state.plan.agent(sits.agent));
+        let is_echo = agent.is_some_and(|agent| agent.spec.adapter == Adapter::Echo);
+        let names = (SpoolName::Reply(task, seat), SpoolName::Judgement(task, seat));
+        let request = SpoolName::Request(task, seat);
+        let (judgement, derived) = self.read(reply, names, request, |said, judgement| match is_echo {
+            true => verdict::of_echo(),
+            false => verdict::of_seat(panel_of(&state.plan, task), said, &judgement.work),
+        });
+        let standing = standing(&derived, |derived| seat_difference(result, derived));
+        self.doubt(task, seat.attempt, &standing);
+        self.readings.push(Reading {
+            task: state.plan.task(task).title.to_string(),
+            attempt: seat.attempt,
+            stage: "judge",
+            place: json!({"round": seat.round, "seat": seat.seat, "try": seat.attempt_try}),
+            agent: agent.map_or_else(String::new, |agent| agent.name.to_string()),
+            model: reply.model.clone(),
+            judgement,
+            recorded: said_by_seat(result),
+            derived: derived.as_ref().ok().map(said_by_seat),
+            standing,
+        });
+        Some(Input::SeatReplied {
+            task,
+            seat,
+            reply: reply.clone(),
+            result: derived.unwrap_or_else(|_| result.clone()),
+        })
+    }
+
+    fn advised(&mut self, state: &State, record: &Record) -> Option<Input> {
+        let (id, reply, advice) = record.events.iter().find_map(|event| match event {
+            Event::ConsultReplied { id, reply, advice } => Some((*id, reply, advice)),
+            _ => None,
+        })?;
+        let task = state.task(id.task);
+        let open = task.consults.iter().find(|open| open.id == id)?;
+        let agent = state.plan.agent(open.agent);
+        let names = (SpoolName::ConsultReply(id), SpoolName::ConsultJudgement(id));
+        let request = SpoolName::ConsultRequest(id);
+        let (judgement, derived) = self.read(reply, names, request, |said, _| match agent.spec.adapter {
+            Adapter::Echo => verdict::of_consulted_echo(),
+            _ => verdict::of_consult(open.purpose, said),
+        });
+        let standing = standing(&derived, |derived| advice_difference(advice, derived));
+        self.doubt(id.task, task.attempt, &standing);
+        self.readings.push(Reading {
+            task: state.plan.task(id.task).title.to_string(),
+            attempt: task.attempt,
+            stage: open.purpose.as_str(),
+            place: json!({"number": id.number, "try": id.attempt_try}),
+            agent: agent.name.to_string(),
+            model: reply.model.clone(),
+            judgement,
+            recorded: said_by_advice(advice),
+            derived: derived.as_ref().ok().map(said_by_advice),
+            standing,
+        });
+        Some(Input::ConsultReplied {
+            id,
+            reply: reply.clone(),
+            advice: derived.unwrap_or_else(|_| advice.clone()),
+        })
+    }
+
+    /// Reads a stored reply, if it and what is stored beside it are what was recorded.
+    fn read<T>(
+        &self,
+        reply: &ReplyRef,
+        (said, judged): (SpoolName, SpoolName),
+        request: SpoolName,
+        parse: impl FnOnce(Reply<'_>, &Judgement) -> T,
+    ) -> (Option<Judgement>, Result<T, String>) {
+        let judgement = match self.judgement(reply.judgement.as_deref(), &judged) {
+            Ok(judgement) => judgement,
+            Err(why) => return (None, Err(why)),
+        };
+        let asked = FileRef {
+            len: judgement.prompt.bytes,
+            digest: judgement.prompt.digest,
+        };
+        let text = self
+            .vouched(&request, &asked)
+            .and_then(|()| self.vouched(&said, &reply.file))
+            .and_then(|()| match reply.file.len {
+                0 => Ok(String::new()),
+                _ => read_head(&self.run.spool_file(&said), LARGEST_REPLY).map_err(|error| error.to_string()),
+            });
+        let read = text.map(|text| {
+            let said = Reply {
+                text: &text,
+                len: reply.file.len,
+                cut_short: judgement.cut_short,
+            };
+            parse(said, &judgement)
+        });
+        (Some(judgement), read)
+    }
+
+    fn judgement(&self, file: Option<&FileRef>, name: &SpoolName) -> Result<Judgement, String> {
+        let file = file.ok_or("an older version of quorum did not store what the verdict rests on")?;
+        self.vouched(name, file)?;
+        let path = self.run.spool_file(name);
+        let text = read_head(&path, LARGEST_JUDGEMENT).map_err(|error| error.to_string())?;
+        serde_json::from_str(&text).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+    }
+
+    /// Whether a file is what was recorded; empty ones are not kept.
+    fn vouched(&self, name: &SpoolName, file: &FileRef) -> Result<(), String> {
+        let path = self.run.spool_file(name);
+        if file.len == 0 {
+            return match path.metadata() {
+                Ok(found) if found.len() > 0 => Err(format!("{} was recorded as empty", path.display())),
+                _ => Ok(()),
+            };
+        }
+        let recorded = Recorded {
+            len: Some(file.len),
+            digest: file.digest,
+        };
+        is_as_recorded(&path, &recorded).map_err(|error| error.to_string())
+    }
+
+    fn doubt(&mut self, task: TaskId, attempt: u32, standing: &Standing) {
+        if *standing != Standing::Equal {
+            self.doubtful.insert((task, attempt));
+        }
+    }
+
+    /// Holds what was decided against what is recorded.
+    fn compare(&mut self, state: &State, recorded: &[Event], derived: &[Event]) {
+        let recorded: Vec<&Event> = recorded.iter().filter(|event| is_decisive(event)).collect();
+        let derived: Vec<&Event> = derived.iter().filter(|event| is_decisive(event)).collect();
+        for at in 0..recorded.len().max(derived.len()) {
+            let (was, is) = (recorded.get(at).copied(), derived.get(at).copied());
+            let Some(event) = was.or(is) else { continue };
+            let (was, is) = (
+                was.map(|was| essence(state, was)),
+                is.map(|is| essence(state, is)),
+            );
+            let of = Place::of(state, event);
+            let standing = match (&was, &is) {
+                (Some(was), Some(is)) if was == is => match of.task {
+                    Some(attempt) if of.is_judged && self.doubtful.contains(&attempt) => {
+                        Standing::Lost("it rests on a reply that is lost or says something else".to_owned())
+                    }
+                    _ => Standing::Equal,
+                },
+                (Some(was), Some(is)) => Standing::Differs(differing(was, is)),
+                (Some(_), None) => Standing::Differs("nothing leads to it".to_owned()),
+                (None, _) => Standing::Differs("it is not recorded".to_owned()),
+            };
+            // What happens to a task beside its verdict is worth a line only where it is not as it should be.
+            if of.is_beside && standing == Standing::Equal {
+                continue;
+            }
+            self.decisions.push(Decision {
+                about: of.about,
+                attempt: of.task.map(|(_, attempt)| attempt),
+                stage: of.stage,
+                recorded: was.unwrap_or(Value::Null),
+                derived: is.unwrap_or(Value::Null),
+                standing,
+            });
+        }
+    }
+
+    /// A verdict of judges can only come of what they said, or of a person's word.
+    fn out_of_nothing(&mut self, state: &State, record: &Record) {
+        for event in &record.events {
+            let Event::StageVerdict(report) = event else {
+                continue;
+            };
+            let by_judges = matches!(report.stage, Stage::Judge | Stage::Verification);
+            let says_something = report.points.is_some() || report.verdict == Verdict::Pass;
+            if !by_judges || !says_something || report.by.is_some() {
+                continue;
+            }
+            let of = Place::of(state, event);
+            self.decisions.push(Decision {
+                about: of.about,
+                attempt: Some(report.attempt),
+                stage: of.stage,
+                recorded: essence(state, event),
+                derived: Value::Null,
+                standing: Standing::Differs("nothing leads to it".to_owned()),
+            });
+        }
+    }
+}
+
+fn standing<T>(derived: &Result<T, String>, difference: impl FnOnce(&T) -> Option<&'static str>) -> Standing {
+    match derived {
+        Err(why) => Standing::Lost(why.clone()),
+        Ok(derived) => match difference(derived) {
+            None => Standing::Equal,
+            Some(what) => Standing::Differs(what.to_owned()),
+        },
+    }
+}
+
+/// In which way two readings of one reply differ. Why one could not be read is said in words of our own, which may
+/// change from version to version.
+fn seat_difference(recorded: &SeatResult, derived: &SeatResult) -> Option<&'static str> {
+    match (recorded, derived) {
+        (
+            SeatResult::Scores {
+                dimensions: was,
+                findings: found,
+            },
+            SeatResult::Scores {
+                dimensions: is,
+                findings: finds,
+            },
+        ) => {
+            let points = |scores: &[crate::domain::DimensionScore]| -> Vec<_> {
+                scores
+                    .iter()
+                    .map(|score| (score.dimension.clone(), score.points))
+                    .collect()
+            };
+            if points(was) != points(is) {
+                Some("the scores differ")
+            } else if was != is || found != finds {
+                Some("the reasons differ")
+            } else {
+                None
+            }
+        }
+        (
+            SeatResult::Evaluation {
+                points: was,
+                reasoning: said,
+            },
+            SeatResult::Evaluation {
+                points: is,
+                reasoning: says,
+            },
+        ) => {
+            if was != is {
+                Some("the scores differ")
+            } else {
+                (said != says).then_some("the reasons differ")
+            }
+        }
+        (SeatResult::Unparsed { excerpt: was, .. }, SeatResult::Unparsed { excerpt: is, .. }) => {
+            (was != is).then_some("the quoted replies differ")
+        }
+        (SeatResult::Unparsed { .. }, _) => Some("it can be read, and is recorded as one that cannot"),
+        (_, SeatResult::Unparsed { .. }) => Some("it cannot be read, and is recorded as one that can"),
+        _ => Some("it is of another kind"),
+    }
+}
+
+fn advice_difference(recorded: &Advice, derived: &Advice) -> Option<&'static str> {
+    match (recorded, derived) {
+        (Advice::Unreadable { excerpt: was, .. }, Advice::Unreadable { excerpt: is, .. }) => {
+            (was != is).then_some("the quoted replies differ")
+        }
+        (Advice::Unreadable { .. }, _) => Some("it can be read, and is recorded as one that cannot"),
+        (_, Advice::Unreadable { .. }) => Some("it cannot be read, and is recorded as one that can"),
+        (was, is) => (was != is).then_some("what it says differs"),
+    }
+}
+
+/// What a seat said, for readers.
+fn said_by_seat(result: &SeatResult) -> Value {
+    match result {
+        SeatResult::Scores { dimensions, .. } => {
+            let scores = dimensions
+                .iter()
+                .map(|score| json!({"dimension": score.dimension, "score": score.points.score_f64()}));
+            json!({"result": "scores", "dimensions": scores.collect::<Vec<_>>()})
+        }
+        SeatResult::Evaluation { points, .. } => json!({"result": "score", "points": points.to_f64()}),
+        SeatResult::Unparsed { why, .. } => json!({"result": "unparsed", "why": why}),
+    }
+}
+
+fn said_by_advice(advice: &Advice) -> Value {
+    match advice {
+        Advice::Grades(reply) => {
+            let grades = reply
+                .grades
+                .iter()
+                .map(|grade| json!({"criterion": grade.criterion, "grade": grade.points.to_f64() / 100.0}));
+            json!({
+                "result": "grades",
+                "verdict": reply.verdict,
+                "confidence": reply.confidence.to_f64() / 100.0,
+                "criteria": grades.collect::<Vec<_>>(),
+            })
+        }
+        Advice::Opinion(opinion) => json!({
+            "result": "opinion",
+            "verdict": opinion.verdict,
+            "findings": opinion.findings.len(),
+        }),
+        Advice::Findings(findings) => json!({"result": "findings", "findings": findings.len()}),
+        Advice::Unreadable { why, .. } => json!({"result": "unparsed", "why": why}),
+        _ => json!({"result": "advice"}),
+    }
+}
+
+/// The last failure of a seat settles its panel. If it was asked again instead, nothing was decided.
+fn failed_seat(record: &Record) -> Option<Input> {
+    let asked_again = record
+        .events
+        .iter()
+        .any(|event| matches!(event, Event::SeatRequested { .. }));
+    record.events.iter().find_map(|event| match event {
+        Event::SeatFailed {
+            task,
+            seat,
+            class,
+            message,
+            used,
+        } if !asked_again => Some(Input::SeatFailed(Box::new(SeatFailure {
+            task: *task,
+            seat: *seat,
+            class: *class,
+            message: message.clone(),
+            retry_after: Some(GIVEN_UP),
+            jitter: 0,
+            used: used.clone(),
+        }))),
+        _ => None,
+    })
+}
+
+/// A pause that nobody waits for.
+const GIVEN_UP: Millis = Millis(u64::MAX);
+
+fn failed_consult(record: &Record) -> Option<Input> {
+    record.events.iter().find_map(|event| match event {
+        Event::ConsultFailed {
+            id,
+            gave_up: true,
+            class,
+            message,
+            used,
+        } => Some(Input::ConsultFailed(Box::new(ConsultFailure {
+            id: *id,
+            class: *class,
+            message: message.clone(),
+            retry_after: Some(GIVEN_UP),
+            jitter: 0,
+            used: used.clone(),
+        }))),
+        _ => None,
+    })
+}
+
+fn checked(state: &State, record: &Record) -> Option<Input> {
+    record.events.iter().find_map(|event| match event {
+        Event::CheckFinished { task, check, result } => Some(Input::CheckFinished {
+            task: *task,
+            attempt: state.task(*task).attempt,
+            check: *check,
+            result: result.clone(),
+        }),
+        _ => None,
+    })
+}
+
+/// Grades that plain facts gave. The facts are gone; what the grades mean is not.
+fn graded(state: &State, record: &Record) -> Option<Input> {
+    record.events.iter().find_map(|event| {
+        let (task, result) = match event {
+            Event::StageVerdict(report)
+                if report.stage == Stage::Verification && !report.grades.is_empty() =>
+            {
+                (report.task, Ok(report.grades.clone()))
+            }
+            Event::GradingFailed { task, message, .. } => (*task, Err(message.clone())),
+            _ => return None,
+        };
+        let judging = state.task(task).judging.as_deref();
+        Some(Input::Graded {
+            task,
+            attempt: state.task(task).attempt,
+            round: judging?.grading?.round,
+            result,
+        })
+    })
+}
+
+/// Whether an event says what became of work.
+fn is_decisive(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::StageVerdict(_)
+            | Event::Transition { .. }
+            | Event::EvalUnparsed { .. }
+            | Event::ForceAccepted { .. }
+            | Event::GateEvaluated { .. }
+            | Event::ThresholdFailed { .. }
+            | Event::RunFinished { .. }
+    )
+}
+
+/// Where a decision belongs.
+struct Place {
+    about: String,
+    task: Option<(TaskId, u32)>,
+    stage: &'static str,
+    /// Whether it rests on replies of judges.
+    is_judged: bool,
+    /// Whether it only says what follows for the task.
+    is_beside: bool,
+}
+
+impl Place {
+    fn of(state: &State, event: &Event) -> Self {
+        let task = |id: TaskId, stage, is_judged, is_beside| Self {
+            about: state.plan.task(id).title.to_string(),
+            task: Some((id, state.task(id).attempt)),
+            stage,
+            is_judged,
+            is_beside,
+        };
+        let whole = |about: &str, stage| Self {
+            about: about.to_owned(),
+            task: None,
+            stage,
+            is_judged: false,
+            is_beside: false,
+        };
+        match event {
+            Event::StageVerdict(report) => {
+                let is_judged = matches!(report.stage, Stage::Judge | Stage::Verification);
+                task(report.task, report.stage.as_str(), is_judged, false)
+            }
+            Event::Transition { task: id, .. } => task(*id, "transition", false, true),
+            Event::EvalUnparsed { task: id } | Event::ForceAccepted { task: id, .. } => {
+                task(*id, "transition", false, true)
+            }
+            Event::GateEvaluated { gate, .. } => whole(&state.plan.gate(*gate).name, "gate"),
+            Event::ThresholdFailed { .. } => whole(&state.plan.name, "mission"),
+            _ => whole(state.plan.name.as_ref(), "run"),
+        }
+    }
+}
+
+/// What counts of an event: what our own words around it are may change from version to version.
+fn essence(state: &State, event: &Event) -> Value {
+    match event {
+        Event::StageVerdict(report) => of_report(report),
+        Event::Transition {
+            from, to, mode, flag, ..
+        } => {
+            json!({"from": from, "to": to, "mode": mode, "flag": flag})
+        }
+        Event::EvalUnparsed { .. } => json!({"unparsed": true}),
+        Event::ForceAccepted { points, .. } => json!({"forced": points.map(|points| points.to_f64())}),
+        Event::GateEvaluated { result, .. } => json!({
+            "passed": result.passed,
+            "avgScore": result.avg.map(|avg| avg.score_f64()),
+        }),
+        Event::ThresholdFailed { points, threshold } => {
+            json!({"points": points.to_f64(), "bar": threshold.to_f64()})
+        }
+        Event::RunFinished {
+            outcome,
+            conditions,
+            allowed,
+        } => {
+            let names = |classes: &[crate::domain::OutcomeClass]| -> Vec<_> {
+                classes.iter().map(|class| class.as_str()).collect()
+            };
+            json!({
+                "outcome": outcome.as_str(),
+                "exitCode": outcome.exit_code(),
+                "conditions": names(conditions),
+                "allowed": names(allowed),
+            })
+        }
+        _ => json!({"name": state.plan.name}),
+    }
+}
+
+fn of_report(report: &StageReport) -> Value {
+    let mut value = json!({
+        "stage": report.stage.as_str(),
+        "verdict": report.verdict,
+        "cause": report.cause,
+        "points": report.points.map(|points| points.to_f64()),
+    });
+    if !report.dimensions.is_empty() {
+        let dimensions = report.dimensions.iter().map(|score| {
+            json!({
+                "dimension": score.dimension,
+                "score": score.points.score_f64(),
+                "reasoning": score.reasoning,
+            })
+        });
+        value["dimensions"] = dimensions.collect();
+    }
+    if !report.grades.is_empty() {
+        let grades = report.grades.iter().map(|grade| {
+            json!({"grade": grade.points.map(|points| points.to_f64() / 100.0), "evidence": grade.evidence})
+        });
+        value["criteria"] = grades.collect();
+    }
+    for (key, holds) in [
+        ("relaxed", report.relaxed),
+        ("indeterminate", report.indeterminate),
+    ] {
+        if holds {
+            value[key] = json!(true);
+        }
+    }
+    if let Some(confidence) = report.confidence {
+        value["confidence"] = json!(confidence.to_f64() / 100.0);
+    }
+    if !report.outliers.is_empty() {
+        value["outliers"] = json!(report.outliers);
+    }
+    value
+}
+
+/// The names of what differs.
+fn differing(was: &Value, is: &Value) -> String {
+    let keys = [was, is].into_iter().filter_map(Value::as_object);
+    let names: BTreeSet<&str> = keys
+        .flat_map(|object| object.keys())
+        .map(String::as_str)
+        .filter(|key| was.get(key) != is.get(key))
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    match names.as_slice() {
+        [] => "it is of another kind".to_owned(),
+        [one] => format!("{one} differs"),
+        several => format!("{} differ", several.join(", ")),
+    }
+}

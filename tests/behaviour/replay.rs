@@ -1,0 +1,337 @@
+//! `quorum review --replay`: judgements derived again from what is stored.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Workspace, task};
+
+/// A panel whose first judge is read at the second try, an evaluation that goes back once, a rubric, plain facts, a check.
+const MISSION: &str = "
+name: judged
+agents:
+  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
+  a: {run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}
+  b: {run: [/bin/sh, '@agents/judge.sh', b], role: reviewer}
+  c: {run: [/bin/sh, '@agents/judge.sh', c], role: reviewer}
+rubrics:
+  own: {description: Whether it can be read., criteria: [{name: reads, weight: 1, grade: score, required: true}]}
+settings: {concurrency: 1}
+tasks:
+  - title: panel
+    assignTo: worker
+    expectations:
+      - {type: script, command: 'true'}
+      - type: llm_review
+        criteria: It is deep.
+        reviewers: [a, b, c]
+        dimensions: [{name: depth, weight: 0.7}, {name: wit, weight: 0.3}]
+  - {title: facts, assignTo: worker, review: none, acceptance: ['`true` exits 0'], verification: {grader: heuristic}}
+  - {title: evaluation, assignTo: worker, dependsOn: [panel, facts]}
+  - {title: rubric, assignTo: worker, review: none, verification: {rubric: own}, dependsOn: [evaluation]}
+qualityGates:
+  - {name: good, afterTasks: [panel], blocksTasks: [rubric], minScore: 3}
+";
+
+fn scores(depth: u32, wit: u32) -> String {
+    let score = |score: u32| json!({"score": score, "reasoning": format!("it is a {score}")});
+    let finding =
+        json!({"severity": "low", "description": "a comma is missing", "evidence": "", "suggestedFix": ""});
+    json!({"scores": {"depth": score(depth), "wit": score(wit)}, "findings": [finding], "summary": "s"})
+        .to_string()
+}
+
+/// A run of [`MISSION`]: `r1`.
+fn judged() -> Workspace {
+    let workspace = Workspace::with(MISSION);
+    let graded = json!({
+        "criteria": {"reads": {"grade": 0.9, "reasoning": "read it"}},
+        "verdict": "pass", "confidence": 0.9, "findings": [],
+    });
+    let bad = scores(1, 2);
+    workspace.judge(
+        "a",
+        &[
+            "no verdict",
+            &bad,
+            &scores(4, 4),
+            "Half is missing.\nSCORE: 40",
+            "All there.\nSCORE: 85",
+            &graded.to_string(),
+        ],
+    );
+    workspace.judge("b", &[&bad, &scores(5, 3)]);
+    workspace.judge("c", &[&scores(5, 5), &scores(4, 2)]);
+    let document = workspace.run_json(0, &["--run-id", "r1"]);
+    assert_eq!(task(&document, "panel")["attempts"][0]["verdict"], "fail");
+    assert_eq!(task(&document, "evaluation")["attempts"][0]["points"], 40.0);
+    assert_eq!(task(&document, "rubric")["points"], 90.0);
+    workspace
+}
+
+fn replay(workspace: &Workspace, code: i32) -> Value {
+    workspace
+        .quorum(&["review", "--replay", "r1", "--json"])
+        .exits(code)
+        .json()
+}
+
+/// The rows of a list that do not stand as they should.
+fn wrong<'a>(document: &'a Value, list: &str) -> Vec<&'a Value> {
+    let rows = document[list].as_array().expect("there is such a list");
+    rows.iter().filter(|row| row["standing"] != "equal").collect()
+}
+
+/// The only file of the spool whose name ends so.
+fn spooled(workspace: &Workspace, end: &str) -> PathBuf {
+    let entries = fs::read_dir(workspace.run_folder().join("spool")).expect("there is a spool");
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("it can be read").path())
+        .filter(|path| path.to_string_lossy().ends_with(end))
+        .collect();
+    found.sort();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+/// Changes one record of the journal and seals it again; how many records there were of that kind.
+fn forge(workspace: &Workspace, from: &str, to: &str) {
+    let path = workspace.journal();
+    let journal = fs::read_to_string(&path).expect("the journal is text");
+    let mut changed = false;
+    let lines = journal.lines().map(|line| {
+        if changed || !line.contains(from) {
+            return format!("{line}\n");
+        }
+        changed = true;
+        let body = line.replacen(from, to, 1)[18..].to_owned();
+        format!("{{\"crc\":\"{:08x}\",{body}\n", crc32fast::hash(body.as_bytes()))
+    });
+    let forged: String = lines.collect();
+    assert!(changed, "no record has {from}");
+    fs::write(&path, forged).expect("the journal can be written");
+}
+
+#[test]
+fn a_true_run_is_derived_again_without_anybody() {
+    let workspace = judged();
+    let calls = ["a", "b", "c"].map(|judge| workspace.calls(judge));
+    let document = replay(&workspace, 0);
+    assert_eq!(
+        (&document["schema"], &document["equal"]),
+        (&json!("quorum.replay/v1"), &json!(true))
+    );
+    // Two rounds of three with one reprompt, two evaluations, one grading.
+    assert_eq!(document["counts"]["judgements"], 10);
+    assert_eq!(
+        ["a", "b", "c"].map(|judge| workspace.calls(judge)),
+        calls,
+        "nobody is asked again"
+    );
+    // Replies come in any order.
+    let rows = document["judgements"].as_array().expect("there are judgements");
+    let first = rows.iter().find(|row| row["recorded"]["result"] == "unparsed");
+    let first = first.expect("one reply could not be read");
+    assert_eq!((&first["reviewer"], &first["try"]), (&json!("a"), &json!(1)));
+    let basis = &first["basis"];
+    assert_eq!(basis["inputs"]["checks"][0]["passed"], true);
+    assert!(
+        basis["prompt"]["digest"]
+            .as_str()
+            .is_some_and(|digest| digest.len() == 64)
+    );
+    let decided = |about: &str, stage: &str| {
+        let rows = document["decisions"].as_array().expect("there are decisions");
+        rows.iter()
+            .filter(|row| row["about"] == about && row["stage"] == stage)
+            .count()
+    };
+    assert_eq!(
+        [
+            decided("panel", "judge"),
+            decided("evaluation", "judge"),
+            decided("rubric", "verification"),
+            decided("facts", "verification"),
+            decided("good", "gate"),
+            decided("judged", "run"),
+        ],
+        [2, 2, 1, 1, 1, 1],
+        "{document:#}"
+    );
+    // The latest run, for people.
+    let page = workspace.quorum(&["review", "--replay"]).exits(0).stdout;
+    for word in [
+        "depth 1, wit 2",
+        "fail score",
+        "everything is as it is recorded",
+        "exit 0 (ok)",
+    ] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+    let doctor = workspace.quorum(&["doctor", "state", "r1"]).exits(0).stdout;
+    assert!(!doctor.contains("lost"), "{doctor}");
+}
+
+#[test]
+fn a_reply_that_was_changed_is_named_and_what_rests_on_it_is_doubted() {
+    let workspace = judged();
+    let reply = spooled(&workspace, ".1.judge.1.1-1.reply");
+    let text = fs::read_to_string(&reply).expect("the reply is text");
+    fs::write(&reply, text.replace("\"score\":1", "\"score\":5")).expect("it can be written");
+    let document = replay(&workspace, 6);
+    let readings = wrong(&document, "judgements");
+    assert_eq!(readings.len(), 1, "{document:#}");
+    assert_eq!(
+        (&readings[0]["standing"], &readings[0]["reviewer"]),
+        (&json!("lost"), &json!("b"))
+    );
+    let why = readings[0]["why"].as_str().expect("it says why");
+    assert!(
+        why.contains("1.judge.1.1-1.reply") && why.contains("not what was recorded"),
+        "{why}"
+    );
+    let decisions = wrong(&document, "decisions");
+    assert_eq!(decisions.len(), 1);
+    assert_eq!(
+        (&decisions[0]["about"], &decisions[0]["attempt"]),
+        (&json!("panel"), &json!(1))
+    );
+
+    fs::remove_file(&reply).expect("it can be removed");
+    let document = replay(&workspace, 6);
+    let why = wrong(&document, "judgements")[0]["why"]
+        .as_str()
+        .expect("it says why")
+        .to_owned();
+    assert!(why.contains("is gone"), "{why}");
+}
+
+#[test]
+fn what_a_verdict_rests_on_counts_as_much_as_the_reply() {
+    for (end, word) in [
+        (".1.judge.2.1-1.judgement", "judgement"),
+        (".1.judge.2.1-1.request", "request"),
+    ] {
+        let workspace = judged();
+        let path = spooled(&workspace, end);
+        let text = fs::read_to_string(&path).expect("it is text");
+        fs::write(&path, text.replacen('e', "E", 1)).expect("it can be written");
+        let document = replay(&workspace, 6);
+        let readings = wrong(&document, "judgements");
+        assert_eq!(readings.len(), 1, "{document:#}");
+        assert!(
+            readings[0]["why"].as_str().is_some_and(|why| why.contains(word)),
+            "{document:#}"
+        );
+    }
+}
+
+#[test]
+fn a_score_that_was_changed_in_the_journal_is_found() {
+    // Points of a seat, of a panel's verdict, of an evaluation, of a grade, a flag, a gate, the outcome.
+    for (from, to, list, word) in [
+        (
+            r#""points":"20","reasoning":"it is a 1""#,
+            r#""points":"100","reasoning":"it is a 1""#,
+            "judgements",
+            "scores",
+        ),
+        (
+            r#""reasoning":"it is a 1""#,
+            r#""reasoning":"it is a 5""#,
+            "judgements",
+            "reasons",
+        ),
+        (
+            r#""s":"judge","v":"fail","c":"score","p":"26""#,
+            r#""s":"judge","v":"fail","c":"score","p":"62""#,
+            "decisions",
+            "points",
+        ),
+        (r#""e":{"p":"85""#, r#""e":{"p":"95""#, "judgements", "scores"),
+        (r#""q":"clean""#, r#""q":"relaxed""#, "decisions", "flag"),
+        (
+            r#""o":"ok","c":["ok"]"#,
+            r#""o":"below_threshold","c":["ok"]"#,
+            "decisions",
+            "outcome",
+        ),
+    ] {
+        let workspace = judged();
+        forge(&workspace, from, to);
+        let document = replay(&workspace, 6);
+        let rows = wrong(&document, list);
+        let why = rows
+            .first()
+            .and_then(|row| row["why"].as_str())
+            .unwrap_or_default();
+        assert!(why.contains(word), "{from}: {document:#}");
+        let page = workspace.quorum(&["review", "--replay", "r1"]).exits(6).stdout;
+        assert!(page.contains("not everything is as it is recorded"), "{page}");
+    }
+}
+
+#[test]
+fn a_verdict_that_nothing_leads_to_is_found() {
+    let workspace = judged();
+    // The check that comes before the panel is made to say that the panel has passed.
+    forge(
+        &workspace,
+        r#""s":"checks","v":"pass""#,
+        r#""s":"judge","v":"pass""#,
+    );
+    let document = replay(&workspace, 6);
+    assert_eq!(wrong(&document, "decisions")[0]["about"], "panel", "{document:#}");
+}
+
+#[test]
+fn a_run_of_several_sessions_is_derived_with_the_options_of_each() {
+    let workspace = Workspace::with(
+        "
+name: two sessions
+agents: {w: {run: echo done}, j: {run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}}
+tasks: [{title: first, assignTo: w, maxAttempts: 1}, {title: second, assignTo: w, maxAttempts: 1, dependsOn: [first], requiresApproval: true}]
+",
+    );
+    workspace.judge("j", &["SCORE: 70"]);
+    let waits = workspace.run_json(8, &["--run-id", "r1", "--eval-threshold", "60"]);
+    let id = waits["approvals"][0]["id"].as_str().expect("it waits");
+    workspace.quorum(&["approve", id]).exits(0);
+    // By the bar of the second session the same score is not enough.
+    workspace.resume_json(5, &["--eval-threshold", "80"]);
+    let document = replay(&workspace, 0);
+    assert_eq!(document["equal"], true, "{document:#}");
+}
+
+#[test]
+fn what_is_not_there_cannot_be_replayed() {
+    let workspace = judged();
+    workspace
+        .quorum(&["review", "--replay", "r2"])
+        .exits(2)
+        .says(&["there is no run 'r2'"]);
+    workspace
+        .quorum(&["review", "--replay", "r1", "--criteria", "x"])
+        .exits(2);
+    let journal = workspace.journal();
+    let mut bytes = fs::read(&journal).expect("there is a journal");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&journal, bytes).expect("it can be written");
+    workspace
+        .quorum(&["review", "--replay", "r1"])
+        .exits(1)
+        .says(&["damaged at line"]);
+}
+
+#[test]
+fn an_echo_says_nothing_now_as_then() {
+    let workspace = Workspace::with(
+        "name: echo\nagents: {w: {run: echo done}, e: {adapter: echo, role: reviewer}}
+tasks: [{title: t, assignTo: w, expectations: [{type: llm_review, reviewers: [e], dimensions: [{name: d, weight: 1}]}]}]\n",
+    );
+    workspace.run_json(6, &["--run-id", "r1"]);
+    let document = replay(&workspace, 0);
+    assert_eq!(document["judgements"][0]["derived"]["result"], "unparsed");
+}
