@@ -30,25 +30,24 @@ pub(super) fn body(model: &str, request: &ModelRequest, dialogue: &Dialogue) -> 
     if let Some(temperature) = temperature(request) {
         body["temperature"] = temperature;
     }
+    let offered = dialogue.tools.iter();
+    let mut tools: Vec<Value> = offered
+        .map(
+            |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters}),
+        )
+        .collect();
     if let Some(schema) = &request.schema {
-        body["tools"] = json!([{
+        tools.push(json!({
             "name": TOOL,
             "description": "Gives the reply that was asked for, in its exact form.",
             "input_schema": schema,
-        }]);
+        }));
         body["tool_choice"] = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
+    } else if dialogue.must_reply && !tools.is_empty() {
+        body["tool_choice"] = json!({"type": "none"});
     }
-    if !dialogue.tools.is_empty() {
-        body["tools"] = dialogue
-            .tools
-            .iter()
-            .map(|tool| {
-                json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
-            })
-            .collect();
-        if dialogue.must_reply {
-            body["tool_choice"] = json!({"type": "none"});
-        }
+    if !tools.is_empty() {
+        body["tools"] = json!(tools);
     }
     body
 }

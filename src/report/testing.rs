@@ -409,6 +409,7 @@ impl<'o> Scene<'o> {
             model: None,
             files: None,
             tool_calls: None,
+            tools: None,
             asked: None,
             delegate: Vec::new(),
         })));
@@ -513,6 +514,7 @@ impl<'o> Scene<'o> {
                     output_tokens: Some(50),
                     cost: None,
                 },
+                tools: None,
                 judgement: None,
             },
             result,
@@ -530,6 +532,7 @@ impl<'o> Scene<'o> {
             message: "HTTP 401".to_owned(),
             retry_after: None,
             jitter: 0,
+            used: None,
         })));
         self.settled(task)
     }

@@ -151,6 +151,7 @@ mod tests {
             handed_down: false,
             criteria: None,
             output: &output,
+            course: None,
             artifacts: &[],
             checks: &[],
             prior_feedback: &[],

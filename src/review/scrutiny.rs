@@ -190,6 +190,7 @@ mod tests {
             description: Some("a text"),
             handed_down: false,
             criteria: None,
+            course: None,
             output: &output,
             artifacts: &[],
             checks: &[],

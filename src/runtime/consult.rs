@@ -7,7 +7,7 @@ use crate::agents::cassette;
 use crate::agents::command::{Placeholders, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
-use crate::agents::model::{self, Image, ModelRequest};
+use crate::agents::model::{Image, ModelRequest};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
 use crate::judging::parser::Quoted;
@@ -22,8 +22,9 @@ use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::{
-    LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_judgement, write_reply,
+    LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, write_judgement, write_reply,
 };
+use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::{Judged, Material, judged};
 use super::reach::Reach;
 use super::scrutiny;
@@ -95,11 +96,12 @@ impl World {
             Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
                 Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
                 Ok(line) => {
-                    let sender = self.sender.clone();
+                    let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
                     let work = tokio::spawn(async move {
-                        let input = call.ask_model(&line, &endpoint).await;
-                        // After the loop has ended nobody wants to know.
-                        let _ = sender.send(Message::Input(input));
+                        for input in call.ask_model(&line, &endpoint, &toolless).await {
+                            // After the loop has ended nobody wants to know.
+                            let _ = sender.send(Message::Input(input));
+                        }
                     });
                     self.keep_track(work.abort_handle());
                 }
@@ -371,6 +373,7 @@ impl Call {
                     file: file.unwrap_or_else(nothing),
                     model: None,
                     usage: super::echo::NOTHING,
+                    tools: None,
                     judgement,
                 },
                 advice: verdict::of_consulted_echo(),
@@ -379,47 +382,111 @@ impl Call {
         }
     }
 
-    async fn ask_model(&self, line: &Line, endpoint: &Endpoint) -> Input {
-        let unknown = |message: String| failure(self.id, FailureClass::Unknown, message, None);
-        let call = self.clone();
-        let prepare = move || {
-            let pictures = call.pictures()?;
-            let (asked, judgement) = call.write_request(&pictures)?;
-            Ok::<_, String>((asked, judgement, pictures))
-        };
-        let (asked, judgement, pictures) = match tokio::task::spawn_blocking(prepare).await {
-            Ok(Ok(prepared)) => prepared,
-            Ok(Err(message)) => return unknown(message),
-            Err(error) => return unknown(error.to_string()),
+    /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
+    async fn ask_model(&self, line: &Line, endpoint: &Endpoint, toolless: &Toolless) -> Vec<Input> {
+        let (asked, judgement, images, looking) = match self.prepare(toolless.clone()).await {
+            Ok(prepared) => prepared,
+            Err(message) => return vec![self.failed(message)],
         };
         let agent = self.plan.agent(self.agent);
-        let request = ModelRequest {
-            system: None,
-            prompt: asked,
-            images: pictures
+        let question = Question {
+            line,
+            endpoint,
+            request: ModelRequest {
+                system: None,
+                prompt: asked,
+                images,
+                schema: None,
+                temperature: agent.spec.temperature,
+                max_tokens: agent.spec.max_tokens,
+                timeout: self.timeout().as_duration(),
+            },
+            request_file: self.path(SpoolName::ConsultRequest(self.id)),
+        };
+        let answered = looking::ask(question, looking.as_ref()).await;
+        let judgement = match &looking {
+            // What it saw is no word of a reviewer's either.
+            Some(looking) => Judgement {
+                work: looking.said(),
+                ..judgement
+            },
+            None => judgement,
+        };
+        let warning = answered.warning.clone().map(Input::Warn);
+        warning
+            .into_iter()
+            .chain([self.read_model(answered, judgement, endpoint).await])
+            .collect()
+    }
+
+    /// What it is asked, and what it may look with.
+    async fn prepare(
+        &self,
+        toolless: Toolless,
+    ) -> Result<(String, Judgement, Vec<Image>, Option<Looking>), String> {
+        let call = self.clone();
+        let prepared = tokio::task::spawn_blocking(move || {
+            let pictures = call.pictures()?;
+            let (asked, judgement) = call.write_request(&pictures)?;
+            let images: Vec<Image> = pictures
                 .iter()
                 .map(|picture| Image::of(picture.media_type, &picture.bytes))
-                .collect(),
-            schema: None,
-            temperature: agent.spec.temperature,
-            max_tokens: agent.spec.max_tokens,
-            timeout: self.timeout().as_duration(),
-        };
-        let reply = match model::complete(line, endpoint, &request, Timestamp::now()).await {
+                .collect();
+            // Who is shown pictures is asked about them, not about files.
+            if !call.purpose.is_judging() || !images.is_empty() {
+                return Ok((asked, judgement, images, None));
+            }
+            let judged = match call.judged.is_empty() {
+                true => vec![(call.id.task, call.task.clone())],
+                false => call.judged.clone(),
+            };
+            let offer = Offer {
+                plan: &call.plan,
+                folder: &call.folder,
+                judged: &judged,
+                agent: call.agent,
+                ledger: call.path(SpoolName::ConsultTools(call.id)),
+                toolless: &toolless,
+            };
+            // There is no schema to ask for its form by: one that lacks it is asked again by the engine.
+            let looking = offer.looking(judgement.work.clone(), Box::new(|_, _| true))?;
+            Ok((asked, judgement, images, looking))
+        });
+        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
+        let usage = answered.usage();
+        let reply = match &answered.reply {
             Ok(reply) => reply,
-            Err(error) => return failure(self.id, error.class, error.message, error.retry_after),
+            Err(error) => {
+                let (class, message) = (error.class, error.message.clone());
+                let mut failed = failure(self.id, class, message, error.retry_after);
+                if let Input::ConsultFailed(failure) = &mut failed {
+                    failure.used = answered.used;
+                }
+                return failed;
+            }
         };
         let path = self.path(SpoolName::ConsultReply(self.id));
         if let Err(message) = store_reply(&path, &reply.text).await {
-            return unknown(message);
+            return self.failed(message);
         }
         let (id, purpose, folder) = (self.id, self.purpose, self.folder.clone());
-        let judgement = judgement.answered(&endpoint.model, &request, &reply);
-        let (model, usage) = (reply.model.clone(), usage_of(&reply));
+        let judgement = answered.judgement(judgement, &endpoint.model, reply);
+        let model = reply.model.clone();
         let read = move || read(&folder, id, purpose, &judgement, model, usage);
-        tokio::task::spawn_blocking(read)
+        let mut read = tokio::task::spawn_blocking(read)
             .await
-            .unwrap_or_else(|error| unknown(error.to_string()))
+            .unwrap_or_else(|error| self.failed(error.to_string()));
+        if let Input::ConsultReplied { reply, .. } = &mut read {
+            reply.tools = answered.tools.map(Box::new);
+        }
+        read
+    }
+
+    fn failed(&self, message: String) -> Input {
+        failure(self.id, FailureClass::Unknown, message, None)
     }
 }
 
@@ -466,6 +533,7 @@ fn read(
             file,
             model,
             usage,
+            tools: None,
             judgement: judged,
         },
     }
@@ -492,5 +560,6 @@ pub(super) fn failure(
         message,
         retry_after,
         jitter: jitter(),
+        used: None,
     }))
 }

@@ -202,6 +202,7 @@ impl Juror {
                 handed_down: false,
                 criteria: piece.criteria.as_deref(),
                 output: &output,
+                course: None,
                 artifacts: &[],
                 checks: &[],
                 prior_feedback: &[],
@@ -317,7 +318,7 @@ impl Juror {
             cwd: self.workspace.clone(),
             ..Spawn::default()
         };
-        let exit = run_errand(errands, spawn).await?;
+        let exit = run_errand(errands, spawn, None).await?;
         if let Some((class, message)) = reviewer_failure("the reviewer", &exit, &stderr) {
             return Err(Unheard {
                 class,

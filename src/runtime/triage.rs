@@ -96,7 +96,7 @@ async fn run(
     reply: &std::path::Path,
     stderr: &std::path::Path,
 ) -> Result<String, String> {
-    let exit = run_errand(errands, spawn).await?;
+    let exit = run_errand(errands, spawn, None).await?;
     if let Some((_, message)) = reviewer_failure("the agent", &exit, stderr) {
         return Err(message);
     }

@@ -55,6 +55,8 @@ impl TaskState {
                 tool_calls,
                 asked,
                 model,
+                tools,
+                duration,
                 ..
             } => {
                 self.running = None;
@@ -66,6 +68,8 @@ impl TaskState {
                 self.output = OutputRefs {
                     stdout: output.clone(),
                     result: result.clone(),
+                    tools: tools.as_deref().and_then(|tools| tools.file.clone()),
+                    duration: *duration,
                 };
             }
             Event::TurnLost { .. } => {

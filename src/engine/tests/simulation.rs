@@ -455,6 +455,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 message: "no".to_owned(),
                 retry_after: None,
                 jitter: 0,
+                used: None,
             }))]
         }
         (Effect::CallSeat { task, seat, .. }, answer) => {
@@ -466,6 +467,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 file,
                 model: None,
                 usage: Usage::default(),
+                tools: None,
                 judgement: None,
             };
             let panel = state
@@ -562,6 +564,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 message: "no".to_owned(),
                 retry_after: None,
                 jitter: 0,
+                used: None,
             }))]
         }
         (Effect::Consult { id, .. }, answer) => {
@@ -582,6 +585,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     file,
                     model: None,
                     usage: Usage::default(),
+                    tools: None,
                     judgement: None,
                 },
                 advice,

@@ -18,7 +18,7 @@ use crate::domain::{Millis, Money, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
     Adapter, Consensus, GateFailure, Independence, Input, OnExhausted, PanelMode, Remedy, Review, TaskType,
-    Url,
+    ToolKind, ToolPolicy, Url,
 };
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
@@ -163,6 +163,29 @@ const RUBRICS: Key = key(
 );
 const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS), "How the mission is run.");
 
+const POLICY: Shape = one::<ToolPolicy>();
+const BUILT_POLICIES: &[&str] = &["allow", "deny"];
+
+static TOOLS: Table = Table {
+    name: "the tools of an agent",
+    keys: &[
+        key("read", POLICY, "Whether it may look into the workspace [deny].")
+            .only(BUILT_POLICIES, "asking for tools"),
+        key(
+            "write",
+            POLICY,
+            "Whether it may write files of the workspace [deny].",
+        )
+        .only(BUILT_POLICIES, "asking for tools"),
+        key(
+            "run",
+            POLICY,
+            "Whether it may run commands in the workspace [deny].",
+        )
+        .only(BUILT_POLICIES, "asking for tools"),
+    ],
+};
+
 static AGENT: Table = Table {
     name: "an agent",
     keys: &[
@@ -255,7 +278,12 @@ static AGENT: Table = Table {
             "The most tokens of one reply of an HTTP agent.",
         ),
         key("vision", FLAG, "Whether it can look at pictures [false]."),
-        key("tools", TEXTS, "The tools that it may use.").later("tools"),
+        key(
+            "tools",
+            Shape::Either(&[Shape::List(&one::<ToolKind>()), Shape::Map(&TOOLS)]),
+            "What a model behind HTTP may do itself: read (list, read, search), write, run. What is not named is denied \
+             [nothing as a worker; read as a reviewer of files].",
+        ),
         key(
             "fallback",
             Shape::Either(&[AGENT_NAMES, AGENT_NAME]),

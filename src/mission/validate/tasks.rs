@@ -115,7 +115,7 @@ impl Checker<'_, '_> {
         };
         let mut agents = self.mission.agents.0.iter();
         let agent = agents.find(|(known, _)| &**known == name);
-        if agent.is_none_or(|(_, agent)| agent.adapter.has_ledger()) {
+        if agent.is_none_or(|(_, agent)| agent.has_ledger()) {
             return;
         }
         let message = format!(
@@ -126,8 +126,8 @@ impl Checker<'_, '_> {
         let place = Place::Value(self.path("requiresToolCalls"));
         self.problems
             .push(Problem::error(Code::NoLedger, place, message).help(
-                "plain commands and HTTP models do not show their tool calls: ask for what can be seen, with \
-             `targetFiles` or `verify: {requireFileChanges: true}`",
+                "plain commands and plain HTTP models do not show their tool calls: ask for what can be seen, with \
+             `targetFiles` or `verify: {requireFileChanges: true}`, or give an HTTP model `tools`",
             ));
     }
 
