@@ -185,10 +185,10 @@ fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Resul
         turn: task_state.turn,
     };
     let mut facts = vec![format!(
-        "Attempt {} ({}) ended by itself after {}.",
+        // Not how long it took: that says little of the work, and no prompt would ever be the same again.
+        "Attempt {} ({}) ended by itself.",
         task_state.attempt,
         task_state.kind.as_str(),
-        task_state.output.duration
     )];
     for feedback in &task_state.feedback {
         let points = feedback

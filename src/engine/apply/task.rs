@@ -56,7 +56,6 @@ impl TaskState {
                 asked,
                 model,
                 tools,
-                duration,
                 ..
             } => {
                 self.running = None;
@@ -69,7 +68,6 @@ impl TaskState {
                     stdout: output.clone(),
                     result: result.clone(),
                     tools: tools.as_deref().and_then(|tools| tools.file.clone()),
-                    duration: *duration,
                 };
             }
             Event::TurnLost { .. } => {

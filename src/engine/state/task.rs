@@ -1,8 +1,8 @@
 //! The state of one task.
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, ConsultId, DimensionScore, Edge, FailureClass, FailureMode, Finding, Millis,
-    Phase, Points, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
+    AgentId, AttemptKind, Cause, ConsultId, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
+    Points, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::engine::dialog::Dialog;
 use crate::engine::payload::{
@@ -189,8 +189,6 @@ pub struct OutputRefs {
     pub result: Option<FileRef>,
     /// The record of its tool calls, where this program made them.
     pub tools: Option<FileRef>,
-    /// How long it took.
-    pub duration: Millis,
 }
 /// A turn in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -426,7 +426,6 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
     );
     let output = OutputRefs {
         stdout: Some(file()),
-        duration: Millis(1),
         ..OutputRefs::default()
     };
     assert_eq!(ended.output, output);
