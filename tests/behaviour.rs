@@ -10,6 +10,8 @@ mod again;
 mod approvals;
 #[path = "behaviour/attacks.rs"]
 mod attacks;
+#[path = "behaviour/attacks_by_tools.rs"]
+mod attacks_by_tools;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
 #[path = "behaviour/budget.rs"]
@@ -96,6 +98,8 @@ mod json;
 mod judging;
 #[path = "behaviour/look_into.rs"]
 mod look_into;
+#[path = "behaviour/looking.rs"]
+mod looking;
 #[path = "behaviour/notifications.rs"]
 mod notifications;
 #[path = "behaviour/only.rs"]
@@ -154,11 +158,15 @@ mod support;
 mod syscalls;
 #[path = "behaviour/terminal.rs"]
 mod terminal;
+#[path = "behaviour/tool_workers.rs"]
+mod tool_workers;
 #[path = "behaviour/torture.rs"]
 mod torture;
 #[path = "behaviour/verification.rs"]
 mod verification;
 #[path = "behaviour/verification_edges.rs"]
 mod verification_edges;
+#[path = "behaviour/vision.rs"]
+mod vision;
 #[path = "behaviour/waiting.rs"]
 mod waiting;

@@ -16,7 +16,7 @@ const DEFAULT_MAX_TOKENS: u32 = 8_192;
 const TOOL: &str = "verdict";
 
 pub(super) fn body(model: &str, request: &ModelRequest, dialogue: &Dialogue) -> Value {
-    let mut messages = vec![json!({"role": "user", "content": request.prompt})];
+    let mut messages = vec![json!({"role": "user", "content": question(request)})];
     messages.extend(dialogue.exchanges.iter().flat_map(turns));
     let mut body = json!({
         "model": model,
@@ -30,27 +30,40 @@ pub(super) fn body(model: &str, request: &ModelRequest, dialogue: &Dialogue) -> 
     if let Some(temperature) = temperature(request) {
         body["temperature"] = temperature;
     }
+    let offered = dialogue.tools.iter();
+    let mut tools: Vec<Value> = offered
+        .map(
+            |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters}),
+        )
+        .collect();
     if let Some(schema) = &request.schema {
-        body["tools"] = json!([{
+        tools.push(json!({
             "name": TOOL,
             "description": "Gives the reply that was asked for, in its exact form.",
             "input_schema": schema,
-        }]);
+        }));
         body["tool_choice"] = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
+    } else if dialogue.must_reply && !tools.is_empty() {
+        body["tool_choice"] = json!({"type": "none"});
     }
-    if !dialogue.tools.is_empty() {
-        body["tools"] = dialogue
-            .tools
-            .iter()
-            .map(|tool| {
-                json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
-            })
-            .collect();
-        if dialogue.must_reply {
-            body["tool_choice"] = json!({"type": "none"});
-        }
+    if !tools.is_empty() {
+        body["tools"] = json!(tools);
     }
     body
+}
+
+/// The question: a plain text, or pictures and then the text, as the provider advises.
+fn question(request: &ModelRequest) -> Value {
+    if request.images.is_empty() {
+        return json!(request.prompt);
+    }
+    let images = request.images.iter().map(|image| {
+        let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+        json!({"type": "image", "source": source})
+    });
+    images
+        .chain([json!({"type": "text", "text": request.prompt})])
+        .collect()
 }
 
 /// What was said, and what the tools gave.

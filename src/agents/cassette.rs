@@ -222,6 +222,8 @@ struct RecordedError {
     status: Option<u16>,
     message: String,
     schema_unsupported: bool,
+    #[serde(default)]
+    tools_unsupported: bool,
 }
 
 /// One question with its answer, as it stands in a file.
@@ -358,6 +360,7 @@ impl Cassette {
                 status: error.status,
                 message: error.message.clone(),
                 schema_unsupported: error.schema_unsupported,
+                tools_unsupported: error.tools_unsupported,
             }),
         };
         let entry = Entry {
@@ -420,6 +423,7 @@ impl Cassette {
                 retry_after: error.class.request_retried().then_some(Millis(0)),
                 message: error.message,
                 schema_unsupported: error.schema_unsupported,
+                tools_unsupported: error.tools_unsupported,
             }),
             Err(why) => Err(ModelError {
                 // Nothing that is tried again would be answered either.
@@ -433,6 +437,7 @@ impl Cassette {
                     path.display()
                 ),
                 schema_unsupported: false,
+                tools_unsupported: false,
             }),
         }
     }

@@ -17,7 +17,14 @@ const FINE_ENDINGS: [&str; 3] = ["STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIE
 const DAILY_QUOTA: &str = "quota_exhausted";
 
 pub(super) fn body(request: &ModelRequest, dialogue: &Dialogue) -> Value {
-    let mut contents = vec![json!({"role": "user", "parts": [{"text": request.prompt}]})];
+    let mut parts = vec![json!({"text": request.prompt})];
+    parts.extend(
+        request
+            .images
+            .iter()
+            .map(|image| json!({"inlineData": {"mimeType": image.media_type, "data": image.data}})),
+    );
+    let mut contents = vec![json!({"role": "user", "parts": parts})];
     contents.extend(dialogue.exchanges.iter().flat_map(turns));
     let mut body = json!({"contents": contents});
     if !dialogue.tools.is_empty() {

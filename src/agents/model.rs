@@ -40,6 +40,8 @@ pub struct ModelRequest {
     pub system: Option<String>,
     /// What it is asked.
     pub prompt: String,
+    /// Pictures that belong to the question, in their order.
+    pub images: Vec<Image>,
     /// The JSON Schema that the reply must keep to, where the provider can enforce one.
     pub schema: Option<Value>,
     /// Sampling temperature.
@@ -48,6 +50,27 @@ pub struct ModelRequest {
     pub max_tokens: Option<u32>,
     /// How long request and reply may take together.
     pub timeout: Duration,
+}
+
+/// A picture for a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// What it is: `image/png`, `image/jpeg`.
+    pub media_type: &'static str,
+    /// Its bytes in base64.
+    pub data: String,
+}
+
+impl Image {
+    /// A picture from its bytes.
+    #[must_use]
+    pub fn of(media_type: &'static str, bytes: &[u8]) -> Self {
+        use base64::Engine as _;
+        Self {
+            media_type,
+            data: base64::engine::general_purpose::STANDARD.encode(bytes),
+        }
+    }
 }
 
 /// What the model replied.
@@ -97,6 +120,29 @@ pub struct ToolResult {
     pub text: String,
     /// Whether the call was refused or failed.
     pub failed: bool,
+    /// Of a command that ran to its end: its exit code.
+    pub exit: Option<i32>,
+}
+
+impl ToolResult {
+    /// What a call gave.
+    #[must_use]
+    pub fn given(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            failed: false,
+            exit: None,
+        }
+    }
+
+    /// Why a call gave nothing.
+    #[must_use]
+    pub fn refused(why: impl Into<String>) -> Self {
+        Self {
+            failed: true,
+            ..Self::given(why)
+        }
+    }
 }
 
 /// One reply that asked for tools, with what they gave.
@@ -178,9 +224,17 @@ pub struct ModelError {
     pub message: String,
     /// The provider refused the schema, not the question: the same request without a schema may work.
     pub schema_unsupported: bool,
+    /// The provider refused the tools that were offered: the same request without them may work.
+    pub tools_unsupported: bool,
 }
 
 impl ModelError {
+    /// A failure on this side of the request.
+    #[must_use]
+    pub fn here(message: impl Into<String>) -> Self {
+        Self::new(FailureClass::Unknown, None, message)
+    }
+
     pub(super) fn new(class: FailureClass, status: Option<u16>, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -188,6 +242,7 @@ impl ModelError {
             retry_after: None,
             message: message.into(),
             schema_unsupported: false,
+            tools_unsupported: false,
         }
     }
 }
@@ -265,6 +320,9 @@ async fn ask(
         }
     }
     let mut error = error_of(endpoint, request, status.as_u16(), &body);
+    // Once it has taken them, a refusal is about something else.
+    let offers = !dialogue.tools.is_empty() && !dialogue.must_reply && dialogue.exchanges.is_empty();
+    error.tools_unsupported &= offers;
     error.retry_after = retry_after.or(error.retry_after);
     Err(error)
 }
@@ -314,7 +372,22 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
         retry_after: told.retry_after,
         message: presentable(endpoint, &shown),
         schema_unsupported: request.schema.is_some() && refuses_schema(endpoint.protocol, status, &told),
+        tools_unsupported: refuses_tools(status, &told),
     }
+}
+
+/// Whether a refusal is about tools: by the parameter that it names, else by its words.
+fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
+    const WORDS: [&str; 4] = ["tool", "function call", "function_call", "functiondeclaration"];
+    // One widespread server says it with a 500.
+    if !matches!(status, 400 | 404 | 422 | 500 | 501) {
+        return false;
+    }
+    let about = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        WORDS.iter().any(|word| text.contains(word))
+    };
+    told.about.is_some_and(about) || about(told.message)
 }
 
 /// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.

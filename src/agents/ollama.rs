@@ -13,7 +13,12 @@ pub(super) fn body(model: &str, request: &ModelRequest, dialogue: &Dialogue) -> 
     if let Some(system) = &request.system {
         messages.push(json!({"role": "system", "content": system}));
     }
-    messages.push(json!({"role": "user", "content": request.prompt}));
+    let mut question = json!({"role": "user", "content": request.prompt});
+    if !request.images.is_empty() {
+        let images = request.images.iter().map(|image| image.data.as_str());
+        question["images"] = images.collect();
+    }
+    messages.push(question);
     for exchange in &dialogue.exchanges {
         messages.push(exchange.said.clone());
         messages.extend(

@@ -12,7 +12,7 @@ pub(super) fn body(model: &str, own_service: bool, request: &ModelRequest, dialo
     if let Some(system) = &request.system {
         messages.push(json!({"role": "system", "content": system}));
     }
-    messages.push(json!({"role": "user", "content": request.prompt}));
+    messages.push(json!({"role": "user", "content": question(request)}));
     for exchange in &dialogue.exchanges {
         messages.push(exchange.said.clone());
         messages.extend(results(exchange));
@@ -43,6 +43,19 @@ pub(super) fn body(model: &str, own_service: bool, request: &ModelRequest, dialo
         }
     }
     body
+}
+
+/// The question: a plain text, or a list of parts where pictures belong to it.
+fn question(request: &ModelRequest) -> Value {
+    if request.images.is_empty() {
+        return json!(request.prompt);
+    }
+    let text = json!({"type": "text", "text": request.prompt});
+    let images = request.images.iter().map(|image| {
+        let url = format!("data:{};base64,{}", image.media_type, image.data);
+        json!({"type": "image_url", "image_url": {"url": url}})
+    });
+    std::iter::once(text).chain(images).collect()
 }
 
 /// Tools in the form that Ollama has taken over too.

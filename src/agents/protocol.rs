@@ -181,6 +181,7 @@ impl Protocol {
                 "responsejsonschema",
                 "response_schema",
                 "response_mime_type",
+                "response mime type",
                 "json mode",
             ],
             Self::Ollama => &["format", "grammar", "json schema"],

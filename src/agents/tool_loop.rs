@@ -1,45 +1,104 @@
 //! A model that may look before it answers: it asks for tools, gets their results, and in the end gives its reply.
 //!
 //! Bounded in every direction: calls, rounds, bytes handed over, time. A model that has used them up must reply
-//! without them, and what it says then is its reply. One request is never repeated here; a request that fails ends the
-//! conversation, and whether all of it is tried again is decided elsewhere.
+//! without them, and what it says then is its reply. The first request is never repeated here, for nothing is lost
+//! with it; a later one is, within the bounds of section 13, because what was done until then is not done twice.
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::future::Future;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::{Digest, Timestamp};
+use crate::engine::{MAX_REQUEST_RETRIES, pause_before_retry};
 
 use super::endpoint::Endpoint;
 use super::line::Line;
 use super::model::{
-    Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, Usage, say,
+    Dialogue, Exchange, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec, Usage, say,
 };
-use super::tools::{Toolbox, brief};
+use super::tools::brief;
 
-/// Replies that may ask for tools.
-const MOST_ROUNDS: usize = 16;
-/// Calls in all.
-const MOST_CALLS: usize = 48;
-/// Bytes of results in all.
-const MOST_BYTES: usize = 512 * 1024;
+/// How much longer than the conversation a tool may take.
+const GRACE: Duration = Duration::from_secs(5);
+/// Characters of a refusal that are kept.
+const LONGEST_WHY: usize = 300;
+
+/// What a conversation may use at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Replies that may ask for tools.
+    pub rounds: usize,
+    /// Calls in all.
+    pub calls: usize,
+    /// Bytes of results in all.
+    pub bytes: usize,
+}
+
+impl Limits {
+    /// Of one that only looks.
+    pub const REVIEWER: Self = Self {
+        rounds: 16,
+        calls: 48,
+        bytes: 512 * 1024,
+    };
+    /// Of one that works.
+    pub const WORKER: Self = Self {
+        rounds: 120,
+        calls: 400,
+        bytes: 8 * 1024 * 1024,
+    };
+}
+
+/// What a model may use, and where its use goes on record.
+pub trait Workbench: Sync {
+    /// The tools.
+    fn specs(&self) -> Vec<ToolSpec>;
+    /// Uses one.
+    fn perform(&self, call: &ToolCall) -> impl Future<Output = ToolResult> + Send;
+    /// Takes a call on record, once it was made or refused.
+    fn note(&self, record: ToolRecord) -> impl Future<Output = ()> + Send;
+    /// Whether a reply has the form that was asked for; else it is asked for once more, without tools, by schema.
+    fn has_form(&self, reply: &str) -> bool;
+}
 
 /// One call, as it goes on record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRecord {
+    /// When it was asked for.
+    pub at: String,
     /// The tool, as the model named it.
     pub tool: String,
     /// Its arguments, long texts cut.
     pub arguments: Value,
     /// Whether it was refused or failed.
     pub failed: bool,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Of a command that ran to its end: its exit code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
     /// Bytes of the result.
     pub bytes: usize,
     /// What the model was given.
     pub digest: Digest,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// What a conversation has used so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// Tokens of all its requests that were answered. One that does not say makes the sum unknown: it is never free.
+    pub usage: Usage,
+    /// Requests that were answered.
+    pub requests: u32,
+    /// Calls of tools.
+    pub calls: usize,
+    bytes: usize,
 }
 
 /// A conversation that came to its end.
@@ -47,116 +106,188 @@ pub struct ToolRecord {
 pub struct Conversation {
     /// The last reply; its usage is that of all requests.
     pub reply: ModelReply,
-    /// What was done with tools, in order.
-    pub ledger: Vec<ToolRecord>,
-    /// Requests that were made.
-    pub requests: u32,
+    /// What it used.
+    pub spent: Spent,
+    /// Whether the provider held the last reply to the schema.
+    pub by_schema: bool,
+}
+
+/// A conversation that broke off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Broken {
+    /// Why.
+    pub error: ModelError,
+    /// What it had used.
+    pub spent: Spent,
 }
 
 /// Asks a model that may use tools. The request's time-out holds for the whole conversation.
 ///
 /// # Errors
-/// When a request fails, or time runs out.
+/// When a request fails for good, or time runs out.
 pub async fn converse(
     line: &Line,
     endpoint: &Endpoint,
     request: &ModelRequest,
-    toolbox: Arc<Toolbox>,
-) -> Result<Conversation, ModelError> {
-    let end = Instant::now() + request.timeout;
-    let mut dialogue = Dialogue {
-        tools: toolbox.specs(),
-        ..Dialogue::default()
-    };
-    let mut done = Progress::default();
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let timed = ModelRequest {
-            timeout: left,
-            // A form that the reply must keep to and tools shut each other out with most providers. The prompt spells
-            // the form out, and a reply that does not keep to it is asked for again without tools.
+    limits: Limits,
+    bench: &impl Workbench,
+) -> Result<Conversation, Broken> {
+    let mut talk = Talk {
+        line,
+        endpoint,
+        end: Instant::now() + request.timeout,
+        request: ModelRequest {
+            // A form that the reply must keep to and tools shut each other out with most providers: the form is asked
+            // for once no tool may be used any more.
             schema: None,
             ..request.clone()
-        };
-        let mut reply = say(line, endpoint, &timed, &dialogue, Timestamp::now()).await?;
-        done.count(&reply.usage);
-        if reply.calls.is_empty() || dialogue.must_reply {
-            reply.usage = done.usage.unwrap_or_default();
-            return Ok(Conversation {
-                reply,
-                ledger: done.ledger,
-                requests: done.requests,
-            });
+        },
+        dialogue: Dialogue {
+            tools: bench.specs(),
+            ..Dialogue::default()
+        },
+        spent: Spent::default(),
+    };
+    let broken = |error, talk: &Talk<'_>| Broken {
+        error,
+        spent: talk.spent,
+    };
+    loop {
+        let mut reply = talk.ask().await.map_err(|error| broken(error, &talk))?;
+        let is_last = talk.dialogue.must_reply;
+        if reply.calls.is_empty() || is_last {
+            let lacks_form = !is_last && request.schema.is_some() && !bench.has_form(&reply.text);
+            if !lacks_form {
+                reply.usage = talk.spent.usage;
+                let spent = talk.spent;
+                let by_schema = talk.request.schema.is_some();
+                return Ok(Conversation {
+                    reply,
+                    spent,
+                    by_schema,
+                });
+            }
+            talk.dialogue.must_reply = true;
+        } else {
+            let exchange = talk.use_tools(limits, bench, reply).await;
+            talk.dialogue.exchanges.push(exchange);
+            talk.dialogue.must_reply = talk.is_used_up(limits);
         }
-        let exchange = done.use_tools(&toolbox, reply).await;
-        dialogue.exchanges.push(exchange);
-        dialogue.must_reply = done.is_used_up(dialogue.exchanges.len());
+        if talk.dialogue.must_reply {
+            talk.request.schema.clone_from(&request.schema);
+        }
     }
 }
 
-#[derive(Default)]
-struct Progress {
-    ledger: Vec<ToolRecord>,
-    usage: Option<Usage>,
-    requests: u32,
-    bytes: usize,
+struct Talk<'a> {
+    line: &'a Line,
+    endpoint: &'a Endpoint,
+    end: Instant,
+    request: ModelRequest,
+    dialogue: Dialogue,
+    spent: Spent,
 }
 
-impl Progress {
-    /// Adds what a request used. One that does not say makes the sum unknown: it is never free.
+impl Talk<'_> {
+    /// One round trip.
+    async fn ask(&mut self) -> Result<ModelReply, ModelError> {
+        let mut failed = 0;
+        loop {
+            self.request.timeout = self.end.saturating_duration_since(Instant::now());
+            let said = say(
+                self.line,
+                self.endpoint,
+                &self.request,
+                &self.dialogue,
+                Timestamp::now(),
+            );
+            let error = match said.await {
+                Ok(reply) => {
+                    self.count(&reply.usage);
+                    return Ok(reply);
+                }
+                Err(error) => error,
+            };
+            if self.request.schema.is_some() && error.schema_unsupported {
+                // Not a failure: this endpoint does not know schemas. The prompt spells the form out anyway.
+                self.request.schema = None;
+                continue;
+            }
+            let Some(pause) = self.pause_after(&error, failed) else {
+                return Err(error);
+            };
+            failed += 1;
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// How long to wait before a request is made again; `None`: it is not.
+    fn pause_after(&self, error: &ModelError, failed: u32) -> Option<Duration> {
+        let is_first = self.dialogue.exchanges.is_empty();
+        if is_first || !error.class.request_retried() || failed >= MAX_REQUEST_RETRIES {
+            return None;
+        }
+        let jitter = u16::try_from(Timestamp::now().0 % 1001).unwrap_or(0);
+        let pause = pause_before_retry(failed, error.retry_after, jitter)?.as_duration();
+        (Instant::now() + pause < self.end).then_some(pause)
+    }
+
     fn count(&mut self, usage: &Usage) {
-        self.requests += 1;
         let sum = |a: Option<u64>, b: Option<u64>| a?.checked_add(b?);
-        self.usage = Some(match self.usage {
-            None => *usage,
-            Some(so_far) => Usage {
+        let so_far = self.spent.usage;
+        self.spent.usage = match self.spent.requests {
+            0 => *usage,
+            _ => Usage {
                 input_tokens: sum(so_far.input_tokens, usage.input_tokens),
                 output_tokens: sum(so_far.output_tokens, usage.output_tokens),
             },
-        });
+        };
+        self.spent.requests += 1;
     }
 
-    fn is_used_up(&self, rounds: usize) -> bool {
-        rounds >= MOST_ROUNDS || self.ledger.len() >= MOST_CALLS || self.bytes >= MOST_BYTES
+    fn is_used_up(&self, limits: Limits) -> bool {
+        self.dialogue.exchanges.len() >= limits.rounds || self.has_no_calls_left(limits)
     }
 
-    async fn use_tools(&mut self, toolbox: &Arc<Toolbox>, reply: ModelReply) -> Exchange {
+    fn has_no_calls_left(&self, limits: Limits) -> bool {
+        self.spent.calls >= limits.calls || self.spent.bytes >= limits.bytes
+    }
+
+    async fn use_tools(&mut self, limits: Limits, bench: &impl Workbench, reply: ModelReply) -> Exchange {
         let mut calls = Vec::with_capacity(reply.calls.len());
         for call in reply.calls {
+            let (at, begin) = (Timestamp::now(), Instant::now());
             // Every call that was asked for is answered, or providers refuse what follows.
-            let result = if self.is_used_up(0) {
-                refused("no more tool calls are allowed; give your reply")
+            let result = if self.has_no_calls_left(limits) {
+                ToolResult::refused("no more tool calls are allowed; give your reply")
             } else {
-                perform(toolbox, &call).await
+                // One that ends itself in time says more than one that is cut off.
+                let left = self.end.saturating_duration_since(Instant::now()) + GRACE;
+                let performed = tokio::time::timeout(left, bench.perform(&call)).await;
+                performed.unwrap_or_else(|_| ToolResult::refused("the time of the conversation is up"))
             };
-            self.bytes += result.text.len();
-            self.ledger.push(ToolRecord {
+            self.spent.bytes += result.text.len();
+            self.spent.calls += 1;
+            let record = ToolRecord {
+                at: at.to_rfc3339(),
                 tool: call.name.clone(),
                 arguments: brief(&call.arguments),
                 failed: result.failed,
+                why: result
+                    .failed
+                    .then(|| result.text.chars().take(LONGEST_WHY).collect()),
+                exit: result.exit,
                 bytes: result.text.len(),
                 digest: Digest::of(result.text.as_bytes()),
-            });
+                took_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+            };
+            bench.note(record).await;
             calls.push((call, result));
         }
         Exchange {
             said: reply.said,
             calls,
         }
-    }
-}
-
-/// Files are read on a thread of their own: the loop never waits for a disk.
-async fn perform(toolbox: &Arc<Toolbox>, call: &ToolCall) -> ToolResult {
-    let (toolbox, call) = (Arc::clone(toolbox), call.clone());
-    let performed = tokio::task::spawn_blocking(move || toolbox.call(&call)).await;
-    performed.unwrap_or_else(|_| refused("the tool broke off"))
-}
-
-fn refused(why: &str) -> ToolResult {
-    ToolResult {
-        text: why.to_owned(),
-        failed: true,
     }
 }
 

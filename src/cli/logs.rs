@@ -42,6 +42,9 @@ pub struct Logs {
     /// Print standard error instead of the output
     #[arg(long, env = "QUORUM_STDERR")]
     pub stderr: bool,
+    /// Print the record of tool calls instead of the output, one line a call
+    #[arg(long, env = "QUORUM_TOOLS", conflicts_with = "stderr")]
+    pub tools: bool,
 }
 
 impl Logs {
@@ -50,9 +53,10 @@ impl Logs {
     }
 
     fn file(&self, turn: TurnId) -> SpoolName {
-        match self.stderr {
-            true => SpoolName::Err(turn),
-            false => SpoolName::Out(turn),
+        match (self.tools, self.stderr) {
+            (true, _) => SpoolName::TurnTools(turn),
+            (false, true) => SpoolName::Err(turn),
+            (false, false) => SpoolName::Out(turn),
         }
     }
 }
@@ -226,6 +230,9 @@ impl<'a> Printer<'a> {
 
     /// The output of a running turn by way of its process: the file may not have its name yet.
     fn of_process(&self, turn: &TurnHistory, keeper: &KeeperRef) -> Option<File> {
+        if self.arguments.tools {
+            return None;
+        }
         let identity = identity(turn.process.as_ref()?, keeper);
         let descriptor = if self.arguments.stderr { 2 } else { 1 };
         keeper::open_output(&identity, descriptor)
@@ -273,7 +280,11 @@ fn document(arguments: &Logs, run: &RunFolder, history: &TaskHistory) -> Result<
         "schema": "quorum.logs/v1",
         "runId": run.id().as_str(),
         "task": arguments.task,
-        "stream": if arguments.stderr { "stderr" } else { "stdout" },
+        "stream": match (arguments.tools, arguments.stderr) {
+            (true, _) => "tools",
+            (false, true) => "stderr",
+            (false, false) => "stdout",
+        },
         "turns": turns,
     }))
 }

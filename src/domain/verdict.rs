@@ -75,6 +75,8 @@ pub enum Cause {
     Stage,
     /// The red team found something that blocks.
     RedTeam,
+    /// Screenshots show something that blocks.
+    Vision,
 }
 
 impl Cause {
@@ -100,6 +102,7 @@ impl Cause {
             Self::Breaker => "breaker",
             Self::Stage => "stage",
             Self::RedTeam => "red-team",
+            Self::Vision => "vision",
         }
     }
 }

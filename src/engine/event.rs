@@ -19,7 +19,8 @@ use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, ProcessRef, ReplyRef,
-    RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
+    RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
+    Way,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -201,6 +202,9 @@ pub enum Event {
         /// The tool calls that its adapter saw; `None` where it sees none.
         #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
         tool_calls: Option<ToolCalls>,
+        /// The record of them in the spool, where this program made them.
+        #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+        tools: Option<Box<ToolLedgerRef>>,
         /// What it ended with that may be a question.
         #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
         asked: Option<Asked>,
@@ -370,6 +374,9 @@ pub enum Event {
         /// What went wrong, in words.
         #[serde(rename = "m")]
         message: String,
+        /// What it had used until then, where that is known.
+        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+        used: Option<Box<Used>>,
     },
     /// `task:question`: the agent of a task waits for an answer.
     #[serde(rename = "qa")]
@@ -444,6 +451,9 @@ pub enum Event {
         /// What went wrong, in words.
         #[serde(rename = "m")]
         message: String,
+        /// What it had used until then, where that is known.
+        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+        used: Option<Box<Used>>,
     },
     /// `probes:made`: the criteria of a task were cut into probes. They hold until the task begins anew.
     #[serde(rename = "pr")]

@@ -10,7 +10,7 @@ use crate::mission::{Plan, RunOptions, SubTask};
 use super::command::Command;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StopCause, ToolCalls, TurnFiles, Usage,
+    SeatResult, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
 };
 use super::timers::Timer;
 
@@ -347,6 +347,8 @@ pub struct TurnEnd {
     pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
     pub tool_calls: Option<ToolCalls>,
+    /// The record of them in the spool, where this program made them.
+    pub tools: Option<Box<ToolLedgerRef>>,
     /// What it ended with that may be a question.
     pub asked: Option<Asked>,
 }
@@ -366,6 +368,8 @@ pub struct SeatFailure {
     pub retry_after: Option<Millis>,
     /// Randomness for the back-off, 0 to 1000.
     pub jitter: u16,
+    /// What it had used until then, where that is known.
+    pub used: Option<Box<Used>>,
 }
 
 /// Why a consulted agent gave no reply.
@@ -381,6 +385,8 @@ pub struct ConsultFailure {
     pub retry_after: Option<Millis>,
     /// Randomness for the back-off, 0 to 1000.
     pub jitter: u16,
+    /// What it had used until then, where that is known.
+    pub used: Option<Box<Used>>,
 }
 
 impl TurnEnd {
@@ -400,6 +406,7 @@ impl TurnEnd {
             delegate: Vec::new(),
             files: None,
             tool_calls: None,
+            tools: None,
             asked: None,
         }
     }

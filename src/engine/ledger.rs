@@ -13,7 +13,7 @@ use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
 use super::event::Event;
-use super::payload::{SeatId, Usage};
+use super::payload::{ReplyRef, SeatId, Usage, Used};
 use super::state::{SeatState, State, TaskState};
 use super::timers::Timer;
 
@@ -367,9 +367,16 @@ impl Ledger {
                 }
             }
             Event::TurnFinished {
-                turn, usage, exit, ..
+                turn,
+                usage,
+                exit,
+                tools,
+                ..
             } => {
                 let (agent, call) = (plan.task(turn.task).agent, CallId::turn(*turn));
+                if let Some(tools) = tools.as_deref().filter(|_| self.is_open(call)) {
+                    self.spent.requests += u64::from(tools.more_requests());
+                }
                 let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
                 let refused = exit.failure.filter(|class| {
                     usage.is_none()
@@ -388,29 +395,19 @@ impl Ledger {
             Event::TurnLost { turn } => self.close(plan, CallId::turn(*turn), &Close::Lost),
             Event::SeatReplied {
                 task, seat, reply, ..
-            } => self.close(
-                plan,
-                CallId::seat(*task, *seat),
-                &Close::Told(&reply.usage, false),
-            ),
+            } => self.close_replied(plan, CallId::seat(*task, *seat), reply),
             Event::SeatFailed {
-                task, seat, class, ..
-            } => {
-                let call = CallId::seat(*task, *seat);
-                if let Some(open) = self.open.get(&call) {
-                    let how = close_of_failure(plan, open.agent, *class);
-                    self.close(plan, call, &how);
-                }
-            }
+                task,
+                seat,
+                class,
+                used,
+                ..
+            } => self.close_failed(plan, CallId::seat(*task, *seat), *class, used.as_deref()),
             Event::ConsultReplied { id, reply, .. } => {
-                self.close(plan, CallId::consult(*id), &Close::Told(&reply.usage, false));
+                self.close_replied(plan, CallId::consult(*id), reply);
             }
-            Event::ConsultFailed { id, class, .. } => {
-                let call = CallId::consult(*id);
-                if let Some(open) = self.open.get(&call) {
-                    let how = close_of_failure(plan, open.agent, *class);
-                    self.close(plan, call, &how);
-                }
+            Event::ConsultFailed { id, class, used, .. } => {
+                self.close_failed(plan, CallId::consult(*id), *class, used.as_deref());
             }
             Event::LimitReached { ceiling } => {
                 self.limit = Some(*ceiling);
@@ -461,6 +458,28 @@ impl Ledger {
             open.counted = true;
             self.spent.requests += 1;
         }
+    }
+
+    fn close_replied(&mut self, plan: &Plan, call: CallId, reply: &ReplyRef) {
+        if let Some(tools) = reply.tools.as_deref().filter(|_| self.is_open(call)) {
+            self.spent.requests += u64::from(tools.more_requests());
+        }
+        self.close(plan, call, &Close::Told(&reply.usage, false));
+    }
+
+    fn close_failed(&mut self, plan: &Plan, call: CallId, class: FailureClass, used: Option<&Used>) {
+        let Some(open) = self.open.get(&call) else {
+            return;
+        };
+        let how = match used {
+            Some(used) => {
+                // The request that failed is the one that was counted when the call was made.
+                self.spent.requests += u64::from(used.tools.requests);
+                Close::Told(&used.usage, false)
+            }
+            None => close_of_failure(plan, open.agent, class),
+        };
+        self.close(plan, call, &how);
     }
 
     fn close(&mut self, plan: &Plan, call: CallId, how: &Close<'_>) {

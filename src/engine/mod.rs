@@ -40,7 +40,7 @@ pub(crate) use tests::{random, simulation};
 pub use apply::apply;
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
-pub use decide::{JudgedBy, Panel, WorstCase, decide};
+pub use decide::{JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, decide, pause_before_retry};
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects};
 pub use event::Event;
@@ -51,7 +51,8 @@ pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Oper
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, ProcessRef, ReplyRef,
-    RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, TurnFiles, Usage, Way,
+    RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
+    Way,
 };
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use state::{

@@ -258,6 +258,45 @@ pub struct ReplyRef {
     /// verdict was asked for.
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<FileRef>>,
+    /// What it did with tools, where it was given any and its provider took them.
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Box<ToolLedgerRef>>,
+}
+
+/// What a model did with the tools that it was given: every call is on record in the spool.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ToolLedgerRef {
+    /// The record, one line a call; `None` if there was no call.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileRef>,
+    /// Calls that it asked for.
+    #[serde(rename = "n", default)]
+    pub calls: u32,
+    /// Those that were refused or failed.
+    #[serde(rename = "x", default)]
+    pub failed: u32,
+    /// Requests to its provider that were answered.
+    #[serde(rename = "q", default)]
+    pub requests: u32,
+}
+
+impl ToolLedgerRef {
+    /// Requests beyond the one that every call is.
+    #[must_use]
+    pub fn more_requests(&self) -> u32 {
+        self.requests.saturating_sub(1)
+    }
+}
+
+/// What a call that failed had used until then.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Used {
+    /// Of its requests that were answered.
+    #[serde(rename = "u", default, skip_serializing_if = "Usage::is_none")]
+    pub usage: Usage,
+    /// What it did with tools.
+    #[serde(rename = "l", default)]
+    pub tools: ToolLedgerRef,
 }
 
 /// What could be read from a reviewer's reply.

@@ -125,6 +125,16 @@ pub fn next_judge(plan: &Plan, task: TaskId, first: AgentId, current: AgentId) -
     })
 }
 
+/// What keeps an agent from cutting the criteria of `task` into what its judge is asked, in words: whoever did the work, or
+/// is not independent of them, would choose its own questions. `None` where nothing does.
+#[must_use]
+pub fn keeps_from_cutting(plan: &Plan, task: TaskId, agent: AgentId) -> Option<String> {
+    if authors(plan, task).any(|author| author == agent) {
+        return Some("did the work itself".to_owned());
+    }
+    dependence(plan, task, agent).map(|why| why.to_string())
+}
+
 /// What the mission wants a reviewer of `task` not to share with its author.
 #[must_use]
 pub fn independence(plan: &Plan, task: TaskId) -> Independence {

@@ -37,7 +37,7 @@ pub fn watched(plan: &Plan, id: TaskId) -> Watched<'_> {
         };
     }
     let asked = || task.description.as_deref().is_some_and(asks_for_file);
-    let has_ledger = plan.agent(task.agent).spec.adapter.has_ledger();
+    let has_ledger = plan.agent(task.agent).spec.has_ledger();
     if !task.target_files.is_empty() && (has_ledger || asked()) {
         Watched::Files(targets.collect())
     } else {
@@ -52,7 +52,23 @@ pub fn is_watched(plan: &Plan, id: TaskId) -> bool {
     let task = plan.task(id);
     let has_rules =
         !plan.rules.protect.is_empty() || !task.protect.is_empty() || watched(plan, id) != Watched::Nothing;
-    has_rules && plan.agent(task.agent).spec.adapter.has_hands()
+    has_rules && plan.agent(task.agent).spec.has_hands()
+}
+
+/// Whether a task is about files: it declares some, or its agent changed some or may have. What an agent without hands
+/// did is in its answer alone, and so is that of one that is known to have done nothing else. `calls` are the tool calls
+/// of its attempt, `changed` whether a watched file changed, where that is known.
+#[must_use]
+pub fn is_file_task(plan: &Plan, id: TaskId, calls: Option<u32>, changed: Option<bool>) -> bool {
+    let task = plan.task(id);
+    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let declares = !task.target_files.is_empty()
+        || checks
+            .iter()
+            .any(|check| matches!(check, Check::FileExists { .. }));
+    let saw_all = is_watched(plan, id) && watched(plan, id) == Watched::Workspace;
+    let changed_nothing = calls == Some(0) || (saw_all && changed == Some(false));
+    declares || (plan.agent(task.agent).spec.has_hands() && !changed_nothing)
 }
 
 /// Verbs that make something.

@@ -6,6 +6,7 @@
 
 pub mod advice;
 pub mod calibration;
+pub mod colour;
 pub mod consensus;
 pub mod eligibility;
 pub mod evidence_rules;

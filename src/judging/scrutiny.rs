@@ -40,6 +40,8 @@ struct Found {
     severity: Severity,
     #[serde(default)]
     surface: Option<Surface>,
+    #[serde(default)]
+    category: Option<Category>,
     description: String,
     #[serde(default)]
     evidence: String,
@@ -55,6 +57,25 @@ enum Surface {
     Security,
     Requirements,
     Grounding,
+}
+
+/// What a vision check finds wrong.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Category {
+    RequirementsMismatch,
+    MissingElement,
+    VisualDefect,
+}
+
+impl Category {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::RequirementsMismatch => "requirements_mismatch",
+            Self::MissingElement => "missing_element",
+            Self::VisualDefect => "visual_defect",
+        }
+    }
 }
 
 impl Surface {
@@ -74,8 +95,9 @@ impl Found {
         if description.is_empty() {
             return Err("a finding has no description".to_owned());
         }
-        let description = match self.surface {
-            Some(surface) => format!("{}: {description}", surface.as_str()),
+        let kind = self.surface.map(Surface::as_str);
+        let description = match kind.or(self.category.map(Category::as_str)) {
+            Some(kind) => format!("{kind}: {description}"),
             None => description.to_owned(),
         };
         let text = |text: &str| Some(shortened(text.trim())).filter(|text| !text.is_empty());

@@ -165,7 +165,6 @@ impl Checker<'_, '_> {
     /// Checks a value that is not null.
     fn value(&mut self, node: NodeId, key: &'static str, shape: &'static Shape) -> bool {
         match (shape, self.tree.kind(node)) {
-            (Shape::Anything, _) => true,
             (Shape::One(one), Kind::Plain | Kind::Quoted) => self.one(node, one),
             (Shape::Map(table), Kind::Map) => self.map(node, table),
             (Shape::Named(name, of), Kind::Map) => self.named(node, key, name, of),
@@ -395,7 +394,6 @@ fn takes(shape: &Shape, kind: Kind) -> bool {
         Shape::List(_) | Shape::NonEmptyList(_) | Shape::Expectations => kind == Kind::List,
         Shape::Map(_) | Shape::Named(..) => kind == Kind::Map,
         Shape::Either(shapes) => shapes.iter().any(|shape| takes(shape, kind)),
-        Shape::Anything => true,
     }
 }
 
@@ -417,7 +415,6 @@ pub(super) fn expects(shape: &Shape) -> String {
         Shape::Named(..) => "a map from names to values".to_owned(),
         Shape::Either(shapes) => shapes.iter().map(expects).collect::<Vec<_>>().join(", or "),
         Shape::Expectations => "a list of maps, each with a `type`".to_owned(),
-        Shape::Anything => "anything".to_owned(),
     }
 }
 
@@ -432,6 +429,6 @@ fn example(key: &str, shape: &Shape) -> String {
         }
         Shape::Map(_) | Shape::Named(..) => format!("write `{key}:` and below it, indented, `name: value`"),
         Shape::Either([first, ..]) => example(key, first),
-        Shape::One(_) | Shape::Either([]) | Shape::Anything => format!("write `{key}: value`"),
+        Shape::One(_) | Shape::Either([]) => format!("write `{key}: value`"),
     }
 }

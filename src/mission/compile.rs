@@ -479,7 +479,7 @@ impl Compiler<'_> {
             },
             title: task.title,
             part: Part::Selected,
-            deadline: task.deadline,
+            deadline: task.deadline.map(|deadline| *deadline),
             description: task.description,
             agent,
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),
@@ -490,7 +490,7 @@ impl Compiler<'_> {
             approvals: Vec::new(),
             requires_tool_calls: task.requires_tool_calls,
             silence: Silence::of(
-                task.stale_threshold.map(|span| span.get()).or(of_agent.stale),
+                task.stale_threshold.map(Span::get).or(of_agent.stale),
                 self.settings.stale_threshold,
             ),
             turn_timeout: turn_timeout.unwrap_or(defaults::TASK_TIMEOUT),

@@ -11,6 +11,9 @@ use super::read::Named;
 use super::scalar::Fraction;
 use crate::domain::{Bar, Dimension, Millis};
 
+/// Percent of the greatest distance of two colours that a screenshot may be off.
+pub(super) const TOLERANCE: u8 = 15;
+
 /// Time of one turn (semantics, section 5).
 pub(super) const TASK_TIMEOUT: Millis = Millis::from_secs(30 * 60);
 /// Fixes after one execute or retry (section 4).

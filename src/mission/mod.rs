@@ -64,7 +64,7 @@ pub use read::Named;
 pub use route::Route;
 pub use scalar::{Deadline, Positive};
 pub use schema::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
-pub use scrutiny::{RedTeamPlan, Scrutiny, StageJudge, StagePlan};
+pub use scrutiny::{RedTeamPlan, Scrutiny, StageJudge, StagePlan, VisionPlan};
 pub use selection::{UnknownTask, named_tasks};
 pub use succession::succeed;
 pub use task_list::TaskList;

@@ -139,7 +139,6 @@ fn shape_schema(shape: &'static Shape, definitions: &mut Map<String, Value>) -> 
             json!({"anyOf": schemas.collect::<Vec<_>>()})
         }
         Shape::Expectations => expectations_schema(definitions),
-        Shape::Anything => json!({}),
     }
 }
 
@@ -305,7 +304,7 @@ fn tables_below(shape: &'static Shape) -> Vec<&'static Table> {
         Shape::List(of) | Shape::NonEmptyList(of) | Shape::Named(_, of) => tables_below(of),
         Shape::Either(shapes) => shapes.iter().flat_map(tables_below).collect(),
         Shape::Expectations => EXPECTATION_TYPES.iter().map(|(_, table)| *table).collect(),
-        Shape::One(_) | Shape::Anything => Vec::new(),
+        Shape::One(_) => Vec::new(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What judges a task's work behind its verification, resolved: `stages`, `redTeam`, and how sharply
+//! What judges a task's work behind its verification, resolved: `stages`, `redTeam`, `vision`, and how sharply
 //! (semantics, sections 6.7 and 15).
 
 use std::collections::HashMap;
@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use thin_vec::ThinVec;
 
-use super::model::{self, Autonomy, Mission, OnMissing, Stakes};
-use super::scalar::Span;
-use crate::domain::{AgentId, Millis, Step};
+use super::defaults;
+use super::model::{self, Autonomy, Expected, Mission, OnMissing, Stakes, VisionKind};
+use super::scalar::{Fraction, Span};
+use crate::domain::{AgentId, Millis, Points, Step};
 
 /// What judges a task's work behind its verification. Tasks that say nothing of their own share the mission's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,6 +18,8 @@ pub struct Scrutiny {
     pub stages: Vec<StagePlan>,
     /// Who attacks the work.
     pub red_team: Option<RedTeamPlan>,
+    /// How screenshots are checked.
+    pub vision: Option<VisionPlan>,
     /// How much agents may decide alone.
     pub autonomy: Autonomy,
     /// How much harm wrong work would do.
@@ -59,11 +62,28 @@ pub struct RedTeamPlan {
     pub on_missing: OnMissing,
 }
 
+/// `vision`, resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VisionPlan {
+    /// How it looks.
+    pub kind: VisionKind,
+    /// Who looks, where somebody does.
+    pub agent: Option<AgentId>,
+    /// The pictures, in the workspace.
+    pub screenshots: Vec<Box<str>>,
+    /// What must be seen.
+    pub expectations: Vec<Expected>,
+    /// How far a colour may be off, a share as points.
+    pub tolerance: Points,
+}
+
 impl Scrutiny {
     /// The steps in their order.
     pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
         let stages = (0..).zip(&self.stages).map(|(n, _)| Step::Stage(n));
-        stages.chain(self.red_team.iter().map(|_| Step::RedTeam))
+        let red_team = self.red_team.iter().map(|_| Step::RedTeam);
+        let vision = self.vision.iter().map(|_| Step::Vision);
+        stages.chain(red_team).chain(vision)
     }
 
     /// The step behind `step`; behind nothing the first.
@@ -87,8 +107,17 @@ impl Scrutiny {
                 StageJudge::Command(_) => None,
             },
             Step::RedTeam => self.red_team.map(|red_team| red_team.agent),
-            Step::Vision => None,
+            Step::Vision => self.vision.as_ref()?.agent,
         }
+    }
+
+    /// The pictures that are looked at, if any are.
+    pub fn screenshots(&self) -> impl Iterator<Item = &str> {
+        let looked_at = self
+            .vision
+            .iter()
+            .filter(|vision| vision.kind != VisionKind::Noop);
+        looked_at.flat_map(|vision| vision.screenshots.iter().map(AsRef::as_ref))
     }
 
     /// How a step is called: a stage by its own name.
@@ -111,6 +140,9 @@ impl Scrutiny {
         if let Some(red_team) = &mut new.red_team {
             red_team.agent = moved(red_team.agent);
         }
+        if let Some(agent) = new.vision.as_mut().and_then(|vision| vision.agent.as_mut()) {
+            *agent = moved(*agent);
+        }
         new
     }
 }
@@ -128,6 +160,19 @@ pub(super) fn of_mission(mission: &Mission, ids: &Ids) -> Arc<Scrutiny> {
                 min_stakes: declared.min_stakes.unwrap_or(Stakes::Low),
                 on_missing: declared.on_missing,
             })
+        }),
+        vision: mission.vision.as_ref().map(|declared| VisionPlan {
+            kind: declared.kind,
+            agent: declared
+                .agent
+                .as_ref()
+                .filter(|_| declared.kind == VisionKind::LlmVision)
+                .and_then(|name| ids.get(name).copied()),
+            screenshots: declared.screenshots.to_vec(),
+            expectations: declared.expectations.clone(),
+            tolerance: declared
+                .tolerance
+                .map_or_else(|| Points::whole(defaults::TOLERANCE), Fraction::points),
         }),
         autonomy: mission.autonomy.unwrap_or_default(),
         stakes: mission.stakes.unwrap_or_default(),

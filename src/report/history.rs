@@ -9,7 +9,8 @@ use crate::domain::{
     AgentId, AttemptKind, ConsultId, FailureClass, Millis, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
-    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, Usage,
+    CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, ToolLedgerRef,
+    Usage, Used,
 };
 
 /// The story of one task.
@@ -87,6 +88,8 @@ pub struct TurnResult {
     pub usage: Usage,
     /// The model as the provider returned it.
     pub model: Option<String>,
+    /// What it did with tools that this program used for it.
+    pub tools: Option<Box<ToolLedgerRef>>,
 }
 
 /// One call to a reviewer.
@@ -109,8 +112,8 @@ pub enum Answer {
     Open,
     /// A reply and what could be read from it.
     Reply(ReplyRef, SeatResult),
-    /// It could not be asked.
-    Failed(FailureClass, String),
+    /// It could not be asked, or broke off with this on record.
+    Failed(FailureClass, String, Option<Box<Used>>),
 }
 
 impl TaskHistory {
@@ -230,9 +233,13 @@ impl AttemptHistory {
                 self.answer(*seat, Answer::Reply(reply.clone(), result.clone()));
             }
             Event::SeatFailed {
-                seat, class, message, ..
+                seat,
+                class,
+                message,
+                used,
+                ..
             } => {
-                self.answer(*seat, Answer::Failed(*class, message.clone()));
+                self.answer(*seat, Answer::Failed(*class, message.clone(), used.clone()));
             }
             Event::TurnStarted { turn, prompt } => self.turns.push(TurnHistory {
                 id: *turn,
@@ -262,6 +269,7 @@ impl AttemptHistory {
                 duration,
                 usage,
                 model,
+                tools,
                 ..
             } => {
                 turn.end = TurnStanding::Finished(Box::new(TurnResult {
@@ -272,6 +280,7 @@ impl AttemptHistory {
                     duration: *duration,
                     usage: *usage,
                     model: model.clone(),
+                    tools: tools.clone(),
                 }));
             }
             _ => {}

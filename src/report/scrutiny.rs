@@ -52,9 +52,10 @@ pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageRepo
 }
 
 fn judge<'a>(state: &'a State, scrutiny: &'a Scrutiny, step: Step) -> &'a str {
-    match scrutiny.agent(step) {
-        Some(agent) => &state.plan.agent(agent).name,
-        None => "command",
+    match (scrutiny.agent(step), &scrutiny.vision) {
+        (Some(agent), _) => &state.plan.agent(agent).name,
+        (None, Some(vision)) if step == Step::Vision => vision.kind.as_str(),
+        (None, _) => "command",
     }
 }
 
@@ -79,6 +80,9 @@ pub(super) struct StepRow<'a> {
     pub agent: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<&'a str>,
+    /// Of a vision check: how it looks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
     /// Why it will not be asked, where that is known beforehand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -102,6 +106,11 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
             name: scrutiny.name(step),
             agent: agent.map(|agent| &*plan.agent(agent).name),
             command,
+            kind: scrutiny
+                .vision
+                .as_ref()
+                .filter(|_| step == Step::Vision)
+                .map(|vision| vision.kind.as_str()),
             note: crate::engine::not_asked(state, task, step),
         }
     };

@@ -410,6 +410,7 @@ impl<'o> Scene<'o> {
             model: None,
             files: None,
             tool_calls: None,
+            tools: None,
             asked: None,
             delegate: Vec::new(),
         })));
@@ -514,6 +515,7 @@ impl<'o> Scene<'o> {
                     output_tokens: Some(50),
                     cost: None,
                 },
+                tools: None,
                 judgement: None,
             },
             result,
@@ -531,6 +533,7 @@ impl<'o> Scene<'o> {
             message: "HTTP 401".to_owned(),
             retry_after: None,
             jitter: 0,
+            used: None,
         })));
         self.settled(task)
     }

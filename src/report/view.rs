@@ -12,7 +12,8 @@ use crate::domain::{
     Purpose, QualityFlag, RunId, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::{
-    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, SeatId, SeatResult, StageReport, Usage,
+    Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, SeatId, SeatResult, StageReport,
+    ToolLedgerRef, Usage, Used,
 };
 use crate::mission::Plan;
 
@@ -469,7 +470,12 @@ impl RunView {
                 (turn.task, 0, None)
             }
             Event::AgentSpawned { turn, .. } => (turn.task, 1, None),
-            Event::TurnFinished { turn, usage, .. } => (turn.task, 0, Some(*usage)),
+            Event::TurnFinished {
+                turn, usage, tools, ..
+            } => {
+                let more = tools.as_deref().map_or(0, ToolLedgerRef::more_requests);
+                (turn.task, more, Some(*usage))
+            }
             Event::SeatRequested {
                 task, seat, agent, ..
             } => {
@@ -485,7 +491,7 @@ impl RunView {
                 if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
                     view.reply(plan, *task, reply, result);
                 }
-                (*task, 0, Some(reply.usage))
+                (*task, more_requests(reply), Some(reply.usage))
             }
             // What is held is no request before it is made.
             Event::CallHeld { call, .. } if !matches!(call.call, Call::Turn(..)) => {
@@ -506,13 +512,18 @@ impl RunView {
                 if let (Some(grader), Advice::Grades(_)) = (self.graders.get_mut(&id.task), advice) {
                     grader.1 = reply.model.as_deref().map(Into::into);
                 }
-                (id.task, 0, Some(reply.usage))
+                (id.task, more_requests(reply), Some(reply.usage))
             }
-            Event::SeatFailed { task, seat, .. } => {
+            Event::SeatFailed { task, seat, used, .. } => {
                 if let Some(view) = self.tasks[task.index()].seat_mut(*seat) {
                     view.state = SeatStanding::Failed;
                 }
-                (*task, 0, None)
+                let (requests, usage) = used_until(used.as_deref());
+                (*task, requests, usage)
+            }
+            Event::ConsultFailed { id, used, .. } => {
+                let (requests, usage) = used_until(used.as_deref());
+                (id.task, requests, usage)
             }
             _ => return,
         };
@@ -526,6 +537,17 @@ impl RunView {
             }
         }
     }
+}
+
+/// Requests beyond the one that a call is.
+fn more_requests(reply: &ReplyRef) -> u32 {
+    reply.tools.as_deref().map_or(0, ToolLedgerRef::more_requests)
+}
+
+/// The requests of a call that failed beside the one that did, and what they used.
+fn used_until(used: Option<&Used>) -> (u32, Option<Usage>) {
+    let requests = used.map_or(0, |used| used.tools.requests);
+    (requests, used.map(|used| used.usage))
 }
 
 impl TaskView {

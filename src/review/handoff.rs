@@ -7,6 +7,7 @@ use crate::engine::FileFact;
 use crate::mission::model::Rubric;
 
 use super::fence::Excerpt;
+use super::rubric::Acceptance;
 
 /// Whose work it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,7 +39,7 @@ pub struct Content<'a> {
     /// The files in question, as they were seen.
     pub artifacts: &'a [FileFact],
     /// What must hold.
-    pub probes: &'a [String],
+    pub acceptance: Acceptance<'a>,
     /// What it is graded by.
     pub rubric: &'a Rubric,
     /// When.
@@ -67,7 +68,8 @@ pub struct Handoff<'a> {
     to: &'a str,
     payload: Payload<'a>,
     artifacts: Vec<Artifact<'a>>,
-    probes: &'a [String],
+    acceptance: &'a [String],
+    probes: Vec<Question<'a>>,
     rubric: Vec<Criterion<'a>>,
     created_at: String,
 }
@@ -87,9 +89,17 @@ struct Artifact<'a> {
     sha256: Option<String>,
 }
 
+/// A probe, by the number of its criterion from 1.
+#[derive(Debug, Serialize)]
+struct Question<'a> {
+    criterion: u32,
+    probe: &'a str,
+}
+
 #[derive(Debug, Serialize)]
 struct Criterion<'a> {
     name: &'a str,
+    description: Option<&'a str>,
     weight: String,
     grade: &'static str,
     required: bool,
@@ -115,6 +125,7 @@ impl<'a> Handoff<'a> {
         });
         let criteria = content.rubric.criteria.iter().map(|criterion| Criterion {
             name: &criterion.name,
+            description: criterion.description.as_deref(),
             weight: criterion.weight.get().to_string(),
             grade: criterion.grade.as_str(),
             required: criterion.required,
@@ -132,7 +143,8 @@ impl<'a> Handoff<'a> {
                 tail: &content.output.tail,
             },
             artifacts: artifacts.collect(),
-            probes: content.probes,
+            acceptance: content.acceptance.criteria,
+            probes: questions(content.acceptance),
             rubric: criteria.collect(),
             created_at: content.at.to_rfc3339(),
         })
@@ -145,12 +157,26 @@ impl<'a> Handoff<'a> {
     }
 }
 
+/// What an agent cut the criteria into, else each of them.
+fn questions(acceptance: Acceptance<'_>) -> Vec<Question<'_>> {
+    let each = (1..).zip(acceptance.criteria);
+    let each = each.map(|(criterion, probe)| Question { criterion, probe });
+    let cut = acceptance.cut.iter().map(|probe| Question {
+        criterion: probe.criterion,
+        probe: &probe.text,
+    });
+    match acceptance.cut {
+        [] => each.collect(),
+        _ => cut.collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Digest;
+    use crate::domain::{Digest, Probe};
 
-    fn handed(to: &str) -> Result<Vec<u8>, OwnWork> {
+    fn handed(to: &str, cut: &[Probe]) -> Result<Vec<u8>, OwnWork> {
         let author = Author {
             task: "write".to_owned(),
             agent: "writer".to_owned(),
@@ -170,7 +196,10 @@ mod tests {
             to,
             output: &Excerpt::whole("done"),
             artifacts: &[file],
-            probes: &["it is short".to_owned()],
+            acceptance: Acceptance {
+                criteria: &["it is short".to_owned()],
+                cut,
+            },
             rubric: &rubric,
             at: Timestamp(0),
         })
@@ -179,19 +208,35 @@ mod tests {
 
     #[test]
     fn it_says_who_gave_what_to_whom() {
-        let record: serde_json::Value = serde_json::from_slice(&handed("editor").unwrap()).unwrap();
+        let record: serde_json::Value = serde_json::from_slice(&handed("editor", &[]).unwrap()).unwrap();
         assert_eq!(record["from"][0]["agent"], "writer");
         assert_eq!(record["to"], "editor");
         assert_eq!(record["payload"]["head"], "done");
         let digest = Digest::of(b"abc").to_string();
         assert_eq!(record["artifacts"][0]["sha256"], digest);
-        assert_eq!(record["probes"][0], "it is short");
+        let each = serde_json::json!([{"criterion": 1, "probe": "it is short"}]);
+        assert_eq!(
+            record["probes"], each,
+            "without anybody who cuts it, a criterion is a probe"
+        );
         assert_eq!(record["rubric"][0]["name"], "correctness");
     }
 
     #[test]
+    fn the_questions_that_an_agent_made_stand_beside_the_criteria() {
+        let cut = ["Is it one page?", "Is it in one file?"].map(|text| Probe {
+            criterion: 1,
+            text: text.to_owned(),
+        });
+        let record: serde_json::Value = serde_json::from_slice(&handed("editor", &cut).unwrap()).unwrap();
+        assert_eq!(record["acceptance"], serde_json::json!(["it is short"]));
+        assert_eq!(record["probes"][1]["probe"], "Is it in one file?");
+        assert_eq!(record["probes"][1]["criterion"], 1);
+    }
+
+    #[test]
     fn nothing_is_handed_over_to_its_author() {
-        let refused = handed("writer").unwrap_err();
+        let refused = handed("writer", &[]).unwrap_err();
         assert_eq!(
             (refused.agent.as_str(), refused.task.as_str()),
             ("writer", "write")

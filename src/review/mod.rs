@@ -10,6 +10,7 @@ pub mod facts;
 pub mod fence;
 pub mod handoff;
 pub mod judgement;
+pub mod pictures;
 pub mod prompt;
 pub mod rubric;
 pub mod scrutiny;

@@ -179,6 +179,32 @@ fn shown<'p>(path: &'p str, root: &Path) -> std::borrow::Cow<'p, str> {
     beneath.map_or_else(|_| path.into(), Path::to_string_lossy)
 }
 
+/// What the patterns of some scopes name, for a path that is about to be written.
+#[derive(Debug)]
+pub struct Guarded(Vec<(PathBuf, GlobSet)>);
+
+impl Guarded {
+    /// Makes the patterns ready.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn of(scopes: &[Scope]) -> Result<Self, String> {
+        let ready = |scope: &Scope| {
+            let root = fs::canonicalize(&scope.root).unwrap_or_else(|_| scope.root.clone());
+            Ok((root, Patterns::of(&scope.patterns)?.globs))
+        };
+        scopes.iter().map(ready).collect::<Result<_, String>>().map(Self)
+    }
+
+    /// Whether any of them names this absolute path, or a folder that it lies in.
+    #[must_use]
+    pub fn holds(&self, path: &Path) -> bool {
+        self.0
+            .iter()
+            .any(|(root, globs)| path.strip_prefix(root).is_ok_and(|inner| globs.is_match(inner)))
+    }
+}
+
 struct Look {
     never: PathBuf,
     marks: Marks,

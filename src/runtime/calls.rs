@@ -8,11 +8,13 @@ use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::classify_stderr;
 use crate::agents::line::Line;
-use crate::agents::model::{self, ModelError, ModelReply, ModelRequest};
+use crate::agents::model::{self, ModelReply, ModelRequest};
 use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, State, TaskState, TurnEnd, Usage,
+    Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
+    Used,
 };
+use crate::judging::parser::Quoted;
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
 use crate::mission::{AgentPlan, Plan};
@@ -22,6 +24,7 @@ pub(super) use crate::review::verdict::LARGEST_REPLY;
 use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
+use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::Material;
 use super::reach::Reach;
 use super::session::RunError;
@@ -212,11 +215,21 @@ impl World {
         let plan = state.plan.clone();
         let folder = self.folder.clone();
         let task_state = state.task(call.task).clone();
+        let toolless = self.toolless.clone();
         let sender = self.sender.clone();
         let work = tokio::spawn(async move {
-            let input = ask_model(&plan, &folder, &task_state, &call, agent, &line, &endpoint).await;
-            // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Input(input));
+            let asked = AskedSeat {
+                plan: &plan,
+                folder: &folder,
+                task_state: &task_state,
+                call: &call,
+                agent,
+                toolless: &toolless,
+            };
+            for input in asked.ask(&line, &endpoint).await {
+                // After the loop has ended nobody wants to know.
+                let _ = sender.send(Message::Input(input));
+            }
         });
         self.keep_track(work.abort_handle());
     }
@@ -236,12 +249,16 @@ impl World {
             Ok(line) => line,
             Err(message) => return self.post(not_reachable(turn, message)),
         };
+        if agent.spec.works_with_tools() {
+            return self.work_with_tools(state, turn, line, endpoint);
+        }
         let timeout = state.plan.task(turn.task).turn_timeout;
         let prompt_path = self.folder.spool_file(&SpoolName::Prompt(turn));
         let out_path = self.folder.spool_file(&SpoolName::Out(turn));
         let request = ModelRequest {
             system: None,
             prompt: String::new(),
+            images: Vec::new(),
             schema: None,
             temperature: agent.spec.temperature,
             max_tokens: agent.spec.max_tokens,
@@ -377,72 +394,123 @@ async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: 
         .collect()
 }
 
-async fn ask_model(
-    plan: &Arc<Plan>,
-    folder: &RunFolder,
-    task_state: &TaskState,
-    call: &SeatCall,
+/// A call to a reviewer behind an HTTP endpoint.
+struct AskedSeat<'a> {
+    plan: &'a Arc<Plan>,
+    folder: &'a RunFolder,
+    task_state: &'a TaskState,
+    call: &'a SeatCall,
     agent: AgentId,
-    line: &Line,
-    endpoint: &Endpoint,
-) -> Input {
-    let (task, seat) = (call.task, call.seat);
-    let asked = {
-        let (plan, folder, task_state, call) =
-            (plan.clone(), folder.clone(), task_state.clone(), call.clone());
-        tokio::task::spawn_blocking(move || {
-            let (asked, judgement) = judge_prompt(&folder, &plan, &task_state, &call)?;
-            let path = folder.spool_file(&SpoolName::Request(call.task, call.seat));
-            store::write_new(&path, asked.joined().as_bytes())
-                .map(|()| (asked, judgement))
-                .map_err(|error| error.to_string())
-        })
-        .await
-    };
-    let (asked, judgement) = match asked {
-        Ok(Ok(asked)) => asked,
-        Ok(Err(message)) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
-        Err(error) => return seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None),
-    };
-    let spec = &plan.agent(agent).spec;
-    let schema = panel_of(plan, task).map(|panel| prompt::panel_schema(&panel.dimensions));
-    let mut request = ModelRequest {
-        system: Some(asked.system),
-        prompt: asked.user,
-        schema,
-        temperature: spec.temperature,
-        max_tokens: spec.max_tokens,
-        timeout: review_timeout(plan.agent(agent)).as_duration(),
-    };
-    let mut result = model::complete(line, endpoint, &request, Timestamp::now()).await;
-    if request.schema.is_some() && matches!(&result, Err(error) if error.schema_unsupported) {
-        // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
-        request.schema = None;
-        result = model::complete(line, endpoint, &request, Timestamp::now()).await;
+    toolless: &'a Toolless,
+}
+
+impl AskedSeat<'_> {
+    /// Asks it, with tools where it judges files. What comes back, and what a person should know.
+    async fn ask(&self, line: &Line, endpoint: &Endpoint) -> Vec<Input> {
+        let prepared = match self.prepare().await {
+            Ok(prepared) => prepared,
+            Err(message) => return vec![self.failed(message)],
+        };
+        let (asked, judgement, looking) = prepared;
+        let spec = &self.plan.agent(self.agent).spec;
+        let panel = panel_of(self.plan, self.call.task);
+        let question = Question {
+            line,
+            endpoint,
+            request: ModelRequest {
+                system: Some(asked.system),
+                prompt: asked.user,
+                images: Vec::new(),
+                schema: panel.map(|panel| prompt::panel_schema(&panel.dimensions)),
+                temperature: spec.temperature,
+                max_tokens: spec.max_tokens,
+                timeout: review_timeout(self.plan.agent(self.agent)).as_duration(),
+            },
+            request_file: self
+                .folder
+                .spool_file(&SpoolName::Request(self.call.task, self.call.seat)),
+        };
+        let answered = looking::ask(question, looking.as_ref()).await;
+        let judgement = match &looking {
+            // What it saw is no word of a reviewer's either.
+            Some(looking) => Judgement {
+                work: looking.said(),
+                ..judgement
+            },
+            None => judgement,
+        };
+        let warning = answered.warning.clone().map(Input::Warn);
+        warning
+            .into_iter()
+            .chain([self.read(answered, judgement, endpoint).await])
+            .collect()
     }
-    match result {
-        Ok(reply) => {
-            let path = folder.spool_file(&SpoolName::Reply(task, seat));
-            let usage = usage_of(&reply);
-            match store_reply(&path, &reply.text).await {
-                Ok(_) => {
-                    let (plan, folder) = (plan.clone(), folder.clone());
-                    let judgement = judgement.answered(&endpoint.model, &request, &reply);
-                    let read =
-                        move || read_reply(&plan, &folder, (task, seat), &judgement, reply.model, usage);
-                    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
-                        seat_failed(task, seat, FailureClass::Unknown, error.to_string(), None)
-                    })
-                }
-                Err(message) => seat_failed(task, seat, FailureClass::Unknown, message, None),
+
+    /// What it is asked, what the work says, and what it may look with.
+    async fn prepare(&self) -> Result<(JudgePrompt, Judgement, Option<Looking>), String> {
+        let (plan, folder, toolless) = (self.plan.clone(), self.folder.clone(), self.toolless.clone());
+        let (task_state, call, agent) = (self.task_state.clone(), self.call.clone(), self.agent);
+        let prepared = tokio::task::spawn_blocking(move || {
+            let (asked, judgement) = judge_prompt(&folder, &plan, &task_state, &call)?;
+            let offer = Offer {
+                plan: &plan,
+                folder: &folder,
+                judged: &[(call.task, task_state.clone())],
+                agent,
+                ledger: folder.spool_file(&SpoolName::Tools(call.task, call.seat)),
+                toolless: &toolless,
+            };
+            let judged = (plan.clone(), call.task);
+            let has_form = move |text: &str, said: &Quoted| {
+                let reply = Reply {
+                    text,
+                    len: text.len() as u64,
+                    cut_short: false,
+                };
+                let read = verdict::of_seat(panel_of(&judged.0, judged.1), reply, said);
+                !matches!(read, SeatResult::Unparsed { .. })
+            };
+            let looking = offer.looking(judgement.work.clone(), Box::new(has_form))?;
+            Ok((asked, judgement, looking))
+        });
+        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    async fn read(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
+        let (task, seat) = (self.call.task, self.call.seat);
+        let usage = answered.usage();
+        let reply = match &answered.reply {
+            Ok(reply) => reply,
+            Err(error) => {
+                let (class, message) = (error.class, error.message.clone());
+                let failed = seat_failed(task, seat, class, message, error.retry_after);
+                return with_used(failed, answered.used);
             }
+        };
+        let path = self.folder.spool_file(&SpoolName::Reply(task, seat));
+        if let Err(message) = store_reply(&path, &reply.text).await {
+            return self.failed(message);
         }
-        Err(ModelError {
-            class,
+        let judgement = answered.judgement(judgement, &endpoint.model, reply);
+        let (plan, folder, model) = (self.plan.clone(), self.folder.clone(), reply.model.clone());
+        let read = move || read_reply(&plan, &folder, (task, seat), &judgement, model, usage);
+        let mut read = tokio::task::spawn_blocking(read)
+            .await
+            .unwrap_or_else(|error| self.failed(error.to_string()));
+        if let Input::SeatReplied { reply, .. } = &mut read {
+            reply.tools = answered.tools.map(Box::new);
+        }
+        read
+    }
+
+    fn failed(&self, message: String) -> Input {
+        seat_failed(
+            self.call.task,
+            self.call.seat,
+            FailureClass::Unknown,
             message,
-            retry_after,
-            ..
-        }) => seat_failed(task, seat, class, message, retry_after),
+            None,
+        )
     }
 }
 
@@ -510,6 +578,7 @@ fn read_reply(
             file,
             model,
             usage,
+            tools: None,
             judgement: judged,
         },
     }
@@ -608,7 +677,16 @@ pub(super) fn seat_failed(
         message,
         retry_after,
         jitter: jitter(),
+        used: None,
     }))
+}
+
+/// The same, with what the call had used until then.
+fn with_used(mut input: Input, used: Option<Box<Used>>) -> Input {
+    if let Input::SeatFailed(failure) = &mut input {
+        failure.used = used;
+    }
+    input
 }
 
 #[cfg(test)]

@@ -144,7 +144,8 @@ impl World {
                 &workspace(&plan, task),
                 targets
                     .chain(declared.map(String::as_str))
-                    .chain(spoken_of.iter().map(String::as_str)),
+                    .chain(spoken_of.iter().map(String::as_str))
+                    .chain(task_plan.scrutiny.screenshots()),
             );
             let hollow = asked.and_then(|asked| asked.hollow(&folder));
             vec![Input::FilesScanned {
@@ -245,7 +246,7 @@ impl World {
             }
             keeper::Event::SpawnFailed { key, message, .. } => match self.children.remove(&key) {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
-                Some((Child::Errand, _)) => self.errand_ended(key, Err(message)),
+                Some((Child::Errand(_), _)) => self.errand_ended(key, Err(message)),
                 Some((child, plan)) => {
                     if let Child::Seat { task, seat } = child {
                         self.judgements.remove(&(task, seat));
@@ -296,7 +297,7 @@ impl World {
             Child::Step(run) => self.step_exited(run, plan, exit),
             Child::Approver(question) => self.approver_exited(question, &exit),
             Child::Consult { id, purpose } => self.consult_exited(id, purpose, exit),
-            Child::Errand => self.errand_ended(exit.key, Ok(exit)),
+            Child::Errand(_) => self.errand_ended(exit.key, Ok(exit)),
         }
     }
 
@@ -595,12 +596,13 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             message,
             retry_after: None,
             jitter: jitter(),
+            used: None,
         })),
         Child::Step(run) => run.never_started(plan, message),
         Child::Approver(question) => question.not_asked(&message),
         Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
         // Its round, or whoever waits for it, takes its end by itself.
-        Child::Probe { .. } | Child::Errand => return None,
+        Child::Probe { .. } | Child::Errand(_) => return None,
     })
 }
 

@@ -1,37 +1,36 @@
 //! Consulting agents: what they are asked is written, they are started or called, their reply is stored and read.
 
-use std::path::Path;
+mod command;
+mod grading;
+
+pub(super) use command::PreparedConsult;
+
 use std::sync::Arc;
 
 use crate::agents::cassette;
-use crate::agents::command::{Placeholders, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
-use crate::agents::model::{self, ModelRequest};
+use crate::agents::model::{Image, ModelRequest};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
 use crate::judging::parser::Quoted;
 use crate::judging::probes::MOST_PROBES;
-use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
-use crate::mission::model::Rubric;
-use crate::review;
 use crate::review::consult::{self as prompt, MAX_SAID, Subject};
 use crate::review::fence::Excerpt;
-use crate::review::handoff::{Author, Content, Handoff};
 use crate::review::judgement::{Inputs, Judgement};
+use crate::review::pictures::Picture;
 use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::calls::{
-    LARGEST_REPLY, review_timeout, reviewer_failure, store_reply, usage_of, write_judgement, write_reply,
-};
-use super::material::{Judged, Material, judged};
+use super::calls::{LARGEST_REPLY, review_timeout, store_reply, write_judgement, write_reply};
+use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
+use super::material::{Judged, judged};
 use super::reach::Reach;
 use super::scrutiny;
 use super::session::RunError;
 use super::spool::{Sealed, read_head, read_output, seal};
-use super::world::{Child, Message, World, jitter, workspace};
+use super::world::{Message, World, jitter};
 
 /// One call to a consulted agent, with what it is about as it stood when the call was decided on.
 #[derive(Clone)]
@@ -46,6 +45,15 @@ struct Call {
     other: Option<TaskState>,
     /// Whose work is graded.
     judged: Vec<Judged>,
+}
+
+/// What a model is asked.
+struct Asked {
+    prompt: String,
+    judgement: Judgement,
+    images: Vec<Image>,
+    /// What it may look with.
+    looking: Option<Looking>,
 }
 
 impl World {
@@ -86,47 +94,32 @@ impl World {
             }
             Some(Reach::Command(program, surroundings)) => {
                 let variables = self.task_variables(&call.plan, id.task, call.task.attempt);
-                match call.spawn(&program, &surroundings, variables) {
-                    Ok((spawn, judgement)) => {
-                        self.consulted.insert(id, judgement);
-                        call.handed_over().into_iter().for_each(|input| self.post(input));
-                        return self.spawn(&call.plan, Child::Consult { id, purpose }, spawn);
-                    }
-                    Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
-                }
+                self.prepare_consult(call, program, surroundings, variables);
             }
-            Some(Reach::Echo) => self.blocking(move || vec![call.echo()]),
+            Some(Reach::Echo) => self.blocking(move || call.echo()),
             Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
                 Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
                 Ok(line) => {
-                    let sender = self.sender.clone();
+                    let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
                     let work = tokio::spawn(async move {
-                        let input = call.ask_model(&line, &endpoint, &sender).await;
                         // After the loop has ended nobody wants to know.
-                        let _ = sender.send(Message::Input(input));
+                        let tell = |input| drop(sender.send(Message::Input(input)));
+                        match call.prepare(toolless).await {
+                            Ok((handed_over, asked)) => {
+                                handed_over.into_iter().for_each(tell);
+                                call.ask_model(&line, &endpoint, asked)
+                                    .await
+                                    .into_iter()
+                                    .for_each(tell);
+                            }
+                            Err(message) => tell(call.failed(message)),
+                        }
                     });
                     self.keep_track(work.abort_handle());
                 }
             },
         }
         Ok(())
-    }
-
-    /// A consulted command ended.
-    pub(super) fn consult_exited(&mut self, id: ConsultId, purpose: Purpose, exit: keeper::Exit) {
-        let folder = self.folder.clone();
-        let stderr = folder.spool_file(&SpoolName::ConsultErr(id));
-        let judgement = self.consulted.remove(&id);
-        self.blocking(move || {
-            vec![match (reviewer_failure("the agent", &exit, &stderr), judgement) {
-                (Some((class, message)), _) => failure(id, class, message, None),
-                (None, Some(judgement)) => read(&folder, id, purpose, &judgement, None, Usage::default()),
-                (None, None) => {
-                    let message = "what the agent was asked is not known any more".to_owned();
-                    failure(id, FailureClass::Unknown, message, None)
-                }
-            }]
-        });
     }
 }
 
@@ -158,14 +151,23 @@ impl Call {
         own.unwrap_or_else(|| review_timeout(self.plan.agent(self.agent)))
     }
 
-    /// What it is asked, and the record of that; written to the spool. Blocks.
-    fn write_request(&self) -> Result<(String, Judgement), String> {
+    /// The pictures that it is to look at. Blocks.
+    fn pictures(&self) -> Result<Vec<Picture>, String> {
+        match self.purpose {
+            Purpose::Scrutinise { step, .. } => scrutiny::pictures_of(&self.plan, self.id.task, step),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What it is asked, and the record of that; written to the spool. Of pictures the spool knows digests only. Blocks.
+    fn write_request(&self, pictures: &[Picture]) -> Result<(String, Judgement), String> {
         let (asked, judgement) = match self.purpose {
             Purpose::Grade { round } => self.grading(round)?,
             Purpose::Scrutinise { step, round } => {
                 let task = self.id.task;
+                let step = (step, round);
                 let (asked, judgement) =
-                    scrutiny::compose(&self.folder, &self.plan, &self.task, task, (step, round))?;
+                    scrutiny::compose(&self.folder, &self.plan, &self.task, task, step, pictures)?;
                 (asked.joined(), judgement)
             }
             _ => {
@@ -244,99 +246,6 @@ impl Call {
         })
     }
 
-    /// What a judge is asked that grades the work by a rubric.
-    fn grading(&self, round: u32) -> Result<(String, Judgement), String> {
-        let (plan, id) = (&self.plan, self.id.task);
-        let verification = plan.task(id).verification.as_deref();
-        let rubric =
-            verification.and_then(|verification| Some((verification, verification.rubric.as_deref()?)));
-        let (verification, rubric) = rubric.ok_or("the task has no rubric any more")?;
-        let material = Material::gather(&self.folder, plan, id, &self.task, &self.judged)?;
-        let probes: Vec<String> = self.task.probes.iter().map(|probe| probe.text.clone()).collect();
-        let probes = if probes.is_empty() {
-            &verification.acceptance
-        } else {
-            &probes
-        };
-        self.hand_over(round, rubric, probes, &material)?;
-        let work = material.work(plan, id, &self.task);
-        let asked = review::rubric::grades(&work, rubric, probes, round > 1).joined();
-        let prior = work.prior_feedback.len();
-        let judgement = material.judgement(&asked, prior);
-        Ok((asked, judgement))
-    }
-
-    /// Writes down what is handed over to whoever grades. Blocks.
-    fn hand_over(
-        &self,
-        round: u32,
-        rubric: &Rubric,
-        probes: &[String],
-        material: &Material,
-    ) -> Result<(), String> {
-        let author = |(id, state): &Judged| Author {
-            task: self.plan.task(*id).title.to_string(),
-            agent: self.plan.agent(self.plan.task(*id).agent).name.to_string(),
-            attempt: state.attempt,
-            model: state.model.as_deref().map(str::to_owned),
-        };
-        let handoff = Handoff::new(Content {
-            task: &self.plan.task(self.id.task).title,
-            round,
-            from: self.judged.iter().map(author).collect(),
-            to: &self.plan.agent(self.agent).name,
-            output: &material.output,
-            artifacts: &material.facts,
-            probes,
-            rubric,
-            at: Timestamp::now(),
-        })
-        .map_err(|own| own.to_string())?;
-        let path = self.path(SpoolName::ConsultHandoff(self.id));
-        store::write_new(&path, &handoff.to_bytes())
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))
-    }
-
-    /// The record of what was handed over, made durable. Blocks.
-    fn handed_over(&self) -> Option<Input> {
-        let is_grade = matches!(self.purpose, Purpose::Grade { .. });
-        let path = self.path(SpoolName::ConsultHandoff(self.id));
-        let file = is_grade.then(|| seal(&path).file()).flatten()?;
-        Some(Input::HandedOver { id: self.id, file })
-    }
-
-    /// The same for a command judge that would rather not read prose.
-    fn grading_json(&self, round: u32, asked: &str) -> Vec<u8> {
-        let task = self.plan.task(self.id.task);
-        let rubric = task
-            .verification
-            .as_deref()
-            .and_then(|verification| verification.rubric.as_deref());
-        let criteria: Vec<_> = rubric
-            .into_iter()
-            .flat_map(|rubric| &rubric.criteria)
-            .map(|criterion| {
-                serde_json::json!({
-                    "name": criterion.name,
-                    "weight": criterion.weight.get().to_string(),
-                    "grade": criterion.grade.as_str(),
-                    "required": criterion.required,
-                    "description": criterion.description,
-                })
-            })
-            .collect();
-        let request = serde_json::json!({
-            "schema": "quorum.review-request/v1",
-            "task": task.title,
-            "description": task.description,
-            "attempt": self.task.attempt,
-            "round": round,
-            "criteria": criteria,
-            "prompt": asked,
-        });
-        request.to_string().into_bytes()
-    }
-
     /// What the agent of a task said last.
     fn said(&self, task: crate::domain::TaskId, state: &TaskState) -> Result<Excerpt, String> {
         let turn = TurnId {
@@ -348,126 +257,151 @@ impl Call {
             .map_err(|error| format!("what the agent said is lost: {error}"))
     }
 
-    fn spawn(
-        &self,
-        program: &crate::agents::command::Program,
-        surroundings: &Surroundings,
-        mut variables: Vec<(String, String)>,
-    ) -> Result<(Spawn, Judgement), String> {
-        let (asked, judgement) = self.write_request()?;
-        let request = self.path(SpoolName::ConsultRequest(self.id));
-        let cwd = workspace(&self.plan, self.id.task);
-        // It may be asked before the task's agent has ever worked there.
-        if self.plan.task(self.id.task).workspace.is_some() {
-            std::fs::create_dir_all(&cwd)
-                .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
-        }
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
-        variables.push(("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned()));
-        let as_json = match self.purpose {
-            Purpose::Grade { round } => Some(self.grading_json(round, &asked)),
-            Purpose::Scrutinise { step, round } => {
-                let task = self.id.task;
-                let json = scrutiny::review_json(&self.plan, &self.task, task, (step, round), &asked);
-                Some(json)
-            }
-            Purpose::Confirm
-            | Purpose::Answer
-            | Purpose::Resolve { .. }
-            | Purpose::Approve { .. }
-            | Purpose::Decompose { .. } => None,
-        };
-        if let Some(json) = as_json {
-            let review = self.path(SpoolName::ConsultReview(self.id));
-            store::write_new(&review, &json)
-                .map_err(|error| format!("cannot write {}: {error}", review.display()))?;
-            variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
-        }
-        let placeholders = Placeholders {
-            task: &self.plan.task(self.id.task).title,
-            attempt: &self.task.attempt.to_string(),
-            prompt_file: &text(&request),
-            workspace: &text(&cwd),
-        };
-        let spawn = Spawn {
-            label: self.id.to_string(),
-            argv: program.argv(&placeholders),
-            env: surroundings.with(variables),
-            cwd,
-            stdin: Some(request.clone()),
-            stdout: Some(self.path(SpoolName::ConsultReply(self.id))),
-            stderr: Some(self.path(SpoolName::ConsultErr(self.id))),
-            timeout_ms: Some(self.timeout().0),
-            ..Spawn::default()
-        };
-        Ok((spawn, judgement))
-    }
-
     /// An agent that repeats its question has no word of its own. Blocks.
-    fn echo(&self) -> Input {
+    fn echo(&self) -> Vec<Input> {
         let reply = self.path(SpoolName::ConsultReply(self.id));
-        let written = self.write_request().and_then(|(asked, judgement)| {
+        let written = self.write_request(&[]).and_then(|(asked, judgement)| {
             let judgement = write_judgement(&self.path(SpoolName::ConsultJudgement(self.id)), &judgement)?;
             Ok((write_reply(&reply, &asked)?, judgement))
         });
-        match written {
-            Ok((file, judgement)) => Input::ConsultReplied {
-                id: self.id,
-                reply: ReplyRef {
-                    file: file.unwrap_or_else(nothing),
-                    model: None,
-                    usage: super::echo::NOTHING,
-                    judgement,
-                },
-                advice: verdict::of_consulted_echo(),
+        let (file, judgement) = match written {
+            Ok(written) => written,
+            Err(message) => return vec![self.failed(message)],
+        };
+        let replied = Input::ConsultReplied {
+            id: self.id,
+            reply: ReplyRef {
+                file: file.unwrap_or_else(nothing),
+                model: None,
+                usage: super::echo::NOTHING,
+                tools: None,
+                judgement,
             },
-            Err(message) => failure(self.id, FailureClass::Unknown, message, None),
-        }
+            advice: verdict::of_consulted_echo(),
+        };
+        self.handed_over().into_iter().chain([replied]).collect()
     }
 
-    async fn ask_model(
-        &self,
-        line: &Line,
-        endpoint: &Endpoint,
-        sender: &tokio::sync::mpsc::UnboundedSender<Message>,
-    ) -> Input {
-        let unknown = |message: String| failure(self.id, FailureClass::Unknown, message, None);
-        let call = self.clone();
-        let written = move || call.write_request().map(|asked| (asked, call.handed_over()));
-        let (asked, judgement) = match tokio::task::spawn_blocking(written).await {
-            Ok(Ok((asked, handed_over))) => {
-                // After the loop has ended nobody wants to know.
-                handed_over.map(|input| sender.send(Message::Input(input)));
-                asked
-            }
-            Ok(Err(message)) => return unknown(message),
-            Err(error) => return unknown(error.to_string()),
-        };
+    /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
+    async fn ask_model(&self, line: &Line, endpoint: &Endpoint, asked: Asked) -> Vec<Input> {
+        let Asked {
+            prompt,
+            judgement,
+            images,
+            looking,
+        } = asked;
         let agent = self.plan.agent(self.agent);
-        let request = ModelRequest {
-            system: None,
-            prompt: asked,
-            schema: None,
-            temperature: agent.spec.temperature,
-            max_tokens: agent.spec.max_tokens,
-            timeout: self.timeout().as_duration(),
+        let question = Question {
+            line,
+            endpoint,
+            request: ModelRequest {
+                system: None,
+                prompt,
+                images,
+                schema: None,
+                temperature: agent.spec.temperature,
+                max_tokens: agent.spec.max_tokens,
+                timeout: self.timeout().as_duration(),
+            },
+            request_file: self.path(SpoolName::ConsultRequest(self.id)),
         };
-        let reply = match model::complete(line, endpoint, &request, Timestamp::now()).await {
+        let answered = looking::ask(question, looking.as_ref()).await;
+        let judgement = match &looking {
+            // What it saw is no word of a reviewer's either.
+            Some(looking) => Judgement {
+                work: looking.said(),
+                ..judgement
+            },
+            None => judgement,
+        };
+        let warning = answered.warning.clone().map(Input::Warn);
+        warning
+            .into_iter()
+            .chain([self.read_model(answered, judgement, endpoint).await])
+            .collect()
+    }
+
+    /// What it is asked and may look with, and the record of handing it over.
+    async fn prepare(&self, toolless: Toolless) -> Result<(Option<Input>, Asked), String> {
+        let call = self.clone();
+        let prepared = tokio::task::spawn_blocking(move || {
+            let pictures = call.pictures()?;
+            let (prompt, judgement) = call.write_request(&pictures)?;
+            let images: Vec<Image> = pictures
+                .iter()
+                .map(|picture| Image::of(picture.media_type, &picture.bytes))
+                .collect();
+            // Who is shown pictures is asked about them, not about files.
+            let looking = match call.sees_the_work() && images.is_empty() {
+                // There is no schema to ask for its form by: one that lacks it is asked again by the engine.
+                true => call.offer(&toolless, &judgement)?,
+                false => None,
+            };
+            let asked = Asked {
+                prompt,
+                judgement,
+                images,
+                looking,
+            };
+            Ok((call.handed_over(), asked))
+        });
+        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// Whether it judges work. Whoever cuts criteria into probes sees none, so no work can tell it what to ask.
+    fn sees_the_work(&self) -> bool {
+        matches!(self.purpose, Purpose::Grade { .. } | Purpose::Scrutinise { .. })
+    }
+
+    /// What it may look with. Blocks.
+    fn offer(&self, toolless: &Toolless, judgement: &Judgement) -> Result<Option<Looking>, String> {
+        let own = [(self.id.task, self.task.clone())];
+        let offer = Offer {
+            plan: &self.plan,
+            folder: &self.folder,
+            judged: match self.judged.is_empty() {
+                true => &own,
+                false => &self.judged,
+            },
+            agent: self.agent,
+            ledger: self.path(SpoolName::ConsultTools(self.id)),
+            toolless,
+        };
+        offer.looking(judgement.work.clone(), Box::new(|_, _| true))
+    }
+
+    async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
+        let usage = answered.usage();
+        let reply = match &answered.reply {
             Ok(reply) => reply,
-            Err(error) => return failure(self.id, error.class, error.message, error.retry_after),
+            Err(error) => {
+                let (class, message) = (error.class, error.message.clone());
+                let mut failed = failure(self.id, class, message, error.retry_after);
+                if let Input::ConsultFailed(failure) = &mut failed {
+                    failure.used = answered.used;
+                }
+                return failed;
+            }
         };
         let path = self.path(SpoolName::ConsultReply(self.id));
         if let Err(message) = store_reply(&path, &reply.text).await {
-            return unknown(message);
+            return self.failed(message);
         }
         let (id, purpose, folder) = (self.id, self.purpose, self.folder.clone());
-        let judgement = judgement.answered(&endpoint.model, &request, &reply);
-        let (model, usage) = (reply.model.clone(), usage_of(&reply));
+        let judgement = answered.judgement(judgement, &endpoint.model, reply);
+        let model = reply.model.clone();
         let read = move || read(&folder, id, purpose, &judgement, model, usage);
-        tokio::task::spawn_blocking(read)
+        let mut read = tokio::task::spawn_blocking(read)
             .await
-            .unwrap_or_else(|error| unknown(error.to_string()))
+            .unwrap_or_else(|error| self.failed(error.to_string()));
+        if let Input::ConsultReplied { reply, .. } = &mut read {
+            reply.tools = answered.tools.map(Box::new);
+        }
+        read
+    }
+
+    fn failed(&self, message: String) -> Input {
+        failure(self.id, FailureClass::Unknown, message, None)
     }
 }
 
@@ -514,6 +448,7 @@ fn read(
             file,
             model,
             usage,
+            tools: None,
             judgement: judged,
         },
     }
@@ -540,5 +475,6 @@ pub(super) fn failure(
         message,
         retry_after,
         jitter: jitter(),
+        used: None,
     }))
 }

@@ -72,6 +72,7 @@ impl World {
                         file: file.unwrap_or_else(nothing),
                         model: None,
                         usage: NOTHING,
+                        tools: None,
                         judgement,
                     },
                     result: verdict::of_echo(),

@@ -1,17 +1,20 @@
-//! Commands that are run for somebody who waits for their end: a channel's, in a session or outside of one. Like every
-//! child they are started, watched and ended by the keeper.
+//! Commands that are run for somebody who waits for their end: a channel's, in a session or outside of one, or a model's
+//! that works with tools. Like every child they are started, watched and ended by the keeper.
 
 use std::collections::HashMap;
 use std::io;
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::domain::TurnId;
 use crate::keeper::{self, Command, Spawn};
 
 /// A command, and who waits for its end.
 pub struct Errand {
     /// What is started; its key is given by whoever starts it.
     pub spawn: Spawn,
+    /// The turn whose work it is, if it is any: it ends with it.
+    pub turn: Option<TurnId>,
     /// Who waits: for its exit, or for why it never ran.
     pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
 }
@@ -23,10 +26,15 @@ pub type Errands = mpsc::UnboundedSender<Errand>;
 ///
 /// # Errors
 /// Why it never ran.
-pub async fn run_errand(errands: &Errands, spawn: Spawn) -> Result<keeper::Exit, String> {
+pub async fn run_errand(
+    errands: &Errands,
+    spawn: Spawn,
+    turn: Option<TurnId>,
+) -> Result<keeper::Exit, String> {
     let (reply, end) = oneshot::channel();
     let nobody = || "there is nobody left to start it".to_owned();
-    errands.send(Errand { spawn, reply }).map_err(|_| nobody())?;
+    let errand = Errand { spawn, turn, reply };
+    errands.send(errand).map_err(|_| nobody())?;
     end.await.unwrap_or_else(|_| Err(nobody()))
 }
 

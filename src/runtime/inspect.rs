@@ -98,12 +98,15 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
             output,
             stderr,
             result,
+            tools,
             ..
         } => {
+            let ledger = tools.as_deref().and_then(|tools| tools.file.clone());
             let files = [
                 (SpoolName::Out(*turn), output),
                 (SpoolName::Err(*turn), stderr),
                 (SpoolName::Result(*turn), result),
+                (SpoolName::TurnTools(*turn), &ledger),
             ];
             let there = files
                 .into_iter()
@@ -114,13 +117,32 @@ fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
             task, seat, reply, ..
         } => {
             let judged = reply.judgement.as_deref();
+            let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
             named.extend(said(&reply.file).map(|file| (SpoolName::Reply(*task, *seat), whole(file))));
             named.extend(judged.map(|file| (SpoolName::Judgement(*task, *seat), whole(file))));
+            named.extend(ledger.map(|file| (SpoolName::Tools(*task, *seat), whole(file))));
+        }
+        Event::SeatFailed {
+            task,
+            seat,
+            used: Some(used),
+            ..
+        } => {
+            let ledger = used.tools.file.as_ref();
+            named.extend(ledger.map(|file| (SpoolName::Tools(*task, *seat), whole(file))));
         }
         Event::ConsultReplied { id, reply, .. } => {
             let judged = reply.judgement.as_deref();
+            let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
             named.extend(said(&reply.file).map(|file| (SpoolName::ConsultReply(*id), whole(file))));
             named.extend(judged.map(|file| (SpoolName::ConsultJudgement(*id), whole(file))));
+            named.extend(ledger.map(|file| (SpoolName::ConsultTools(*id), whole(file))));
+        }
+        Event::ConsultFailed {
+            id, used: Some(used), ..
+        } => {
+            let ledger = used.tools.file.as_ref();
+            named.extend(ledger.map(|file| (SpoolName::ConsultTools(*id), whole(file))));
         }
         _ => {}
     }

@@ -202,6 +202,7 @@ impl Juror {
                 handed_down: false,
                 criteria: piece.criteria.as_deref(),
                 output: &output,
+                course: None,
                 artifacts: &[],
                 checks: &[],
                 prior_feedback: &[],
@@ -248,6 +249,7 @@ impl Juror {
         let mut request = ModelRequest {
             system: Some(asked.system.clone()),
             prompt: asked.user.clone(),
+            images: Vec::new(),
             schema: Some(prompt::panel_schema(dimensions)),
             temperature: self.agent.spec.temperature,
             max_tokens: self.agent.spec.max_tokens,
@@ -316,7 +318,7 @@ impl Juror {
             cwd: self.workspace.clone(),
             ..Spawn::default()
         };
-        let exit = run_errand(errands, spawn).await?;
+        let exit = run_errand(errands, spawn, None).await?;
         if let Some((class, message)) = reviewer_failure("the reviewer", &exit, &stderr) {
             return Err(Unheard {
                 class,

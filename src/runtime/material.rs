@@ -10,11 +10,12 @@ use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::Excerpt;
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
-use crate::review::prompt::{Artifact, CheckReport, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
-use crate::store::RunFolder;
+use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
+use crate::store::{RunFolder, SpoolName};
 
 use super::calls::panel_of;
-use super::spool::read_output;
+use super::looking::is_about_files;
+use super::spool::{check, read_head, read_output};
 use super::world::workspace;
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
@@ -37,6 +38,7 @@ pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
 /// The material of one review.
 pub(super) struct Material {
     pub output: Excerpt,
+    course: Option<Course>,
     artifacts: Vec<Artifact>,
     /// The files in question, as they were seen.
     pub facts: Vec<FileFact>,
@@ -71,6 +73,10 @@ impl Material {
             let files = judging.map_or(&[][..], |judging| &judging.files);
             (files.to_vec(), artifacts(&workspace(plan, task), files))
         };
+        // Whoever looks at pictures is shown pictures; as text they say nothing.
+        let is_picture = |path: &str| plan.task(task).scrutiny.screenshots().any(|shot| shot == path);
+        shown.retain(|(artifact, _)| !is_picture(&artifact.path));
+        facts.retain(|fact| !is_picture(&fact.path));
         facts.truncate(MAX_FILES);
         shown.truncate(MAX_FILES);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
@@ -86,6 +92,10 @@ impl Material {
                 output: result.message.clone(),
             })
             .collect();
+        let course = match judged {
+            [one] if !is_node => course(folder, plan, one)?,
+            _ => None,
+        };
         let inputs = Inputs {
             outputs: judged.iter().map(|judged| input_output(plan, judged)).collect(),
             files,
@@ -116,6 +126,7 @@ impl Material {
         };
         Ok(Self {
             output,
+            course,
             artifacts,
             facts,
             checks,
@@ -149,12 +160,93 @@ impl Material {
             handed_down: self.handed_down,
             criteria: panel.and_then(|panel| panel.criteria.as_deref()),
             output: &self.output,
+            course: self.course.as_ref(),
             artifacts: &self.artifacts,
             checks: &self.checks,
             prior_feedback: prior.map_or(&[][..], |feedback| &feedback.findings),
             now: Timestamp::now(),
         }
     }
+}
+
+/// Steps of the worker that are shown.
+const MOST_STEPS: usize = 60;
+/// Characters of the arguments of one.
+const LONGEST_ARGUMENTS: usize = 120;
+/// Bytes of a record of steps that are read.
+const LARGEST_RECORD: u64 = 1024 * 1024;
+
+/// How work went that is all in its answer. Blocks.
+///
+/// # Errors
+/// When the record of what it did is not what it was.
+fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Result<Option<Course>, String> {
+    if is_about_files(plan, *task, task_state) {
+        return Ok(None);
+    }
+    let turn = TurnId {
+        task: *task,
+        attempt: task_state.attempt,
+        turn: task_state.turn,
+    };
+    let mut facts = vec![format!(
+        // Not how long it took: that says little of the work, and no prompt would ever be the same again.
+        "Attempt {} ({}) ended by itself.",
+        task_state.attempt,
+        task_state.kind.as_str(),
+    )];
+    for feedback in &task_state.feedback {
+        let points = feedback
+            .points
+            .map_or_else(String::new, |points| format!(" with {points} of 100 points"));
+        facts.push(format!(
+            "Attempt {} was sent back by the stage '{}'{points}.",
+            feedback.attempt,
+            feedback.stage.as_str()
+        ));
+    }
+    match task_state.evidence.calls.known() {
+        Some(calls) => facts.push(format!("It made {} tool calls in this attempt.", calls.calls)),
+        None => facts.push("Whether it used tools is not known.".to_owned()),
+    }
+    let steps = match &task_state.output.tools {
+        Some(record) => {
+            let path = folder.spool_file(&SpoolName::TurnTools(turn));
+            let lost = |error: std::io::Error| format!("the record of its tool calls is lost: {error}");
+            check(&path, record).map_err(lost)?;
+            steps(&read_head(&path, LARGEST_RECORD).map_err(lost)?)
+        }
+        None => String::new(),
+    };
+    Ok(Some(Course { facts, steps }))
+}
+
+/// The steps of a record, a line each.
+fn steps(record: &str) -> String {
+    let lines = record
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let step = |step: serde_json::Value| {
+        let arguments: String = step["arguments"]
+            .to_string()
+            .chars()
+            .take(LONGEST_ARGUMENTS)
+            .collect();
+        let tool = step["tool"].as_str().unwrap_or_default();
+        let outcome = match (step["why"].as_str(), step["exit"].as_i64()) {
+            (Some(why), _) => format!("refused: {why}"),
+            (None, Some(code)) => format!("exit {code}, {} bytes", step["bytes"]),
+            (None, None) => format!("{} bytes", step["bytes"]),
+        };
+        format!("{tool} {arguments}: {outcome}\n")
+    };
+    let mut lines: Vec<String> = lines.map(step).collect();
+    let more = lines.len().saturating_sub(MOST_STEPS);
+    lines.truncate(MOST_STEPS);
+    if more > 0 {
+        lines.push(format!("[{more} more]\n"));
+    }
+    lines.concat()
 }
 
 /// What the judged tasks said. Of several each has its part of what a prompt can hold.

@@ -203,7 +203,7 @@ async fn run_command(
         grace_ms: GRACE_MS,
         ..Spawn::default()
     };
-    let exit = run_errand(&hands.errands, spawn).await.map_err(refused)?;
+    let exit = run_errand(&hands.errands, spawn, None).await.map_err(refused)?;
     let said = read_tail(&stderr, STDERR_TAIL).unwrap_or_default();
     let last = said
         .trim()

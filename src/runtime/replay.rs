@@ -485,6 +485,7 @@ fn failed_seat(record: &Record) -> Option<Input> {
             seat,
             class,
             message,
+            used,
         } if !asked_again => Some(Input::SeatFailed(Box::new(SeatFailure {
             task: *task,
             seat: *seat,
@@ -492,6 +493,7 @@ fn failed_seat(record: &Record) -> Option<Input> {
             message: message.clone(),
             retry_after: Some(GIVEN_UP),
             jitter: 0,
+            used: used.clone(),
         }))),
         _ => None,
     })
@@ -507,12 +509,14 @@ fn failed_consult(record: &Record) -> Option<Input> {
             gave_up: true,
             class,
             message,
+            used,
         } => Some(Input::ConsultFailed(Box::new(ConsultFailure {
             id: *id,
             class: *class,
             message: message.clone(),
             retry_after: Some(GIVEN_UP),
             jitter: 0,
+            used: used.clone(),
         }))),
         _ => None,
     })

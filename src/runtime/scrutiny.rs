@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::command::{check_argv, environment};
-use crate::domain::{Millis, Step, TaskId};
+use crate::domain::{Advice, Millis, Step, TaskId};
 use crate::engine::{Input, State, TaskState};
 use crate::keeper::{self, Spawn};
 use crate::mission::{Plan, StageJudge, StagePlan};
 use crate::review::checks::CommandOutcome;
 use crate::review::judgement::Judgement;
+use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
 use crate::review::scrutiny as prompt;
 use crate::store::{self, RunFolder, SpoolName};
@@ -58,7 +59,7 @@ impl StepRun {
             && open.is_some_and(|open| open.open && open.step == self.step && open.round == self.round)
     }
 
-    fn said(self, result: Result<crate::domain::Advice, String>) -> Input {
+    fn said(self, result: Result<Advice, String>) -> Input {
         Input::StepJudged {
             task: self.task,
             attempt: self.attempt,
@@ -113,6 +114,10 @@ fn command_of(plan: &Plan, task: TaskId, step: Step) -> Option<(&StagePlan, &str
 impl World {
     /// Reads the work and writes what the command is given, beside the loop; then it is started.
     pub(super) fn run_step(&mut self, state: &State, run: StepRun) {
+        if run.step == Step::Vision {
+            let plan = state.plan.clone();
+            return self.blocking(move || vec![run.said(look(&plan, run.task))]);
+        }
         let job = Job {
             run,
             plan: state.plan.clone(),
@@ -170,6 +175,7 @@ impl Job {
             &self.task_state,
             run.task,
             (run.step, run.round),
+            &[],
         )?;
         let review = self.folder.spool_file(&SpoolName::StageReview(
             run.task,
@@ -183,6 +189,7 @@ impl Job {
             run.task,
             (run.step, run.round),
             &asked.joined(),
+            &[],
         );
         store::write_new(&review, &request)
             .map_err(|error| format!("cannot write {}: {error}", review.display()))?;
@@ -216,6 +223,7 @@ pub(super) fn compose(
     task_state: &TaskState,
     task: TaskId,
     (step, round): (Step, u32),
+    pictures: &[Picture],
 ) -> Result<(JudgePrompt, Judgement), String> {
     let material = Material::gather(folder, plan, task, task_state, &[(task, task_state.clone())])?;
     let work: Work<'_> = material.work(plan, task, task_state);
@@ -231,11 +239,40 @@ pub(super) fn compose(
             prompt::stage(&work, &stage.name, criteria, again)
         }
         Step::RedTeam => prompt::red_team(&work, again),
-        Step::Vision => return Err("the mission has no vision check any more".to_owned()),
+        Step::Vision => {
+            let vision = plan.task(task).scrutiny.vision.as_ref();
+            let vision = vision.ok_or("the mission has no vision check any more")?;
+            prompt::vision(&work, &vision.expectations, pictures, again)
+        }
     };
     let prior = work.prior_feedback.len();
     let judgement = material.judgement(&asked.joined(), prior);
     Ok((asked, judgement))
+}
+
+/// The screenshots that a step is about: none but for a vision check. Blocks.
+///
+/// # Errors
+/// When there is none any more, or one of them cannot be used.
+pub(super) fn pictures_of(plan: &Plan, task: TaskId, step: Step) -> Result<Vec<Picture>, String> {
+    if step != Step::Vision {
+        return Ok(Vec::new());
+    }
+    let paths = plan.task(task).scrutiny.screenshots();
+    let found = pictures::read_all(&workspace(plan, task), paths)?;
+    if found.is_empty() {
+        return Err("the screenshots are gone".to_owned());
+    }
+    Ok(found)
+}
+
+/// The heuristic check: the last screenshot against all that it must show. Blocks.
+fn look(plan: &Plan, task: TaskId) -> Result<Advice, String> {
+    let vision = plan.task(task).scrutiny.vision.as_ref();
+    let vision = vision.ok_or("the mission has no vision check any more")?;
+    let found = pictures_of(plan, task, Step::Vision)?;
+    let last = found.last().ok_or("the screenshots are gone")?;
+    pictures::violations(last, &vision.expectations, vision.tolerance).map(Advice::Findings)
 }
 
 /// The review request as JSON, for commands that would rather not read prose.
@@ -245,8 +282,20 @@ pub(super) fn review_json(
     task: TaskId,
     (step, round): (Step, u32),
     asked: &str,
+    pictures: &[Picture],
 ) -> Vec<u8> {
     let task_plan = plan.task(task);
+    let folder = workspace(plan, task);
+    let screenshots: Vec<_> = pictures
+        .iter()
+        .map(|picture| {
+            serde_json::json!({
+                "path": folder.join(&picture.path),
+                "mediaType": picture.media_type,
+                "digest": picture.digest.to_string(),
+            })
+        })
+        .collect();
     let request = serde_json::json!({
         "schema": "quorum.review-request/v1",
         "task": task_plan.title,
@@ -257,6 +306,7 @@ pub(super) fn review_json(
         "name": task_plan.scrutiny.name(step),
         "autonomy": task_plan.scrutiny.autonomy.as_str(),
         "stakes": task_plan.scrutiny.stakes.as_str(),
+        "screenshots": screenshots,
         "prompt": asked,
     });
     request.to_string().into_bytes()

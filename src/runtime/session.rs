@@ -322,7 +322,9 @@ impl Session {
             Message::Input(input) => inputs.push(input),
             Message::Due(effect) => due.push(effect),
             Message::Prepared(prepared) => self.world.start_reviewer(&self.state, *prepared)?,
+            Message::Worked(end) => self.world.worked(&self.state.plan, end),
             Message::StepPrepared(prepared) => self.world.start_step(&self.state, *prepared)?,
+            Message::ConsultPrepared(prepared) => self.world.start_consult(&self.state, *prepared)?,
         }
         Ok(())
     }

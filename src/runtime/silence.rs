@@ -71,7 +71,12 @@ impl World {
     }
 
     fn last_sign(&self, turn: TurnId) -> Option<SystemTime> {
-        let names = [SpoolName::Out(turn), SpoolName::Err(turn), SpoolName::Drop(turn)];
+        let names = [
+            SpoolName::Out(turn),
+            SpoolName::Err(turn),
+            SpoolName::Drop(turn),
+            SpoolName::TurnTools(turn),
+        ];
         let written = |name| {
             let found = std::fs::symlink_metadata(self.folder.spool_file(&name)).ok()?;
             found.modified().ok()
@@ -80,7 +85,7 @@ impl World {
     }
 
     /// Ends a turn whose agent has said nothing for too long: its whole process tree, or its request.
-    pub(super) fn kill_turn(&mut self, turn: TurnId, idle: Millis) -> Result<(), RunError> {
+    pub(super) fn kill_turn(&mut self, state: &State, turn: TurnId, idle: Millis) -> Result<(), RunError> {
         if let Some(silence) = self.silences.0.get_mut(&turn) {
             silence.killed = Some(idle);
         }
@@ -91,19 +96,24 @@ impl World {
                 message: Some(format!("killed after {idle} without a word")),
                 ..Exit::default()
             };
-            self.post(Input::TurnEnded(Box::new(TurnEnd {
+            let end = TurnEnd {
                 exit,
                 ..TurnEnd::clean(turn)
-            })));
+            };
+            self.worked(&state.plan, Box::new(end));
         }
-        let of_turn = |child: &Child| matches!(child, Child::Turn(of) if *of == turn);
-        let key = self.children.iter().find(|(_, (child, _))| of_turn(child));
-        match key.map(|(key, _)| *key) {
-            Some(key) => self.send(&Command::Terminate {
+        let of_turn = |child: &Child| match child {
+            Child::Turn(of) | Child::Errand(Some(of)) => *of == turn,
+            _ => false,
+        };
+        let children = self.children.iter().filter(|(_, (child, _))| of_turn(child));
+        let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
+        for key in keys {
+            self.send(&Command::Terminate {
                 key,
                 grace_ms: GRACE_MS,
-            }),
-            None => Ok(()),
+            })?;
         }
+        Ok(())
     }
 }

@@ -205,7 +205,7 @@ pub fn read_output(run: &RunFolder, turn: TurnId, output: &OutputRefs, most: usi
 }
 
 /// The first and the last `most` bytes of a file as text, and how many characters lie between them.
-fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
+pub(super) fn read_ends(path: &Path, most: usize) -> io::Result<Excerpt> {
     let Some(mut file) = open_regular(path)? else {
         return Ok(Excerpt::default());
     };
@@ -242,7 +242,7 @@ fn starts_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
-fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
+pub(super) fn check(path: &Path, expected: &FileRef) -> io::Result<()> {
     let recorded = Recorded {
         len: Some(expected.len),
         digest: expected.digest,

@@ -67,6 +67,7 @@ pub async fn ask_about_request(
             let request = ModelRequest {
                 system: None,
                 prompt: prompt.to_owned(),
+                images: Vec::new(),
                 schema: None,
                 temperature: spec.temperature,
                 max_tokens: spec.max_tokens,
@@ -95,7 +96,7 @@ async fn run(
     reply: &std::path::Path,
     stderr: &std::path::Path,
 ) -> Result<String, String> {
-    let exit = run_errand(errands, spawn).await?;
+    let exit = run_errand(errands, spawn, None).await?;
     if let Some((_, message)) = reviewer_failure("the agent", &exit, stderr) {
         return Err(message);
     }

@@ -153,7 +153,7 @@ fn cut(changes: &mut Vec<String>) {
     }
 }
 
-fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
+pub(super) fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
     let scope = |root: PathBuf, patterns: &[Box<str>]| Scope {
         root,
         patterns: patterns.iter().map(|pattern| pattern.to_string()).collect(),

@@ -24,8 +24,10 @@ use crate::store::{self, RunFolder, SpoolName};
 use super::adopt::{Adopted, Left};
 use super::approver::Question;
 use super::calls::Prepared;
+use super::consult::PreparedConsult;
 use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
+use super::looking::Toolless;
 use super::reach::Programs;
 use super::scrutiny::{PreparedStep, StepRun};
 use super::session::RunError;
@@ -46,8 +48,12 @@ pub(super) enum Message {
     Due(Effect),
     /// A command judge can be started.
     Prepared(Box<Prepared>),
+    /// A turn of a model that works with tools ended.
+    Worked(Box<TurnEnd>),
     /// The command of a stage can be started.
     StepPrepared(Box<PreparedStep>),
+    /// A consulted command can be started.
+    ConsultPrepared(Box<PreparedConsult>),
 }
 
 /// A child of the keeper, by what it does for us.
@@ -77,8 +83,8 @@ pub(super) enum Child {
         id: ConsultId,
         purpose: Purpose,
     },
-    /// Of a channel; whoever waits for it is found by its key.
-    Errand,
+    /// Of a channel, or part of a turn's work; whoever waits for it is found by its key.
+    Errand(Option<TurnId>),
 }
 
 /// Everything outside of the loop.
@@ -95,6 +101,8 @@ pub(super) struct World {
     /// The same of consulted commands.
     pub(super) consulted: HashMap<ConsultId, Judgement>,
     pub(super) gatherings: Vec<Gathering>,
+    /// Agents that are not offered tools any more.
+    pub(super) toolless: Toolless,
     /// What turns in flight are held against.
     pub(super) before: HashMap<TurnId, Before>,
     /// The frozen missions of the run.
@@ -139,6 +147,7 @@ impl World {
             judgements: HashMap::new(),
             consulted: HashMap::new(),
             gatherings: Vec::new(),
+            toolless: Toolless::default(),
             progress: Progress::default(),
             silences: Silences::default(),
             background: Vec::new(),
@@ -295,7 +304,7 @@ impl World {
                 };
                 return self.ask_approver(state, question);
             }
-            Effect::KillTurn { turn, idle } => return self.kill_turn(turn, idle),
+            Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
@@ -313,7 +322,7 @@ impl World {
     /// Starts a command of a channel.
     pub fn run_errand(&mut self, plan: &Arc<Plan>, errand: Errand) -> Result<(), RunError> {
         self.waiting_for.insert(self.next_key, errand.reply);
-        self.spawn(plan, Child::Errand, errand.spawn)
+        self.spawn(plan, Child::Errand(errand.turn), errand.spawn)
     }
 
     /// Starts a child of the keeper.
@@ -464,7 +473,7 @@ impl World {
         let children = self
             .children
             .iter()
-            .filter(|(_, (child, _))| !matches!(child, Child::Errand));
+            .filter(|(_, (child, _))| !matches!(child, Child::Errand(None)));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
         for key in keys {
             let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) {
@@ -492,7 +501,7 @@ impl World {
             Child::Step(run) => run.task == task,
             Child::Approver(question) => question.task == task,
             Child::Consult { id, .. } => id.task == task,
-            Child::Errand => false,
+            Child::Errand(turn) => turn.is_some_and(|turn| turn.task == task),
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();

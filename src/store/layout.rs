@@ -330,6 +330,10 @@ pub enum SpoolName {
     Err(TurnId),
     /// What it claims in its result file.
     Result(TurnId),
+    /// What it did with its tools, one line a call.
+    TurnTools(TurnId),
+    /// What a command printed that it ran, by position.
+    TurnRun(TurnId, u32),
     /// Where it may drop questions, delegations, progress.
     Drop(TurnId),
     /// What a check printed.
@@ -354,6 +358,8 @@ pub enum SpoolName {
     Judgement(crate::domain::TaskId, SeatId),
     /// What a command judge wrote to standard error.
     ReplyErr(crate::domain::TaskId, SeatId),
+    /// What a reviewer did with its tools, one line a call.
+    Tools(crate::domain::TaskId, SeatId),
     /// What a consulted agent was asked.
     ConsultRequest(ConsultId),
     /// The same as JSON, where it is to grade.
@@ -366,6 +372,8 @@ pub enum SpoolName {
     ConsultJudgement(ConsultId),
     /// What a consulted command wrote to standard error.
     ConsultErr(ConsultId),
+    /// What a consulted agent did with its tools, one line a call.
+    ConsultTools(ConsultId),
 }
 
 impl fmt::Display for SpoolName {
@@ -394,6 +402,10 @@ impl fmt::Display for SpoolName {
             Self::Err(turn) => of_turn(f, turn, "err"),
             Self::Result(turn) => of_turn(f, turn, "result"),
             Self::Drop(turn) => of_turn(f, turn, "drop"),
+            Self::TurnTools(turn) => of_turn(f, turn, "tools"),
+            Self::TurnRun(turn, n) => {
+                write!(f, "{}.{}.{}.run.{n}", turn.task.0, turn.attempt, turn.turn)
+            }
             Self::Check(task, attempt, check) => write!(f, "{}.{attempt}.check.{check}.out", task.0),
             Self::Approver(task, number, n) => write!(f, "{}.0.approval.{number}.{n}.out", task.0),
             Self::Finish(turn, n) => {
@@ -419,6 +431,8 @@ impl fmt::Display for SpoolName {
             Self::ConsultReply(id) => write!(f, "{id}.reply"),
             Self::ConsultJudgement(id) => write!(f, "{id}.judgement"),
             Self::ConsultErr(id) => write!(f, "{id}.err"),
+            Self::ConsultTools(id) => write!(f, "{id}.tools"),
+            Self::Tools(task, id) => seat(f, *task, id, "tools"),
         }
     }
 }

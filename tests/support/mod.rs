@@ -4,6 +4,7 @@
 //! test, so that a hang is a red test and never a stuck suite.
 
 pub mod junit;
+pub mod model;
 mod run;
 mod terminal;
 #[cfg(target_os = "linux")]

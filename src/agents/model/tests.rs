@@ -37,6 +37,7 @@ pub(in crate::agents) fn request() -> ModelRequest {
     ModelRequest {
         system: Some("You judge.".to_owned()),
         prompt: "Judge this.".to_owned(),
+        images: Vec::new(),
         schema: None,
         temperature: None,
         max_tokens: None,

@@ -1,4 +1,4 @@
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -7,7 +7,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use super::*;
 use crate::agents::model::tests::{endpoint_of, request};
-use crate::agents::tools::FOR_REVIEWERS;
+use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::domain::FailureClass;
 use crate::mission::model::Adapter;
 
@@ -93,12 +93,59 @@ async fn provider(answers: Vec<Value>) -> Provider {
     Provider { server, asked }
 }
 
-async fn talk(adapter: Adapter, provider: &Provider) -> Result<Conversation, ModelError> {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("work.txt"), "the work").unwrap();
+/// Reviewers' tools over a folder with one file; what is done with them is kept.
+struct Bench {
+    _folder: tempfile::TempDir,
+    toolbox: Toolbox,
+    ledger: Mutex<Vec<ToolRecord>>,
+    /// What a reply must hold to have its form.
+    form: &'static str,
+}
+
+impl Bench {
+    fn new(form: &'static str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("work.txt"), "the work").unwrap();
+        Self {
+            toolbox: Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap(),
+            _folder: folder,
+            ledger: Mutex::default(),
+            form,
+        }
+    }
+}
+
+impl Workbench for Bench {
+    fn specs(&self) -> Vec<ToolSpec> {
+        self.toolbox.specs()
+    }
+
+    async fn perform(&self, call: &ToolCall) -> ToolResult {
+        self.toolbox.call(call)
+    }
+
+    async fn note(&self, record: ToolRecord) {
+        self.ledger.lock().unwrap().push(record);
+    }
+
+    fn has_form(&self, reply: &str) -> bool {
+        reply.contains(self.form)
+    }
+}
+
+async fn talk(adapter: Adapter, provider: &Provider, bench: &Bench) -> Result<Conversation, Broken> {
+    talk_of(adapter, provider, bench, &request()).await
+}
+
+async fn talk_of(
+    adapter: Adapter,
+    provider: &Provider,
+    bench: &Bench,
+    request: &ModelRequest,
+) -> Result<Conversation, Broken> {
     let endpoint = endpoint_of(adapter, &provider.server.uri());
-    let toolbox = Arc::new(Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap());
-    converse(&endpoint.line().unwrap(), &endpoint, &request(), toolbox).await
+    let line = endpoint.line().unwrap();
+    converse(&line, &endpoint, request, Limits::REVIEWER, bench).await
 }
 
 #[tokio::test]
@@ -109,16 +156,17 @@ async fn a_model_looks_and_then_replies_in_every_protocol() {
             ("read", json!({"path": "../x"})),
         ];
         let provider = provider(vec![wants(adapter, &read), says(adapter, "SCORE: 72")]).await;
-        let conversation = talk(adapter, &provider).await.unwrap();
+        let bench = Bench::new("");
+        let conversation = talk(adapter, &provider, &bench).await.unwrap();
         assert_eq!(conversation.reply.text, "SCORE: 72", "{adapter:?}");
-        assert_eq!(conversation.requests, 2);
+        assert_eq!((conversation.spent.requests, conversation.spent.calls), (2, 2));
         let usage = conversation.reply.usage;
         assert_eq!(
             (usage.input_tokens, usage.output_tokens),
             (Some(10), Some(4)),
             "{adapter:?}"
         );
-        let ledger = &conversation.ledger;
+        let ledger = bench.ledger.lock().unwrap();
         assert_eq!(ledger.len(), 2);
         assert_eq!(
             (ledger[0].failed, ledger[0].bytes, ledger[1].failed),
@@ -145,10 +193,11 @@ async fn a_model_looks_and_then_replies_in_every_protocol() {
 async fn a_model_that_never_stops_looking_must_reply() {
     for adapter in ALL {
         let provider = provider(vec![wants(adapter, &[("list", json!({}))])]).await;
-        let conversation = talk(adapter, &provider).await.unwrap();
+        let bench = Bench::new("");
+        let conversation = talk(adapter, &provider, &bench).await.unwrap();
         // It said nothing even then: that is an empty reply, which nobody takes for a verdict.
         assert_eq!(conversation.reply.text, "", "{adapter:?}");
-        assert_eq!(conversation.requests as usize, MOST_ROUNDS + 1);
+        assert_eq!(conversation.spent.requests as usize, Limits::REVIEWER.rounds + 1);
         let asked = provider.asked.lock().unwrap();
         let last = asked.last().unwrap();
         let forbidden = match adapter {
@@ -166,9 +215,12 @@ async fn too_many_calls_at_once_are_answered_but_not_made() {
     let many: Vec<_> = (0..60).map(|_| ("read", json!({"path": "work.txt"}))).collect();
     let adapter = Adapter::Openai;
     let provider = provider(vec![wants(adapter, &many), says(adapter, "done")]).await;
-    let conversation = talk(adapter, &provider).await.unwrap();
-    let made = conversation.ledger.iter().filter(|record| !record.failed).count();
-    assert_eq!((conversation.ledger.len(), made), (60, MOST_CALLS));
+    let bench = Bench::new("");
+    let conversation = talk(adapter, &provider, &bench).await.unwrap();
+    let ledger = bench.ledger.lock().unwrap();
+    let made = ledger.iter().filter(|record| !record.failed).count();
+    assert_eq!((ledger.len(), made), (60, Limits::REVIEWER.calls));
+    assert_eq!(conversation.reply.text, "done");
 }
 
 #[tokio::test]
@@ -178,15 +230,125 @@ async fn a_failed_request_ends_the_conversation_with_its_class() {
         .respond_with(ResponseTemplate::new(529))
         .mount(&server)
         .await;
-    let folder = tempfile::tempdir().unwrap();
     let endpoint = endpoint_of(Adapter::Anthropic, &server.uri());
-    let toolbox = Arc::new(Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap());
     let asked = ModelRequest {
         timeout: Duration::from_secs(20),
         ..request()
     };
-    let error = converse(&endpoint.line().unwrap(), &endpoint, &asked, toolbox)
+    let line = endpoint.line().unwrap();
+    let bench = Bench::new("");
+    let broken = converse(&line, &endpoint, &asked, Limits::REVIEWER, &bench)
         .await
         .unwrap_err();
-    assert_eq!(error.class, FailureClass::ProviderTransient);
+    assert_eq!(broken.error.class, FailureClass::ProviderTransient);
+    // The first request is for others to repeat.
+    assert_eq!(server.received_requests().await.unwrap().len(), 1);
+}
+
+/// A provider whose answers have these statuses.
+async fn failing(answers: Vec<ResponseTemplate>) -> Provider {
+    let server = MockServer::start().await;
+    let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let kept = asked.clone();
+    Mock::given(method("POST"))
+        .respond_with(move |request: &Request| {
+            let mut asked = kept.lock().unwrap();
+            let answer = answers[asked.len().min(answers.len() - 1)].clone();
+            asked.push(serde_json::from_slice(&request.body).unwrap());
+            answer
+        })
+        .mount(&server)
+        .await;
+    Provider { server, asked }
+}
+
+fn ok(body: Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(body)
+}
+
+#[tokio::test]
+async fn a_later_request_is_made_again_within_its_bounds() {
+    let adapter = Adapter::Ollama;
+    let read = || ok(wants(adapter, &[("read", json!({"path": "work.txt"}))]));
+    let busy = |status: u16| ResponseTemplate::new(status).insert_header("retry-after-ms", "1");
+    let provider = failing(vec![read(), busy(503), busy(429), ok(says(adapter, "fine"))]).await;
+    let bench = Bench::new("");
+    let conversation = talk(adapter, &provider, &bench).await.unwrap();
+    assert_eq!(conversation.reply.text, "fine");
+    // What was done until then is not done twice, and what was refused used nothing.
+    assert_eq!(bench.ledger.lock().unwrap().len(), 1);
+    assert_eq!(conversation.reply.usage.input_tokens, Some(10));
+    for (status, requests) in [(503, 5), (401, 2)] {
+        let provider = failing(vec![read(), busy(status)]).await;
+        let broken = talk(adapter, &provider, &Bench::new("")).await.unwrap_err();
+        assert_eq!(broken.spent.usage.input_tokens, Some(5));
+        assert_eq!(provider.asked.lock().unwrap().len(), requests, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_without_its_form_is_asked_for_once_more_by_schema() {
+    let asked = ModelRequest {
+        schema: Some(json!({"type": "object"})),
+        ..request()
+    };
+    for adapter in ALL {
+        let read = wants(adapter, &[("read", json!({"path": "work.txt"}))]);
+        let provider = provider(vec![read, says(adapter, "hm"), says(adapter, "{}")]).await;
+        let conversation = talk_of(adapter, &provider, &Bench::new("{}"), &asked)
+            .await
+            .unwrap();
+        assert_eq!(conversation.reply.text, "{}", "{adapter:?}");
+        let asked = provider.asked.lock().unwrap();
+        assert_eq!(asked.len(), 3, "{adapter:?}");
+        let has_schema = |body: &Value| match adapter {
+            Adapter::Openai => body["response_format"].is_object(),
+            Adapter::Anthropic => body["tool_choice"]["name"] == "verdict",
+            Adapter::GeminiApi => body["generationConfig"]["responseJsonSchema"].is_object(),
+            _ => body["format"].is_object(),
+        };
+        let with: Vec<bool> = asked.iter().map(has_schema).collect();
+        assert_eq!(with, [false, false, true], "{adapter:?}: {}", asked[2]);
+        // It still knows what it has seen.
+        assert!(asked[2].to_string().contains("the work"), "{adapter:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_tools_is_known_by_its_words_and_only_before_any_was_used() {
+    let refusal =
+        |message: &str| ResponseTemplate::new(400).set_body_json(json!({"error": {"message": message}}));
+    for (message, about_tools) in [
+        ("registry.ollama.ai/library/m does not support tools", true),
+        ("\"auto\" tool choice requires --enable-auto-tool-choice", true),
+        ("Function calling is not enabled for this model", true),
+        ("maximum context length exceeded", false),
+    ] {
+        let provider = failing(vec![refusal(message)]).await;
+        let broken = talk(Adapter::Openai, &provider, &Bench::new(""))
+            .await
+            .unwrap_err();
+        assert_eq!(broken.error.tools_unsupported, about_tools, "{message}");
+    }
+    let read = ok(wants(Adapter::Openai, &[("read", json!({"path": "work.txt"}))]));
+    let provider = failing(vec![read, refusal("too many tool messages")]).await;
+    let broken = talk(Adapter::Openai, &provider, &Bench::new(""))
+        .await
+        .unwrap_err();
+    assert!(!broken.error.tools_unsupported);
+}
+
+#[tokio::test]
+async fn the_time_out_holds_for_the_whole_conversation() {
+    let list = ok(wants(Adapter::Openai, &[("list", json!({}))])).set_delay(Duration::from_millis(60));
+    let provider = failing(vec![list]).await;
+    let asked = ModelRequest {
+        timeout: Duration::from_millis(250),
+        ..request()
+    };
+    let broken = talk_of(Adapter::Openai, &provider, &Bench::new(""), &asked)
+        .await
+        .unwrap_err();
+    assert_eq!(broken.error.class, FailureClass::Timeout);
+    assert!(provider.asked.lock().unwrap().len() < 6);
 }

@@ -3,10 +3,11 @@
 //! Every path is opened beneath the folder by the kernel itself, so neither `..`, an absolute path nor a link that is put
 //! there in between leads out. Nothing blocks: a FIFO or a device is "not a regular file".
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 
@@ -15,10 +16,27 @@ fn is_hidden(name: &str) -> bool {
     name == ".polpo" || name == ".git" || name.starts_with(".env")
 }
 
+/// Names of one folder that are held at a time.
+const MOST_NAMES: usize = 20_000;
+
 /// An opened folder.
 #[derive(Debug)]
 pub struct Confined {
     root: OwnedFd,
+    /// Its path.
+    path: PathBuf,
+    /// A folder that is not shown, wherever it lies.
+    hidden: Option<PathBuf>,
+    guard: Option<Guard>,
+}
+
+/// Says of an absolute path whether it may not be written.
+struct Guard(Box<dyn Fn(&Path) -> bool + Send + Sync>);
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guard")
+    }
 }
 
 /// Why a path is refused or cannot be used: a text for the model.
@@ -36,6 +54,9 @@ pub enum Refused {
     /// It is a folder, a FIFO, a device or a socket where a file is wanted, or the other way round.
     #[error("'{0}' is not {1}")]
     NotA(String, &'static str),
+    /// It is protected from being written.
+    #[error("'{0}' is protected and may not be changed")]
+    Protected(String),
     /// What the system says.
     #[error("'{0}' cannot be used: {1}")]
     System(String, String),
@@ -58,7 +79,30 @@ impl Confined {
     pub fn open(folder: &Path) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let root = rustix::fs::open(folder, flags, Mode::empty())?;
-        Ok(Self { root })
+        Ok(Self {
+            root,
+            path: fs::canonicalize(folder)?,
+            hidden: None,
+            guard: None,
+        })
+    }
+
+    /// The same, with absolute paths that may not be written.
+    #[must_use]
+    pub fn guarding(self, is_guarded: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            guard: Some(Guard(Box::new(is_guarded))),
+            ..self
+        }
+    }
+
+    /// The same without one folder, whatever its name is.
+    #[must_use]
+    pub fn hiding(self, folder: &Path) -> Self {
+        Self {
+            hidden: fs::canonicalize(folder).ok(),
+            ..self
+        }
     }
 
     /// Opens a regular file for reading.
@@ -83,8 +127,13 @@ impl Confined {
         let folder = self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         let entries = rustix::fs::Dir::read_from(&folder).map_err(|error| system(path, &error.into()))?;
         let mut found = Vec::new();
+        let mut more = false;
         for entry in entries {
             let entry = entry.map_err(|error| system(path, &error.into()))?;
+            if found.len() >= MOST_NAMES {
+                more = true;
+                break;
+            }
             let Ok(name) = entry.file_name().to_str() else {
                 continue;
             };
@@ -94,7 +143,7 @@ impl Confined {
             found.push(described(&folder, name));
         }
         found.sort();
-        let more = found.len() > most;
+        more |= found.len() > most;
         found.truncate(most);
         Ok((found, more))
     }
@@ -108,12 +157,17 @@ impl Confined {
         let Some((name, folders)) = parts.split_last() else {
             return Err(Refused::NotA(path.to_owned(), "a regular file"));
         };
+        self.unguarded(path, &self.path.join(parts.join("/")))?;
         let mut below = String::new();
         for folder in folders {
             below = join(&below, folder);
             self.make_folder(&below)?;
         }
         let parent = self.folder(&below)?;
+        // A link on the way may have led elsewhere within the folder.
+        if let Some(real) = real_path(&parent) {
+            self.unguarded(path, &real.join(name))?;
+        }
         match rustix::fs::statat(&parent, *name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::RegularFile => {
                 return Err(Refused::NotA(path.to_owned(), "a regular file"));
@@ -122,6 +176,13 @@ impl Confined {
             Err(error) => return Err(system(path, &error.into())),
         }
         replace(&parent, name, content).map_err(|error| system(path, &error))
+    }
+
+    fn unguarded(&self, path: &str, real: &Path) -> Result<(), Refused> {
+        match &self.guard {
+            Some(Guard(is_guarded)) if is_guarded(real) => Err(Refused::Protected(path.to_owned())),
+            _ => Ok(()),
+        }
     }
 
     fn make_folder(&self, path: &str) -> Result<(), Refused> {
@@ -164,9 +225,7 @@ impl Confined {
 
     /// A link with a harmless name may lead to a hidden file: what was really opened counts.
     fn still_shown(&self, path: &str, opened: OwnedFd) -> Result<OwnedFd, Refused> {
-        let real =
-            |fd: &OwnedFd| fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(fd)));
-        let (Ok(root), Ok(real)) = (real(&self.root), real(&opened)) else {
+        let (Some(root), Some(real)) = (real_path(&self.root), real_path(&opened)) else {
             // No /proc: then links are not followed at all (see `beneath`), so the name is the file.
             return Ok(opened);
         };
@@ -174,11 +233,24 @@ impl Confined {
         let hidden = inner
             .components()
             .any(|part| part.as_os_str().to_str().is_some_and(is_hidden));
-        if hidden {
+        let in_folder = self
+            .hidden
+            .as_ref()
+            .is_some_and(|folder| real.starts_with(folder));
+        if hidden || in_folder {
             return Err(Refused::Hidden(path.to_owned()));
         }
         Ok(opened)
     }
+}
+
+/// Where an opened file or folder really is; `None` where the system does not tell.
+fn real_path(opened: &OwnedFd) -> Option<PathBuf> {
+    fs::read_link(format!(
+        "/proc/self/fd/{}",
+        std::os::fd::AsRawFd::as_raw_fd(opened)
+    ))
+    .ok()
 }
 
 /// The parts of a path that may lead somewhere beneath the folder.

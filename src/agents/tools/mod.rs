@@ -3,6 +3,8 @@
 //! They see one folder ([`confined`]), their results are cut to size, and every call goes on record.
 
 pub mod confined;
+pub mod run;
+pub mod voice;
 
 use std::path::Path;
 
@@ -21,6 +23,10 @@ const MOST_READ: u64 = 32 * 1024;
 const MOST_SEARCHED: u64 = 1024 * 1024;
 /// Files that a search looks at.
 const MOST_FILES: usize = 2_000;
+/// Folders that a search enters.
+const MOST_FOLDERS: usize = 5_000;
+/// Bytes that a search reads in all.
+const MOST_SEARCHED_IN_ALL: u64 = 64 * 1024 * 1024;
 /// Folders within folders that a search enters.
 const DEEPEST: usize = 24;
 /// Lines that a search shows.
@@ -159,6 +165,24 @@ impl Toolbox {
         })
     }
 
+    /// The same, with one folder that is not shown, whatever its name is.
+    #[must_use]
+    pub fn hiding(self, folder: &Path) -> Self {
+        Self {
+            folder: self.folder.hiding(folder),
+            ..self
+        }
+    }
+
+    /// The same, with absolute paths that may not be written.
+    #[must_use]
+    pub fn guarding(self, is_guarded: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            folder: self.folder.guarding(is_guarded),
+            ..self
+        }
+    }
+
     /// What the model is told it may use.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
@@ -169,8 +193,8 @@ impl Toolbox {
     #[must_use]
     pub fn call(&self, call: &ToolCall) -> ToolResult {
         match self.attempt(call) {
-            Ok(text) => ToolResult { text, failed: false },
-            Err(text) => ToolResult { text, failed: true },
+            Ok(text) => ToolResult::given(text),
+            Err(text) => ToolResult::refused(text),
         }
     }
 
@@ -236,6 +260,8 @@ impl Toolbox {
         let mut search = Search {
             pattern,
             files: 0,
+            folders: 0,
+            bytes: 0,
             lines: Vec::new(),
             is_cut: false,
         };
@@ -273,6 +299,8 @@ impl Toolbox {
 struct Search {
     pattern: Regex,
     files: usize,
+    folders: usize,
+    bytes: u64,
     lines: Vec<String>,
     is_cut: bool,
 }
@@ -283,8 +311,9 @@ impl Search {
             return;
         };
         self.is_cut |= more;
+        self.folders += 1;
         for entry in entries {
-            if self.lines.len() >= MOST_MATCHES || self.files >= MOST_FILES {
+            if self.is_used_up() {
                 self.is_cut = true;
                 return;
             }
@@ -305,12 +334,20 @@ impl Search {
         }
     }
 
+    fn is_used_up(&self) -> bool {
+        self.lines.len() >= MOST_MATCHES
+            || self.files >= MOST_FILES
+            || self.folders >= MOST_FOLDERS
+            || self.bytes >= MOST_SEARCHED_IN_ALL
+    }
+
     fn file(&mut self, confined: &Confined, path: &str) -> Result<(), Refused> {
         let file = confined.read(path)?;
         self.files += 1;
         let Ok((bytes, more)) = read_at_most(file, MOST_SEARCHED) else {
             return Ok(());
         };
+        self.bytes += bytes.len() as u64;
         if is_binary(&bytes) {
             return Ok(());
         }

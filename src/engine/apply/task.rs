@@ -55,6 +55,7 @@ impl TaskState {
                 tool_calls,
                 asked,
                 model,
+                tools,
                 ..
             } => {
                 self.running = None;
@@ -66,6 +67,7 @@ impl TaskState {
                 self.output = OutputRefs {
                     stdout: output.clone(),
                     result: result.clone(),
+                    tools: tools.as_deref().and_then(|tools| tools.file.clone()),
                 };
             }
             Event::TurnLost { .. } => {

@@ -7,13 +7,14 @@
 use crate::domain::{Advice, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::event::Event;
 use crate::engine::input::{ApproverSaid, Input};
+use crate::engine::ledger::Room;
 use crate::engine::state::{APPROVED, REJECTED, State, TaskState, Waiting};
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::draft::Draft;
 use super::evidence::must_note;
 use super::schedule::needs_prompt;
-use super::{consult, routes, side_effects, turns};
+use super::{budget, consult, routes, side_effects, turns};
 
 /// How an approval ends whose time is up.
 const TIMED_OUT: &str = "timeout";
@@ -269,7 +270,7 @@ pub(super) fn start(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether the task could take a slot at once, without overtaking one that waits to be alone.
+/// Whether the task could take a slot at once, with room for a turn, without overtaking one that waits to be alone.
 fn has_room(draft: &Draft<'_>) -> bool {
     let (state, plan) = (draft.state, draft.task_plan());
     let is_exclusive = |id: TaskId| state.plan.task(id).exclusive;
@@ -281,6 +282,7 @@ fn has_room(draft: &Draft<'_>) -> bool {
         && !(plan.exclusive && state.slots > 0)
         && state.ready.has_room(plan.agent)
         && !waits_to_be_alone()
+        && budget::room(state, plan.agent) == Room::Fits
 }
 
 /// Nobody answered in time: it is refused, or it is said so and goes on waiting.

@@ -172,6 +172,26 @@ fn price(state: &State, event: &mut Event) {
                 fill(plan, open.agent, reply.model.as_deref(), &mut reply.usage);
             }
         }
+        Event::SeatFailed {
+            task,
+            seat,
+            used: Some(used),
+            ..
+        } => {
+            let judging = state.task(*task).judging.as_deref();
+            let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
+            if let Some(asked) = asked {
+                fill(plan, asked.agent, None, &mut used.usage);
+            }
+        }
+        Event::ConsultFailed {
+            id, used: Some(used), ..
+        } => {
+            let open = state.task(id.task).consults.iter().find(|open| open.id == *id);
+            if let Some(open) = open {
+                fill(plan, open.agent, None, &mut used.usage);
+            }
+        }
         _ => {}
     }
 }

@@ -11,6 +11,7 @@ use crate::engine::event::Event;
 use crate::engine::input::Input;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
+use crate::judging::eligibility::grader;
 use crate::mission::model::Agent;
 use crate::mission::{Part, Plan, succeed};
 
@@ -151,7 +152,12 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         JudgedBy::ChecksOnly | JudgedBy::Nobody => (&[][..], None),
     };
     let further = task.scrutiny.steps().filter_map(|step| task.scrutiny.agent(step));
-    let judges = agents.iter().copied().chain(further);
+    let decomposer = task
+        .verification
+        .as_deref()
+        .and_then(|verification| verification.decomposer);
+    let of_criteria = grader(plan, id).into_iter().chain(decomposer);
+    let judges = agents.iter().copied().chain(of_criteria).chain(further);
     let judges: Vec<Agent> = judges.map(|agent| as_asked(plan, agent)).collect();
     let bar = bar_of_plan(plan, id).map(|bar| bar.points);
     (

@@ -86,6 +86,7 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
         gave_up: pause.is_none(),
         class: failure.class,
         message: failure.message.clone(),
+        used: failure.used.clone(),
     });
     match pause {
         Some(pause) => draft.emit(Event::ConsultRequested {
@@ -160,6 +161,7 @@ pub(super) fn call_off(draft: &mut Draft<'_>) {
             gave_up: true,
             class: FailureClass::Unknown,
             message: "called off: reviews are switched off".to_owned(),
+            used: None,
         });
     }
 }

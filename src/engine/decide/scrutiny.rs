@@ -13,8 +13,8 @@ use crate::engine::payload::Grounds;
 use crate::engine::state::State;
 use crate::judging::eligibility::depends_on_author;
 use crate::judging::scrutiny::route;
-use crate::mission::model::{Adapter, OnMissing};
-use crate::mission::{Plan, RedTeamPlan, StageJudge};
+use crate::mission::model::{Adapter, OnMissing, VisionKind};
+use crate::mission::{Plan, RedTeamPlan, StageJudge, VisionPlan};
 
 use super::conclude::{self, Accepted};
 use super::consult;
@@ -39,6 +39,8 @@ enum Opening {
     Blocks(String),
     /// A person decides.
     Refers(Cause, String),
+    /// It cannot give a report, and the work goes on without.
+    Faults(String),
 }
 
 /// The stages before are content: on to what the mission wants beside them.
@@ -70,6 +72,7 @@ pub(super) fn go_on(draft: &mut Draft<'_>, behind: Option<Step>, grounds: Accept
                 return conclude::not_good_enough(draft);
             }
             Opening::Refers(cause, message) => return refer(draft, step, cause, &message),
+            Opening::Faults(why) => fault(draft, step, Cause::NoReviewer, &why, ""),
         }
         behind = Some(step);
     }
@@ -90,7 +93,26 @@ fn by_plan(plan: &Plan, task: TaskId, step: Step) -> Opening {
             Some(red_team) => red_team_opens(plan, task, red_team),
             None => Opening::Skips("the mission has no red team any more".to_owned()),
         },
-        Step::Vision => Opening::Skips("the mission has no vision check any more".to_owned()),
+        Step::Vision => match &scrutiny.vision {
+            Some(vision) => vision_opens(plan, task, vision),
+            None => Opening::Skips("the mission has no vision check any more".to_owned()),
+        },
+    }
+}
+
+fn vision_opens(plan: &Plan, task: TaskId, vision: &VisionPlan) -> Opening {
+    match (vision.kind, vision.agent) {
+        (VisionKind::Noop, _) => Opening::Skips("not asked: its kind is noop".to_owned()),
+        _ if vision.screenshots.is_empty() => {
+            Opening::Skips("not asked: the mission names no screenshots".to_owned())
+        }
+        (VisionKind::Heuristic, _) | (VisionKind::LlmVision, None) => Opening::Runs,
+        (VisionKind::LlmVision, Some(_)) if !plan.rules.evaluate => Opening::Withdrawn,
+        (VisionKind::LlmVision, Some(agent)) => match depends_on_author(plan, task, agent) {
+            None => Opening::Asks,
+            // Nothing that the worker could do would change it.
+            Some(why) => Opening::Faults(format!("nobody may look: '{}' {why}", plan.agent(agent).name)),
+        },
     }
 }
 
@@ -146,8 +168,25 @@ fn opening(draft: &Draft<'_>, step: Step) -> Opening {
                 OnMissing::Skip => Opening::Skips(why.to_owned()),
             }
         }
+        (Step::Vision, Opening::Asks | Opening::Runs | Opening::Withdrawn | Opening::Faults(_), _)
+            if !has_screenshot(draft) =>
+        {
+            let paths: Vec<&str> = draft.task_plan().scrutiny.screenshots().collect();
+            Opening::Skips(format!(
+                "not asked: there is no screenshot ({})",
+                paths.join(", ")
+            ))
+        }
         (_, opening, _) => opening,
     }
+}
+
+/// Whether any of the screenshots is there.
+fn has_screenshot(draft: &Draft<'_>) -> bool {
+    let files = draft.task.judging.as_deref();
+    let files = files.map_or(&[][..], |judging| &judging.files);
+    let mut paths = draft.task_plan().scrutiny.screenshots();
+    paths.any(|path| files.iter().any(|file| file.path == path && file.size.is_some()))
 }
 
 /// Why a step will not be asked, where that is known beforehand.
@@ -155,7 +194,9 @@ pub(in crate::engine) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Opt
     match by_plan(plan, task, step) {
         Opening::Asks | Opening::Runs => None,
         Opening::Withdrawn => Some("reviews are switched off".to_owned()),
-        Opening::Skips(why) | Opening::Blocks(why) | Opening::Refers(_, why) => Some(why),
+        Opening::Skips(why) | Opening::Blocks(why) | Opening::Refers(_, why) | Opening::Faults(why) => {
+            Some(why)
+        }
     }
 }
 
@@ -310,17 +351,23 @@ fn no_word(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, said: &str,
             refer(draft, step, Cause::GateError, &message);
         }
         Step::RedTeam | Step::Vision => {
-            let message = format!("{name} gave no report, and the work goes on without it: {why}");
-            verdict(draft, step, Verdict::Fault, Some(Cause::GateError), |report| {
-                let mut finding = Finding::new(Severity::Info, message);
-                if !said.is_empty() {
-                    finding = finding.with_evidence(said);
-                }
-                report.findings = vec![finding];
-            });
+            fault(draft, step, Cause::GateError, why, said);
             go_on(draft, Some(step), grounds.into());
         }
     }
+}
+
+/// A red team or a vision check gave no report. That is on record and open.
+fn fault(draft: &mut Draft<'_>, step: Step, cause: Cause, why: &str, said: &str) {
+    let name = draft.task_plan().scrutiny.name(step);
+    let message = format!("{name} gave no report, and the work goes on without it: {why}");
+    verdict(draft, step, Verdict::Fault, Some(cause), |report| {
+        let mut finding = Finding::new(Severity::Info, message);
+        if !said.is_empty() {
+            finding = finding.with_evidence(said);
+        }
+        report.findings = vec![finding];
+    });
 }
 
 /// The agents that would be asked about a task. People are asked from outside.
@@ -364,7 +411,8 @@ pub(super) fn dependence(draft: &Draft<'_>, agent: AgentId, returned: Option<&st
 fn cause_of(step: Step) -> Cause {
     match step {
         Step::Stage(_) => Cause::Stage,
-        Step::RedTeam | Step::Vision => Cause::RedTeam,
+        Step::RedTeam => Cause::RedTeam,
+        Step::Vision => Cause::Vision,
     }
 }
 

@@ -114,6 +114,7 @@ pub(super) fn replied(
                 "'{}' is not independent: {dependence}",
                 draft.plan().agent(asked.agent).name
             ),
+            used: None,
         });
         settle(&mut draft);
         return draft.into_events();
@@ -154,6 +155,7 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
         seat: failure.seat,
         class: failure.class,
         message: failure.message.clone(),
+        used: failure.used.clone(),
     });
     let pause = pause_before_retry(asked.failed_requests, failure.retry_after, failure.jitter);
     let may_retry = failure.class.request_retried() && asked.failed_requests < MAX_REQUEST_RETRIES;

@@ -162,6 +162,7 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
             .any(|check| matches!(check, Check::FileExists { .. }))
     };
     !task.target_files.is_empty()
+        || task.scrutiny.screenshots().next().is_some()
         || (task.route.is_none() && preflight::asks_what_it_said(&draft.task))
         || task.expectations.as_deref().is_some_and(names_files)
         || task

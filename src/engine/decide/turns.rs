@@ -13,7 +13,7 @@ use super::draft::Draft;
 use super::{budget, evidence, questions, side_effects};
 
 /// Request retries of one turn or seat.
-pub(super) const MAX_REQUEST_RETRIES: u32 = 3;
+pub const MAX_REQUEST_RETRIES: u32 = 3;
 /// Repeats of a spawn or connection that never came to be.
 const MAX_SPAWN_RETRIES: u32 = 1;
 /// A provider that asks for a longer pause than this is down as far as a run is concerned.
@@ -149,13 +149,10 @@ pub(super) fn request_failed(state: &State, input: &Input, now: Timestamp) -> Ve
     draft.into_events()
 }
 
-/// How long to wait before a request is made again: what the provider asks for, else 1, 2, 4 seconds and up to half
-/// as much again by `jitter` (0 to 1000). `None`: longer than a run should wait.
-pub(super) fn pause_before_retry(
-    failed_before: u32,
-    retry_after: Option<Millis>,
-    jitter: u16,
-) -> Option<Millis> {
+/// How long to wait before a request is made again (section 13): what the provider asks for, else 1, 2, 4 seconds and
+/// up to half as much again by `jitter` (0 to 1000). `None`: longer than a run should wait.
+#[must_use]
+pub fn pause_before_retry(failed_before: u32, retry_after: Option<Millis>, jitter: u16) -> Option<Millis> {
     let pause = retry_after.unwrap_or_else(|| {
         let base = 1000_u64 << failed_before.min(6);
         Millis(base + base * u64::from(jitter.min(1000)) / 2000)
@@ -197,6 +194,7 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
         model: end.and_then(|end| end.model.clone()),
         files,
         tool_calls: end.and_then(|end| end.tool_calls),
+        tools: end.and_then(|end| end.tools.clone()),
         asked: end.and_then(|end| end.asked.clone()),
     });
     if !protected.is_empty() {

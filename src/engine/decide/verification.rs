@@ -8,7 +8,7 @@ use crate::domain::{
 };
 use crate::engine::event::Event;
 use crate::engine::state::State;
-use crate::judging::eligibility::grader;
+use crate::judging::eligibility::{grader, keeps_from_cutting};
 use crate::judging::verification::{Decision, decide};
 use crate::judging::{probes, rubric};
 use crate::mission::Plan;
@@ -40,12 +40,16 @@ fn ask(draft: &mut Draft<'_>, round: u32, unreviewed: bool) {
     if judge.is_none() && !grades_by_facts(draft.plan(), draft.id) {
         return stages::nobody_may(draft, Stage::Verification);
     }
+    let decomposer = decomposer(draft);
+    if let Some(why) = decomposer.and_then(|agent| keeps_from_cutting(draft.plan(), draft.id, agent)) {
+        return nobody_may_cut(draft, decomposer, &why);
+    }
     draft.emit(Event::GradingRequested {
         task: draft.id,
         round,
         unreviewed,
     });
-    match (judge, decomposer(draft)) {
+    match (judge, decomposer) {
         (Some(_), Some(agent)) => consult::ask(draft, Purpose::Decompose { round }, agent),
         (Some(judge), None) => consult::ask(draft, Purpose::Grade { round }, judge),
         (None, _) => {}
@@ -57,6 +61,13 @@ fn decomposer(draft: &Draft<'_>) -> Option<AgentId> {
     let verification = draft.task_plan().verification.as_deref()?;
     let is_open = draft.task.probes.is_empty() && !verification.acceptance.is_empty();
     verification.decomposer.filter(|_| is_open)
+}
+
+/// Whoever is to cut the criteria is not independent of the work: a review that was asked for is missing.
+fn nobody_may_cut(draft: &mut Draft<'_>, agent: Option<AgentId>, why: &str) {
+    let name = agent.map_or("", |agent| &*draft.plan().agent(agent).name);
+    let message = format!("nobody may cut the criteria of this work into probes: '{name}': {why}");
+    conclude::refer(draft, Stage::Verification, Cause::NoReviewer, &message);
 }
 
 /// The criteria were cut into probes, or could not be.

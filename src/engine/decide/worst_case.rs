@@ -54,19 +54,20 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(rounds);
     let further = scrutiny::agents(&state.plan, id).count() as u64;
     let further_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(scrutiny::MOST_ROUNDS.into());
-    // What it is cut into holds for all attempts.
+    // What its criteria are cut into holds for all attempts of a task; a fixup is another task.
     let verification = state.plan.task(id).verification.as_deref();
-    let cut = verification.is_some_and(|verification| verification.decomposer.is_some());
-    let cuts = u64::from(state.plan.rules.evaluate && cut);
+    let is_cut = verification.is_some_and(|verification| verification.decomposer.is_some());
+    let cuts = grades * u64::from(is_cut) * (1 + u64::from(gets_fixup(state, id)));
     let repeats = in_all_rounds.saturating_mul(tries);
     WorstCase {
         attempts,
         judge_calls: per_attempt(seats + grades + further).map(|calls| calls.saturating_add(cuts)),
         judge_calls_with_repeats: per_attempt(
             repeats
-                .saturating_add((grades + cuts) * grade_repeats)
+                .saturating_add(grades * grade_repeats)
                 .saturating_add(further * further_repeats),
-        ),
+        )
+        .map(|calls| calls.saturating_add(cuts.saturating_mul(grade_repeats))),
     }
 }
 

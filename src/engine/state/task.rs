@@ -189,6 +189,8 @@ pub struct OutputRefs {
     pub stdout: Option<FileRef>,
     /// The result file; its `output`, where there is one, stands for standard output.
     pub result: Option<FileRef>,
+    /// The record of its tool calls, where this program made them.
+    pub tools: Option<FileRef>,
 }
 /// A turn in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]

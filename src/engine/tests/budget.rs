@@ -409,3 +409,24 @@ fn where_there_is_no_room_for_any_turn_that_is_said_and_none_is_started() {
     assert_eq!(statuses(&simulation.state), [Status::Pending; 3]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit);
 }
+
+#[test]
+fn what_a_person_agreed_to_waits_for_room_too() {
+    // Two turns fit. The third was agreed to while they are out, and gets no prompt that would be asked for first.
+    let yaml = "name: m
+budget: {maxCost: 0.5}
+settings: {evaluate: false, concurrency: 3}
+agents: {w: {run: [/bin/true], input: none, maxCostPerTurn: 0.25}}
+tasks: [{title: a}, {title: b}, {title: c, requiresApproval: true}]
+";
+    let mut simulation = Simulation::new(yaml, options());
+    assert_eq!(simulation.running().len(), 2);
+    simulation.feed(&super::operator::says(crate::engine::Command::Approve {
+        task: TaskId(2),
+        number: 1,
+    }));
+    assert_eq!(simulation.running().len(), 2);
+    simulation.run(good);
+    assert_eq!(limit(&simulation), Some(Ceiling::Cost));
+    assert_eq!(simulation.state.ledger.spent().charged, money("0.5"));
+}

@@ -155,6 +155,7 @@ fn finished(task: u32, failure: Option<FailureClass>, usage: Usage) -> Event {
         model: None,
         files: None,
         tool_calls: None,
+        tools: None,
         asked: None,
     }
 }
@@ -182,6 +183,7 @@ fn reply(usage: Usage) -> ReplyRef {
         model: None,
         usage,
         judgement: None,
+        tools: None,
     }
 }
 
@@ -203,6 +205,7 @@ fn seat_failed(seat: u32, class: FailureClass) -> Event {
         seat: seat_id(seat),
         class,
         message: String::new(),
+        used: None,
     }
 }
 
@@ -229,6 +232,7 @@ fn consult_failed(number: u32, class: FailureClass) -> Event {
         gave_up: false,
         class,
         message: String::new(),
+        used: None,
     }
 }
 

@@ -35,6 +35,7 @@ fn a_task_knows_the_model_of_its_last_turn() {
         model: model.map(str::to_owned),
         files: None,
         tool_calls: None,
+        tools: None,
         asked: None,
     };
     let mut task = TaskState::default();

@@ -93,6 +93,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
         "stages: [{name: client, agent: h}]\nredTeam: {agent: o}\n",
         "redTeam: {agent: o, minStakes: medium, onMissing: skip}\n",
         "redTeam: {agent: w1, onMissing: skip}\nautonomy: locked\n",
+        "vision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}\n",
     ]));
     if random.chance(30) {
         let _ = writeln!(yaml, "qualityThreshold: {}", 2 + random.below(3));

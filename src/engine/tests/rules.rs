@@ -426,6 +426,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
             },
             model: None,
             usage: Usage::default(),
+            tools: None,
             judgement: None,
         },
         result: SeatResult::Unparsed {

@@ -339,3 +339,41 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
         (Status::Done, Some(QualityFlag::Unreviewed))
     );
 }
+
+#[test]
+fn pictures_are_looked_at_last_and_only_where_there_are_any() {
+    let top = "redTeam: {agent: x}\nvision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
+    let with = |file: Option<u64>| {
+        move |state: &State, effect: &Effect| match effect {
+            Effect::ScanFiles { .. } => Answer::Files(file, 1),
+            Effect::RunStep { .. } => findings(Severity::Medium),
+            Effect::Consult { .. } => findings(Severity::Low),
+            _ => good(state, effect),
+        }
+    };
+    let seen = run(top, "", with(Some(9)));
+    let tail = said(&seen);
+    assert_eq!(
+        tail[tail.len() - 2..],
+        [
+            (Stage::RedTeam, None, Verdict::Pass, None),
+            (Stage::Vision, None, Verdict::Pass, None),
+        ]
+    );
+    assert_eq!(statuses(&seen.state), [Status::Done]);
+    let strict = format!("{top}\nautonomy: supervised");
+    let blocked = run(&strict, ", maxAttempts: 1", with(Some(9)));
+    assert_eq!(
+        said(&blocked).last().unwrap(),
+        &(Stage::Vision, None, Verdict::Fail, Some(Cause::Vision))
+    );
+    let none = run(top, "", with(None));
+    assert_eq!(
+        said(&none).last().unwrap(),
+        &(Stage::Vision, None, Verdict::Skip, None)
+    );
+    assert_eq!(
+        none.count(|event| matches!(event, Event::StepRequested { plain: true, .. })),
+        0
+    );
+}

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, CriterionGrade, DeclaredVerdict, Digest, DimensionScore, FailureClass, Millis, Opinion, Points,
-    RunId, Status, Timestamp, TurnId,
+    Advice, CriterionGrade, DeclaredVerdict, Digest, DimensionScore, FailureClass, Finding, Millis, Opinion,
+    Points, RunId, Severity, Status, Step, Timestamp, TurnId,
 };
 use crate::engine::{
     ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
@@ -371,7 +371,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 size,
                 digest,
             };
-            let files = targets.iter().map(|path| fact(path)).collect();
+            let shots = state.plan.task(*task).scrutiny.screenshots();
+            let files = targets.iter().map(AsRef::as_ref).chain(shots).map(fact).collect();
             vec![Input::FilesScanned {
                 task: *task,
                 attempt: *attempt,
@@ -438,6 +439,10 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             result: match answer {
                 Answer::Unreachable(_) => Err("it was killed".to_owned()),
                 Answer::Advice(advice) => Ok(advice.clone()),
+                Answer::Check(false) if *step == Step::Vision => {
+                    Ok(Advice::Findings(vec![Finding::new(Severity::High, "x")]))
+                }
+                _ if *step == Step::Vision => Ok(Advice::Findings(Vec::new())),
                 Answer::Check(false) => Ok(opinion(DeclaredVerdict::Fail)),
                 _ => Ok(opinion(DeclaredVerdict::Pass)),
             },
@@ -450,6 +455,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 message: "no".to_owned(),
                 retry_after: None,
                 jitter: 0,
+                used: None,
             }))]
         }
         (Effect::CallSeat { task, seat, .. }, answer) => {
@@ -461,6 +467,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 file,
                 model: None,
                 usage: Usage::default(),
+                tools: None,
                 judgement: None,
             };
             let panel = state
@@ -557,6 +564,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 message: "no".to_owned(),
                 retry_after: None,
                 jitter: 0,
+                used: None,
             }))]
         }
         (Effect::Consult { id, .. }, answer) => {
@@ -577,6 +585,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     file,
                     model: None,
                     usage: Usage::default(),
+                    tools: None,
                     judgement: None,
                 },
                 advice,

@@ -411,6 +411,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
         model: None,
         files: None,
         tool_calls: None,
+        tools: None,
         asked,
     };
     let asked = Asked {
@@ -425,7 +426,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
     );
     let output = OutputRefs {
         stdout: Some(file()),
-        result: None,
+        ..OutputRefs::default()
     };
     assert_eq!(ended.output, output);
     let said = |task: &TaskState| task.dialog.as_deref().unwrap().said.clone();
@@ -501,6 +502,7 @@ fn consults_are_counted_with_their_tries() {
         gave_up,
         class: FailureClass::RateLimited,
         message: "no".to_owned(),
+        used: None,
     };
     task.apply(&refused(2, false));
     task.apply(&asked(consult(2, 2), resolve));
@@ -529,6 +531,7 @@ fn consults_are_counted_with_their_tries() {
         gave_up: true,
         class: FailureClass::ProviderAuth,
         message: "no".to_owned(),
+        used: None,
     };
     assert!(after(task, gave_up).remedies.unwrap().failed[0].unresolvable);
 }

@@ -1,7 +1,7 @@
 //! The parts of the table that nothing acts on yet: complete, so that a file written today is checked today.
 
 use super::{Referent, Shape, Table, key, one, reference};
-use crate::mission::scalar::{Fraction, InnerPath, words};
+use crate::mission::scalar::words;
 
 /// Declares an enum whose values nothing reads yet: only its words are checked.
 macro_rules! word_list {
@@ -14,8 +14,6 @@ macro_rules! word_list {
 word_list!(Isolation: "a kind of isolation",
     "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);
 word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "enforce" => Enforce);
-word_list!(VisionKind: "a kind of vision check",
-    "noop" => Noop, "heuristic" => Heuristic, "llm_vision" => LlmVision);
 word_list!(IdentityDecomposer: "a decomposer", "identity" => Identity);
 word_list!(AgentMiddleware: "an agent middleware",
     "checkpoint_resume" => CheckpointResume, "delegation_chain_hash" => DelegationChainHash,
@@ -28,24 +26,7 @@ word_list!(CoordinationMiddleware: "a coordination middleware",
     "progress_ledger" => ProgressLedger, "coordination_replan" => CoordinationReplan,
     "authority_deference_coordination" => AuthorityDeferenceCoordination);
 
-const SHARE: Shape = one::<Fraction>();
-const PATHS: Shape = Shape::List(&one::<InnerPath>());
 const AGENT: Shape = reference(Referent::Agent);
-
-pub(super) static VISION: Table = Table {
-    name: "a vision check",
-    keys: &[
-        key("kind", one::<VisionKind>(), "What kind of check it is."),
-        key("agent", AGENT, "Who looks."),
-        key("screenshots", PATHS, "The pictures."),
-        key(
-            "expectations",
-            Shape::List(&Shape::Anything),
-            "What must be seen.",
-        ),
-        key("tolerance", SHARE, "How much may differ."),
-    ],
-};
 
 pub(super) static MIDDLEWARE: Table = Table {
     name: "middleware settings",

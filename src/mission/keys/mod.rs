@@ -85,8 +85,6 @@ pub(super) enum Shape {
     Either(&'static [Shape]),
     /// A list whose maps have keys according to their `type`.
     Expectations,
-    /// Anything; its behaviour and its keys are still open.
-    Anything,
 }
 
 /// One value: what it must be, by its text.

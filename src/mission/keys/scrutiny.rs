@@ -1,11 +1,16 @@
-//! The tables of `stages` and `redTeam`, with the words that they go by.
+//! The tables of `stages`, `redTeam` and `vision`, with the words that they go by.
 
-use super::tables::{FILLED, SPAN};
+use std::num::NonZeroU32;
+
+use super::tables::{FILLED, PATH, SPAN};
 use super::{Key, Referent, Shape, Table, key, one, reference};
-use crate::mission::model::{Autonomy, OnMissing, Stakes};
-use crate::mission::scalar::Name;
+use crate::domain::Severity;
+use crate::mission::model::{Autonomy, Color, OnMissing, Stakes, VisionKind};
+use crate::mission::scalar::{Fraction, Name};
 
 const AGENT: Shape = reference(Referent::Agent);
+const NUMBER: Shape = one::<u32>();
+const COUNT: Shape = one::<NonZeroU32>();
 
 pub(super) const AUTONOMY: Key = key(
     "autonomy",
@@ -61,3 +66,68 @@ static STAGE: Table = Table {
 };
 
 pub(super) const STAGES: Shape = Shape::List(&Shape::Map(&STAGE));
+
+pub(super) const VISION_KEY: Key = key(
+    "vision",
+    Shape::Map(&VISION),
+    "A check of screenshots before work is accepted; what it finds counts like a red team's findings.",
+);
+
+static VISION: Table = Table {
+    name: "a vision check",
+    keys: &[
+        key(
+            "kind",
+            one::<VisionKind>(),
+            "How it looks: not at all (noop), by mean colours (heuristic), or by an agent (llm_vision) [noop].",
+        ),
+        key(
+            "agent",
+            AGENT,
+            "Who looks, for llm_vision: an agent with `vision: true`; never at its own work.",
+        ),
+        key(
+            "screenshots",
+            Shape::List(&PATH),
+            "The pictures, PNG or JPEG, relative to the workspace; without any the check is skipped.",
+        ),
+        key(
+            "expectations",
+            Shape::List(&Shape::Either(&[Shape::Map(&EXPECTED), FILLED])),
+            "What must be seen: texts for an agent, colours of regions for the heuristic check.",
+        ),
+        key(
+            "tolerance",
+            one::<Fraction>(),
+            "How far a colour may be off, as a share of the distance from black to white [0.15].",
+        ),
+    ],
+};
+
+static EXPECTED: Table = Table {
+    name: "something that a screenshot must show",
+    keys: &[
+        key("description", FILLED, "What it is, in words."),
+        key(
+            "color",
+            one::<Color>(),
+            "The mean colour of the region in the last screenshot, for example \"#1a73e8\".",
+        ),
+        key("region", Shape::Map(&REGION), "Where [the whole picture]."),
+        key(
+            "severity",
+            one::<Severity>(),
+            "How bad it is if it is not so [high].",
+        ),
+    ],
+};
+
+static REGION: Table = Table {
+    name: "a region of a picture",
+    keys: &[
+        key("x", NUMBER, "Pixels from the left [0]."),
+        key("y", NUMBER, "Pixels from the top [0]."),
+        key("width", COUNT, "Pixels to the right.").required(),
+        key("height", COUNT, "Pixels downwards.").required(),
+    ],
+};

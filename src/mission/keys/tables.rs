@@ -7,9 +7,9 @@ use semver::VersionReq;
 use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
-use super::later::{AgentMiddleware, Clarification, Isolation, MIDDLEWARE, VISION};
+use super::later::{AgentMiddleware, Clarification, Isolation, MIDDLEWARE};
 use super::rubric::RUBRIC;
-use super::scrutiny::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES};
+use super::scrutiny::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES, VISION_KEY};
 use super::sla::SLA;
 use super::verification::{ACCEPTANCE, DECOMPOSES, VERIFICATION};
 use super::waits::{APPROVAL, APPROVAL_GATE, CHECKPOINT, DELAY};
@@ -18,7 +18,7 @@ use crate::domain::{Millis, Money, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
     Adapter, Consensus, GateFailure, Independence, Input, OnExhausted, PanelMode, Remedy, Review, TaskType,
-    Url,
+    ToolKind, ToolPolicy, Url,
 };
 use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
 
@@ -125,7 +125,7 @@ pub(in crate::mission) static MISSION: Table = Table {
         ),
         BUDGET_KEY,
         RED_TEAM_KEY,
-        key("vision", Shape::Map(&VISION), "A check of screenshots.").later("vision"),
+        VISION_KEY,
         key(
             "stages",
             STAGES,
@@ -162,6 +162,29 @@ const RUBRICS: Key = key(
     "Rubrics for verification, by name.",
 );
 const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS), "How the mission is run.");
+
+const POLICY: Shape = one::<ToolPolicy>();
+const BUILT_POLICIES: &[&str] = &["allow", "deny"];
+
+static TOOLS: Table = Table {
+    name: "the tools of an agent",
+    keys: &[
+        key("read", POLICY, "Whether it may look into the workspace [deny].")
+            .only(BUILT_POLICIES, "asking for tools"),
+        key(
+            "write",
+            POLICY,
+            "Whether it may write files of the workspace [deny].",
+        )
+        .only(BUILT_POLICIES, "asking for tools"),
+        key(
+            "run",
+            POLICY,
+            "Whether it may run commands in the workspace [deny].",
+        )
+        .only(BUILT_POLICIES, "asking for tools"),
+    ],
+};
 
 static AGENT: Table = Table {
     name: "an agent",
@@ -254,8 +277,13 @@ static AGENT: Table = Table {
             COUNT,
             "The most tokens of one reply of an HTTP agent.",
         ),
-        key("vision", FLAG, "Whether it can look at pictures.").later_unless("vision", "false"),
-        key("tools", TEXTS, "The tools that it may use.").later("tools"),
+        key("vision", FLAG, "Whether it can look at pictures [false]."),
+        key(
+            "tools",
+            Shape::Either(&[Shape::List(&one::<ToolKind>()), Shape::Map(&TOOLS)]),
+            "What a model behind HTTP may do itself: read (list, read, search), write, run. What is not named is denied \
+             [nothing as a worker; read as a reviewer of files].",
+        ),
         key(
             "fallback",
             Shape::Either(&[AGENT_NAMES, AGENT_NAME]),

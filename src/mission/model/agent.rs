@@ -14,6 +14,8 @@ use crate::mission::read::{self, Single};
 use crate::mission::scalar::{Fault, Filled, Form, Scalar, Temperature, words};
 use crate::mission::text::quoted;
 
+use super::Tools;
+
 /// An agent: someone or something that works or judges.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -63,6 +65,9 @@ pub struct Agent {
     /// Completion limit of an HTTP agent.
     #[serde(deserialize_with = "read::count")]
     pub max_tokens: Option<u32>,
+    /// Whether it can look at pictures.
+    #[serde(deserialize_with = "read::or_default")]
+    pub vision: bool,
     /// Who is asked instead when it cannot be reached, in this order.
     #[serde(deserialize_with = "read::one_or_more::<Filled, _>")]
     pub fallback: Vec<Box<str>>,
@@ -72,6 +77,32 @@ pub struct Agent {
     /// The most that one of its turns or calls may cost.
     #[serde(deserialize_with = "read::option")]
     pub max_cost_per_turn: Option<Money>,
+    /// What a model behind HTTP may do itself; `None` if the file does not say: then it may look where it reviews files,
+    /// and works by words alone.
+    #[serde(deserialize_with = "read::option_of")]
+    pub tools: Option<Tools>,
+}
+
+impl Agent {
+    /// Whether it works with tools that this program uses for it.
+    #[must_use]
+    pub fn works_with_tools(&self) -> bool {
+        self.tools.is_some_and(Tools::any)
+    }
+
+    /// Whether its tool calls are seen. Plain commands and plain HTTP prompts show none: what they did is unknown, which
+    /// is not nothing.
+    #[must_use]
+    pub fn has_ledger(&self) -> bool {
+        self.adapter.has_ledger() || self.works_with_tools()
+    }
+
+    /// Whether it could change a file.
+    #[must_use]
+    pub fn has_hands(&self) -> bool {
+        let writes = |tools: Tools| tools.may_write() || tools.may_run();
+        self.adapter.has_hands() || self.tools.is_some_and(writes)
+    }
 }
 
 /// How an agent is talked to.
@@ -112,10 +143,8 @@ pub enum Adapter {
 }
 
 impl Adapter {
-    /// Whether it sees the tool calls of its agent. Plain commands and plain HTTP prompts show none: what they did is
-    /// unknown, which is not nothing.
-    #[must_use]
-    pub fn has_ledger(self) -> bool {
+    /// Whether it sees the tool calls of its agent by itself.
+    fn has_ledger(self) -> bool {
         matches!(
             self,
             Self::Acp
@@ -129,10 +158,18 @@ impl Adapter {
         )
     }
 
-    /// Whether its agent could change a file. A model behind HTTP cannot.
-    #[must_use]
-    pub fn has_hands(self) -> bool {
+    /// Whether its agent could change a file by itself. A model behind HTTP cannot.
+    fn has_hands(self) -> bool {
         self == Self::Command || self.has_ledger()
+    }
+
+    /// Whether it asks a model over HTTP.
+    #[must_use]
+    pub fn is_http(self) -> bool {
+        matches!(
+            self,
+            Self::Openai | Self::Anthropic | Self::GeminiApi | Self::Ollama
+        )
     }
 }
 

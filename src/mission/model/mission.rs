@@ -12,7 +12,7 @@ use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, words}
 use super::approval::ApprovalGate;
 use super::{
     Agent, Autonomy, Budget, Channel, Consensus, Independence, OnExhausted, PanelMode, Price, RedTeam,
-    RemedyOrder, Rubric, Sla, Stage, Stakes, Task,
+    RemedyOrder, Rubric, Sla, Stage, Stakes, Task, Vision,
 };
 
 /// A mission file.
@@ -73,6 +73,9 @@ pub struct Mission {
     /// Who attacks work before it is accepted.
     #[serde(deserialize_with = "read::option_of")]
     pub red_team: Option<RedTeam>,
+    /// How screenshots are checked.
+    #[serde(deserialize_with = "read::option_of")]
+    pub vision: Option<Vision>,
     /// How much agents may decide alone, where the task does not say.
     #[serde(deserialize_with = "read::option")]
     pub autonomy: Option<Autonomy>,

@@ -14,6 +14,7 @@ mod rubric;
 mod scrutiny;
 mod sla;
 mod task;
+mod tools;
 mod verification;
 mod words;
 
@@ -25,9 +26,10 @@ pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
-pub use scrutiny::{OnMissing, RedTeam, Stage};
+pub use scrutiny::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, VisionKind};
 pub use sla::{CheckInterval, Sla, ViolationAction};
 pub use task::Task;
+pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Grader, Verification};
 pub use words::{
     Autonomy, Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, Stakes, TaskType,

@@ -21,11 +21,11 @@ use super::{
 #[serde(rename_all = "camelCase", default)]
 pub struct Task {
     /// How long its agent may be silent.
-    #[serde(deserialize_with = "read::boxed")]
-    pub stale_threshold: Option<Box<Span>>,
-    /// When it must be finished.
     #[serde(deserialize_with = "read::option")]
-    pub deadline: Option<Deadline>,
+    pub stale_threshold: Option<Span>,
+    /// When it must be finished.
+    #[serde(deserialize_with = "read::boxed")]
+    pub deadline: Option<Box<Deadline>>,
     /// Its unique title.
     #[serde(deserialize_with = "read::text_as::<Name, _>")]
     pub title: Box<str>,

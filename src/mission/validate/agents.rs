@@ -56,6 +56,17 @@ pub(super) fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut 
 /// What can be said of agents without knowing the others.
 pub(super) fn validate_each(agents: &Named<Agent>, problems: &mut Problems) {
     for (name, agent) in &agents.0 {
+        if agent.tools.is_some() && !agent.adapter.is_http() {
+            let place = Place::Key(path(name).key("tools"));
+            let message = format!(
+                "`tools` does not apply to the agent {}: its adapter asks no model over HTTP",
+                quoted(name)
+            );
+            problems.push(
+                Problem::error(Code::KeyDoesNotApply, place, message)
+                    .help("remove `tools`: any other agent brings its own"),
+            );
+        }
         match agent.adapter {
             Adapter::Command => command(name, agent, problems),
             Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {

@@ -4,8 +4,11 @@ use std::collections::HashMap;
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
-use crate::mission::model::{Adapter, Mission, Stage};
+use crate::mission::model::{Adapter, Mission, Stage, TaskType, Vision, VisionKind};
 use crate::mission::problem::{Path, Place, Problem, Problems};
+
+/// Pictures of one check.
+const MOST_SCREENSHOTS: usize = 10;
 
 pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Problems) {
     let mut checker = Checker {
@@ -17,6 +20,9 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
     if let Some(red_team) = &mission.red_team {
         let place = || Place::Value(Path::of("redTeam").key("agent"));
         checker.agent(&red_team.agent, false, place);
+    }
+    if let Some(vision) = &mission.vision {
+        checker.vision(vision);
     }
     // A mission without stages must not pay for them.
     for (index, task) in mission.tasks.iter().enumerate() {
@@ -33,7 +39,9 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
         let own = (0..)
             .zip(&task.stages)
             .map(|(item, stage)| (path().item(item), stage));
-        let of_all = (0..).zip(&mission.stages);
+        let of_all = (0..)
+            .zip(&mission.stages)
+            .filter(|_| task.kind != TaskType::Verification);
         let of_all = of_all.map(|(item, stage)| (Path::of("stages").item(item), stage));
         for (path, stage) in of_all.chain(own) {
             if stage.agent.as_deref() == Some(author) {
@@ -96,6 +104,66 @@ impl Checker<'_, '_> {
                 }
                 (None, Some(_)) => {}
             }
+        }
+    }
+
+    /// What belongs together in `vision`.
+    fn vision(&mut self, vision: &Vision) {
+        let at = |key: &'static str| Path::of("vision").key(key);
+        let mut wrong = |key, code, message: String, help: &str| {
+            let problem = Problem::error(code, Place::Value(at(key)), message);
+            self.problems.push(problem.help(help.to_owned()));
+        };
+        let looks = vision.kind == VisionKind::LlmVision;
+        if vision.agent.is_some() && !looks {
+            let message = format!("`kind: {}` asks no agent", vision.kind.as_str());
+            wrong(
+                "agent",
+                Code::KeyDoesNotApply,
+                message,
+                "remove `agent`, or write `kind: llm_vision`",
+            );
+        }
+        if vision.agent.is_none() && looks {
+            let message = "`kind: llm_vision` needs an agent that looks".to_owned();
+            wrong(
+                "agent",
+                Code::MissingKey,
+                message,
+                "add `agent: NAME`, an agent with `vision: true`",
+            );
+        }
+        if vision.screenshots.len() > MOST_SCREENSHOTS {
+            let message = format!("at most {MOST_SCREENSHOTS} screenshots are looked at");
+            wrong(
+                "screenshots",
+                Code::BadValue,
+                message,
+                "name those that matter most",
+            );
+        }
+        let has_colour = vision
+            .expectations
+            .iter()
+            .all(|expected| expected.color.is_some());
+        if vision.kind == VisionKind::Heuristic && (vision.expectations.is_empty() || !has_colour) {
+            let message =
+                "the heuristic check looks at colours, and not every expectation has one".to_owned();
+            let help = "write for example `{description: the header, color: \"#1a73e8\", region: {width: 800, height: 60}}`";
+            wrong("expectations", Code::MissingKey, message, help);
+        }
+        let Some(name) = vision.agent.as_deref().filter(|_| looks) else {
+            return;
+        };
+        self.agent(name, false, || Place::Value(at("agent")));
+        let mut agents = self.mission.agents.0.iter();
+        let found = agents.find(|(known, _)| &**known == name);
+        if found.is_some_and(|(_, agent)| !agent.vision) {
+            let message = format!("the agent {} is not known to see pictures", quoted(name));
+            self.problems.push(
+                Problem::error(Code::BadValue, Place::Value(at("agent")), message)
+                    .help("name an agent whose model can look at pictures, and give it `vision: true`"),
+            );
         }
     }
 

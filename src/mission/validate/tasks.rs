@@ -89,7 +89,7 @@ impl Checker<'_, '_> {
                 "facts are held against the criteria as the mission writes them, never against an agent's words".to_owned(),
                 "remove `decomposer`, or let a judge grade",
             )
-        } else if self.mission.assignee(self.task) == Some(name) && self.task.kind != TaskType::Verification {
+        } else if self.did_the_work(name) {
             (
                 Code::OwnReviewer,
                 format!(
@@ -109,6 +109,18 @@ impl Checker<'_, '_> {
         };
         self.problems
             .push(Problem::error(code, place(), message).help(help));
+    }
+
+    /// Whether the work that the criteria are about is an agent's own. A verification is about the tasks that it depends on.
+    fn did_the_work(&self, name: &str) -> bool {
+        let is_assigned = |task: &Task| self.mission.assignee(task) == Some(name);
+        if self.task.kind != TaskType::Verification {
+            return is_assigned(self.task);
+        }
+        let needed = self.task.depends_on.iter();
+        let needed = needed.filter_map(|title| self.names.tasks.get(&**title));
+        let mut needed = needed.map(|index| &self.mission.tasks[*index]);
+        needed.any(|task| task.kind != TaskType::Verification && is_assigned(task))
     }
 
     /// What belongs together in `verify`.
@@ -162,7 +174,7 @@ impl Checker<'_, '_> {
         };
         let mut agents = self.mission.agents.0.iter();
         let agent = agents.find(|(known, _)| &**known == name);
-        if agent.is_none_or(|(_, agent)| agent.adapter.has_ledger()) {
+        if agent.is_none_or(|(_, agent)| agent.has_ledger()) {
             return;
         }
         let message = format!(
@@ -173,8 +185,8 @@ impl Checker<'_, '_> {
         let place = Place::Value(self.path("requiresToolCalls"));
         self.problems
             .push(Problem::error(Code::NoLedger, place, message).help(
-                "plain commands and HTTP models do not show their tool calls: ask for what can be seen, with \
-             `targetFiles` or `verify: {requireFileChanges: true}`",
+                "plain commands and plain HTTP models do not show their tool calls: ask for what can be seen, with \
+             `targetFiles` or `verify: {requireFileChanges: true}`, or give an HTTP model `tools`",
             ));
     }
 

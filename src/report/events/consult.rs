@@ -6,7 +6,7 @@ use crate::mission::model::Remedy;
 use crate::report::ids::task_key;
 
 use super::explode::{Exploder, Named};
-use super::payload::{Payload, facts, file, findings_of};
+use super::payload::{Payload, facts, file, findings_of, tool_ledger};
 
 impl Exploder {
     /// The public event of a call to a consulted agent.
@@ -122,6 +122,7 @@ impl Exploder {
             Event::ConsultReplied { id, reply, advice } => {
                 let payload = self.consult(*id).maybe("model", reply.model.as_deref());
                 let payload = payload.usage(&reply.usage).with("reply", file(&reply.file));
+                let payload = payload.maybe("tools", reply.tools.as_deref().map(tool_ledger));
                 let payload = payload.maybe("judgement", reply.judgement.as_deref().map(file));
                 ("consult:replied", advised(payload, advice))
             }
@@ -130,8 +131,10 @@ impl Exploder {
                 gave_up,
                 class,
                 message,
+                used,
             } => {
                 let payload = self.consult(*id).failure(*class, Some(message));
+                let payload = payload.used(used.as_deref());
                 ("consult:failed", payload.with("final", *gave_up))
             }
             _ => unreachable!("name() sends only events of consults here"),

@@ -20,7 +20,9 @@ use judging::flag_in;
 
 use super::PublicEvent;
 use super::notices::notice_event;
-use super::payload::{Payload, created_task, file, findings_of, run_finished, stop_cause, turn_files};
+use super::payload::{
+    Payload, created_task, file, findings_of, run_finished, stop_cause, tool_ledger, turn_files,
+};
 
 /// Turns records into public events. Feed it a run's records from the first one on: reviewers' names and counts of
 /// fixes come from what went before.
@@ -494,6 +496,7 @@ impl Exploder {
             model,
             files,
             tool_calls,
+            tools,
             asked: _,
         } = event
         else {
@@ -517,7 +520,8 @@ impl Exploder {
             .maybe("stderr", stderr.as_ref().map(file))
             .maybe("result", result.as_ref().map(file))
             .maybe("files", files.as_ref().map(turn_files))
-            .maybe("toolCalls", tool_calls.map(|calls| calls.calls));
+            .maybe("toolCalls", tool_calls.map(|calls| calls.calls))
+            .maybe("tools", tools.as_deref().map(tool_ledger));
         match failure {
             Some(class) => payload.failure(*class, message.as_deref()),
             None => payload,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::{DimensionScore, FailureClass, Finding, Money, OutcomeClass, TaskId};
-use crate::engine::{FileFact, FileRef, StopCause, TurnFiles, Usage};
+use crate::engine::{FileFact, FileRef, StopCause, ToolLedgerRef, TurnFiles, Usage, Used};
 use crate::mission::Plan;
 use crate::report::ids::task_key;
 
@@ -34,6 +34,14 @@ impl Payload {
         self.with("class", class.as_str())
             .with("errorType", class.error_type())
             .maybe("error", message)
+    }
+
+    /// What a call that failed had used until then.
+    pub fn used(self, used: Option<&Used>) -> Self {
+        match used {
+            Some(used) => self.usage(&used.usage).with("tools", tool_ledger(&used.tools)),
+            None => self,
+        }
     }
 }
 
@@ -74,6 +82,15 @@ pub(in crate::report) fn stop_cause(cause: StopCause) -> &'static str {
         StopCause::Terminated => "terminated",
         StopCause::TimeLimit => "time limit",
     }
+}
+
+/// What a model did with tools.
+pub(super) fn tool_ledger(tools: &ToolLedgerRef) -> Value {
+    let row = Payload::default()
+        .with("calls", tools.calls)
+        .with("failed", tools.failed)
+        .with("requests", tools.requests);
+    Value::Object(row.maybe("ledger", tools.file.as_ref().map(file)).0)
 }
 
 pub(super) fn file(file: &FileRef) -> Value {

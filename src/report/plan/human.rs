@@ -170,17 +170,19 @@ fn judged_words(task: &TaskRow<'_>) -> String {
     if task.criteria > 0 {
         parts.push(match task.grader {
             Some(judge) => {
-                let cut = task
-                    .decomposer
-                    .map(|agent| format!(", cut into probes by {}", sanitize(agent)));
-                let cut = cut.unwrap_or_default();
+                let mut cut = task.decomposer.map_or_else(String::new, |agent| {
+                    format!(", cut into probes by {}", sanitize(agent))
+                });
+                if let Some(why) = &task.decomposer_excluded {
+                    let _ = write!(cut, " (who may not: {})", sanitize(why));
+                }
                 format!("criteria by {}: {}{cut}", sanitize(judge), task.criteria)
             }
             None => format!("criteria by facts: {}", task.criteria),
         });
     }
     parts.extend(task.stages.iter().map(|step| {
-        let by = step.agent.or(step.command).unwrap_or_default();
+        let by = step.agent.or(step.command).or(step.kind).unwrap_or_default();
         match step.stage {
             "stages" => format!("stage {} by {}", sanitize(step.name), sanitize(by)),
             _ => format!("{} by {}", step.name, sanitize(by)),

@@ -80,6 +80,9 @@ struct TaskRow<'a> {
     /// Who cuts them into probes for the judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     decomposer: Option<&'a str>,
+    /// What keeps it from that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decomposer_excluded: Option<String>,
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     grader: Option<&'a str>,
@@ -349,6 +352,10 @@ impl<'a> TaskRow<'a> {
         let judged_by = engine::judged_by(state, id);
         let eligible = eligible(state, id);
         let excluded = eligibility::excluded(plan, id, named(plan, id));
+        let decomposer = task
+            .verification
+            .as_deref()
+            .and_then(|verification| verification.decomposer);
         let (kind, seats) = match &judged_by {
             JudgedBy::Panel(panel) => ("panel", panel.seats.as_slice()),
             JudgedBy::Evaluation(agents) => ("evaluation", agents.as_slice()),
@@ -394,11 +401,9 @@ impl<'a> TaskRow<'a> {
             target_files: &task.target_files,
             checks: task.expectations.as_deref().map_or(0, |e| e.checks.len()),
             criteria: task.verification.as_deref().map_or(0, |v| v.criteria.len()),
-            decomposer: task
-                .verification
-                .as_deref()
-                .and_then(|verification| verification.decomposer)
-                .map(|agent| &*plan.agent(agent).name),
+            decomposer: decomposer.map(|agent| &*plan.agent(agent).name),
+            decomposer_excluded: decomposer
+                .and_then(|agent| eligibility::keeps_from_cutting(plan, id, agent)),
             grader: eligibility::grader(plan, id).map(|judge| &*plan.agent(judge).name),
             stages: step_rows(state, id),
             judged_by: kind,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::style::{Role, Screen};
 use super::super::text::{sanitize, sanitize_line};
-use super::{AttemptRow, CallRow, FileView, ScoreRow, StageRow, TaskDocument, TurnRow};
+use super::{AttemptRow, CallRow, FileView, ScoreRow, StageRow, TaskDocument, ToolsRow, TurnRow};
 use crate::domain::{Finding, Millis, Severity};
 
 /// Lines of a file that are shown; the path beside them leads to the rest.
@@ -143,6 +143,7 @@ fn turn_lines(text: &mut String, turn: &TurnRow<'_>) {
     file_lines(text, "output", turn.output.as_ref());
     file_lines(text, "stderr", turn.stderr.as_ref());
     file_lines(text, "result", turn.result.as_ref());
+    tool_lines(text, turn.tools.as_ref());
 }
 
 fn call_lines(text: &mut String, call: &CallRow<'_>) {
@@ -165,6 +166,19 @@ fn call_lines(text: &mut String, call: &CallRow<'_>) {
     if let Some(reply) = &call.reply {
         let _ = writeln!(text, "    reply: {}", reply.path.display());
     }
+    tool_lines(text, call.tools.as_ref());
+}
+
+fn tool_lines(text: &mut String, tools: Option<&ToolsRow>) {
+    let Some(tools) = tools else {
+        return;
+    };
+    let _ = writeln!(
+        text,
+        "    tools: {} calls, {} of them refused or failed, {} requests",
+        tools.calls, tools.failed, tools.requests
+    );
+    file_lines(text, "ledger", tools.ledger.as_ref());
 }
 
 fn stage_lines(text: &mut String, stage: &StageRow<'_>) {

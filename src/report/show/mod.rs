@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::domain::{Cause, DimensionScore, FailureClass, Finding, Points, Stage, Verdict};
-use crate::engine::{SeatResult, State};
+use crate::engine::{SeatResult, State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
 use crate::store::SpoolName;
 
@@ -102,6 +102,8 @@ struct TurnRow<'a> {
     output: Option<FileView>,
     stderr: Option<FileView>,
     result: Option<FileView>,
+    /// What it did with tools; null where quorum used none for it.
+    tools: Option<ToolsRow>,
 }
 
 #[derive(Serialize)]
@@ -133,6 +135,30 @@ struct CallRow<'a> {
     findings: &'a [Finding],
     request: Option<FileView>,
     reply: Option<FileView>,
+    /// What it did with tools; null where it was given none, or its provider took none.
+    tools: Option<ToolsRow>,
+}
+
+/// What a model did with its tools.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolsRow {
+    calls: u32,
+    failed: u32,
+    requests: u32,
+    /// One line a call.
+    ledger: Option<FileView>,
+}
+
+impl ToolsRow {
+    fn of(tools: &ToolLedgerRef, ledger: Option<FileView>) -> Self {
+        Self {
+            calls: tools.calls,
+            failed: tools.failed,
+            requests: tools.requests,
+            ledger,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -296,6 +322,9 @@ fn turn_row<'a>(turn: &'a TurnHistory, files: &Files<'_>) -> TurnRow<'a> {
         output: files(&SpoolName::Out(turn.id)),
         stderr: files(&SpoolName::Err(turn.id)),
         result: files(&SpoolName::Result(turn.id)),
+        tools: result
+            .and_then(|result| result.tools.as_deref())
+            .map(|tools| ToolsRow::of(tools, files(&SpoolName::TurnTools(turn.id)))),
     }
 }
 
@@ -320,16 +349,20 @@ fn call_row<'a>(
         findings: &[],
         request: files(&SpoolName::Request(history.task, call.id)),
         reply: files(&SpoolName::Reply(history.task, call.id)),
+        tools: None,
     };
+    let ledger = || files(&SpoolName::Tools(history.task, call.id));
     match &call.answer {
         Answer::Open => {}
-        Answer::Failed(class, message) => {
+        Answer::Failed(class, message, used) => {
+            row.tools = used.as_deref().map(|used| ToolsRow::of(&used.tools, ledger()));
             row.state = "failed";
             row.failure = Some(class.as_str());
             row.reasoning = Some(message);
         }
         Answer::Reply(reply, result) => {
             row.state = "scored";
+            row.tools = reply.tools.as_deref().map(|tools| ToolsRow::of(tools, ledger()));
             row.model = reply.model.as_deref();
             match result {
                 SeatResult::Scores { dimensions, findings } => {

@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::engine::{CheckResult, Event, SeatId, SeatResult, StageReport};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
-use crate::report::events::payload::{Payload, facts, file, findings_of, scores};
+use crate::report::events::payload::{Payload, facts, file, findings_of, scores, tool_ledger};
 use crate::report::reviews::share;
 
 use super::{Exploder, Named};
@@ -126,6 +126,7 @@ impl Exploder {
                     .maybe("model", reply.model.as_deref())
                     .usage(&reply.usage)
                     .with("reply", file(&reply.file))
+                    .maybe("tools", reply.tools.as_deref().map(tool_ledger))
                     .maybe("judgement", reply.judgement.as_deref().map(file));
                 let payload = match result {
                     SeatResult::Scores { dimensions, findings } => payload
@@ -148,10 +149,11 @@ impl Exploder {
                 seat,
                 class,
                 message,
-            } => (
-                "seat:failed",
-                self.seat(*task, *seat).failure(*class, Some(message)),
-            ),
+                used,
+            } => {
+                let payload = self.seat(*task, *seat).failure(*class, Some(message));
+                ("seat:failed", payload.used(used.as_deref()))
+            }
             _ => unreachable!("name() sends only a seat's events here"),
         }
     }

@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::engine::{
     Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, Event, Exit, FailedOperation, FileFact,
     GateResult, Grounds, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult,
-    StageReport, StopCause, ToolCalls, Topic, TurnFiles, Usage, Way,
+    StageReport, StopCause, ToolCalls, ToolLedgerRef, Topic, TurnFiles, Usage, Used, Way,
 };
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
@@ -39,6 +39,14 @@ pub(super) fn consult() -> ConsultId {
         attempt_try: 1,
     }
 }
+pub(super) fn tool_ledger() -> ToolLedgerRef {
+    ToolLedgerRef {
+        file: Some(file()),
+        calls: 3,
+        failed: 1,
+        requests: 2,
+    }
+}
 pub(super) fn advised(advice: Advice) -> Event {
     Event::ConsultReplied {
         id: consult(),
@@ -46,6 +54,7 @@ pub(super) fn advised(advice: Advice) -> Event {
             file: file(),
             model: Some("m-1".to_owned()),
             usage: Usage::default(),
+            tools: Some(Box::new(tool_ledger())),
             judgement: None,
         },
         advice,
@@ -265,6 +274,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
                 shared: true,
             }),
             tool_calls: Some(ToolCalls { calls: 3, writes: 1 }),
+            tools: Some(Box::new(tool_ledger())),
             asked: None,
         },
         Event::FilesNoted {
@@ -323,6 +333,7 @@ pub(super) fn review_samples() -> Vec<Event> {
             file: file(),
             model: Some("judge-1".to_owned()),
             usage: Usage::default(),
+            tools: Some(Box::new(tool_ledger())),
             judgement: None,
         },
         result,
@@ -357,6 +368,10 @@ pub(super) fn review_samples() -> Vec<Event> {
             seat: seat(),
             class: FailureClass::ProviderAuth,
             message: "HTTP 401".to_owned(),
+            used: Some(Box::new(Used {
+                usage: Usage::default(),
+                tools: tool_ledger(),
+            })),
         },
         Event::AgentActivity {
             turn: turn(),
@@ -415,6 +430,7 @@ pub(super) fn review_samples() -> Vec<Event> {
             gave_up: true,
             class: FailureClass::ProviderAuth,
             message: "HTTP 401".to_owned(),
+            used: None,
         },
         Event::StageVerdict(Box::new(StageReport {
             points: Some(Points::whole(80)),

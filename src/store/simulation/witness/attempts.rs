@@ -106,7 +106,7 @@ impl Witness {
         let by_stage = |wanted: (Verdict, bool)| {
             let mut steps = seen.steps.iter();
             steps.any(|(step, said)| {
-                *said == wanted && scrutiny.agent(*step).is_some() && *step != Step::RedTeam
+                *said == wanted && scrutiny.agent(*step).is_some() && matches!(step, Step::Stage(_))
             })
         };
         let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
@@ -202,7 +202,8 @@ impl Witness {
         let more = u32::from(plan.foundation);
         let used = seen.fixes >= limits.max_fix_attempts && seen.retries >= limits.max_retries + more
             || seen.retries > limits.max_retries;
-        let may_stall = !plan.target_files.is_empty() && seen.attempt > 1;
+        let has_files = !plan.target_files.is_empty() || plan.scrutiny.screenshots().next().is_some();
+        let may_stall = has_files && seen.attempt > 1;
         assert!(
             at_cap || used || may_stall,
             "given up too early: {task:?} {seen:?} {limits:?}"

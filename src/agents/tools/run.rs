@@ -1,0 +1,119 @@
+//! The tool that runs a command: what it is told and what a model is told of it. Whoever starts it is not here.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::agents::command::check_argv;
+use crate::agents::model::{ToolCall, ToolSpec};
+use crate::domain::Millis;
+
+use super::arguments;
+
+/// Its name.
+pub const RUN: &str = "run";
+/// How long a command may take that does not say.
+const DEFAULT_TIMEOUT: Millis = Millis::from_secs(120);
+/// Words of one command line.
+const MOST_WORDS: usize = 1_000;
+
+/// A command that a model wants to be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Program and arguments; a bare program is looked for in PATH.
+    pub argv: Vec<String>,
+    /// How long it may take.
+    pub timeout: Millis,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct RunArguments {
+    argv: Option<Vec<String>>,
+    shell: Option<String>,
+    timeout_seconds: Option<u64>,
+}
+
+/// What a model is told of it.
+#[must_use]
+pub fn spec() -> ToolSpec {
+    ToolSpec {
+        name: RUN,
+        description: "Runs a command in the workspace, without a terminal and without input, and gives its exit code and \
+                      output. Give either `argv`, which is executed as it is, or `shell`, a script.",
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "argv": {"type": "array", "items": {"type": "string"}, "description": "Program and arguments."},
+                "shell": {"type": "string", "description": "A script for sh."},
+                "timeoutSeconds": {"type": "integer", "minimum": 1, "description": "How long it may take [120]."},
+            },
+            "additionalProperties": false,
+        }),
+    }
+}
+
+/// What a call asks for.
+///
+/// # Errors
+/// Why it cannot be run, for the model.
+pub fn wanted(call: &ToolCall) -> Result<Wanted, String> {
+    let RunArguments {
+        argv,
+        shell,
+        timeout_seconds,
+    } = arguments(call)?;
+    let argv = match (argv, shell) {
+        (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => argv,
+        (None, Some(script)) if !script.trim().is_empty() => check_argv(&script),
+        (Some(_), Some(_)) => return Err("give either `argv` or `shell`, not both".to_owned()),
+        _ => return Err("give `argv`, with the program first, or `shell`".to_owned()),
+    };
+    if argv.len() > MOST_WORDS {
+        return Err(format!("a command has at most {MOST_WORDS} words"));
+    }
+    if argv.iter().any(|word| word.contains('\0')) {
+        return Err("a command cannot hold NUL".to_owned());
+    }
+    let timeout = timeout_seconds.map_or(DEFAULT_TIMEOUT, |seconds| Millis(seconds.saturating_mul(1000)));
+    Ok(Wanted { argv, timeout })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn read(arguments: Value) -> Result<Wanted, String> {
+        wanted(&ToolCall {
+            id: String::new(),
+            name: RUN.to_owned(),
+            arguments,
+        })
+    }
+
+    #[test]
+    fn a_command_is_a_list_or_a_script() {
+        let list = read(json!({"argv": ["ls", "-l"]})).unwrap();
+        assert_eq!(
+            (list.argv, list.timeout),
+            (vec!["ls".to_owned(), "-l".to_owned()], DEFAULT_TIMEOUT)
+        );
+        let script = read(json!({"shell": "a | b", "timeoutSeconds": 3})).unwrap();
+        assert_eq!(script.argv, ["/bin/sh", "-c", "a | b"]);
+        assert_eq!(script.timeout, Millis::from_secs(3));
+        for bad in [
+            json!({}),
+            json!({"argv": []}),
+            json!({"argv": [""]}),
+            json!({"shell": " "}),
+            json!({"argv": ["a"], "shell": "b"}),
+            json!({"argv": "ls"}),
+            json!({"argv": ["a\0b"]}),
+            json!({"argv": ["a"], "timeoutSeconds": -1}),
+            json!({"argv": ["a"], "cwd": "/"}),
+        ] {
+            assert!(read(bad.clone()).is_err(), "{bad}");
+        }
+    }
+}

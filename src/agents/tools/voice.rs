@@ -1,0 +1,88 @@
+//! The voice of an agent as tools: what a process says through files of its turn, a model says by calls (semantics,
+//! section 17).
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::agents::model::{ToolCall, ToolSpec};
+
+use super::arguments;
+
+/// What a model says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// It asks.
+    Ask(String),
+    /// It hands down a sub-task.
+    Delegate(Value),
+    /// How far it is.
+    Progress(String),
+    /// Its answer, in place of its last words.
+    Result(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    text: String,
+}
+
+/// What a model is told it may say.
+#[must_use]
+pub fn specs() -> Vec<ToolSpec> {
+    let words = |what: &str| {
+        json!({
+            "type": "object",
+            "properties": {"text": {"type": "string", "description": what}},
+            "required": ["text"],
+            "additionalProperties": false,
+        })
+    };
+    let spec = |name, description, parameters| ToolSpec {
+        name,
+        description,
+        parameters,
+    };
+    vec![
+        spec(
+            "ask",
+            "Asks whoever gave you the task. Then end your turn: the answer comes with the next one.",
+            words("The question."),
+        ),
+        spec(
+            "delegate",
+            "Hands down a part of the task as a task of its own; it is done after yours has ended well.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "title": {"type": "string", "description": "Its title, unlike any other."},
+                    "assignTo": {"type": "string", "description": "The agent that does it."},
+                    "description": {"type": "string", "description": "What is to be done."},
+                },
+                "required": ["title", "assignTo", "description"],
+            }),
+        ),
+        spec("progress", "Says how far you are.", words("One line.")),
+        spec(
+            "result",
+            "Gives your answer, if it is not to be your last words.",
+            words("The answer."),
+        ),
+    ]
+}
+
+/// What a call says; `None` if it is none of these tools.
+///
+/// # Errors
+/// Why it cannot be understood, for the model.
+pub fn said(call: &ToolCall) -> Option<Result<Said, String>> {
+    let words = |of: fn(String) -> Said| arguments::<Words>(call).map(|words| of(words.text));
+    Some(match call.name.as_str() {
+        "ask" => words(Said::Ask),
+        "progress" => words(Said::Progress),
+        "result" => words(Said::Result),
+        "delegate" if call.arguments.is_object() => Ok(Said::Delegate(call.arguments.clone())),
+        "delegate" => Err("the arguments are not a JSON object".to_owned()),
+        _ => return None,
+    })
+}

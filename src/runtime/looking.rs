@@ -1,0 +1,340 @@
+//! Reviewers that look for themselves: models behind HTTP get tools over the workspace of a file task, which only read
+//! (semantics, section 7).
+//!
+//! What a tool gives is the worker's doing, like everything else that is judged: it reaches the model inside a fence, and
+//! a verdict that stands in it is not the reviewer's. Every call is on record.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::agents::endpoint::Endpoint;
+use crate::agents::line::Line;
+use crate::agents::model::{self, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
+use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
+use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
+use crate::domain::{AgentId, FailureClass, TaskId, Timestamp};
+use crate::engine::{Known, TaskState, ToolLedgerRef, Usage, Used};
+use crate::judging::evidence_rules::is_file_task;
+use crate::judging::parser::Quoted;
+use crate::mission::Plan;
+use crate::review::fence::fence;
+use crate::review::judgement::{Content, Judgement};
+use crate::review::prompt::TOOLS_HINT;
+use crate::store::{self, RunFolder};
+
+use super::calls::usage_of;
+use super::material::Judged;
+use super::tool_ledger::ToolLedger;
+use super::world::workspace;
+
+/// Agents whose providers were seen to know no tools: they are not offered any again in this session.
+pub(super) type Toolless = Arc<Mutex<BTreeSet<AgentId>>>;
+
+/// Whether a reply has the form that was asked for, given what the work says.
+type HasForm = Box<dyn Fn(&str, &Quoted) -> bool + Send + Sync>;
+
+/// A question to a model that judges.
+pub(super) struct Question<'a> {
+    pub line: &'a Line,
+    pub endpoint: &'a Endpoint,
+    pub request: ModelRequest,
+    /// Where what it is asked is kept.
+    pub request_file: PathBuf,
+}
+
+/// What a judge may look with.
+pub(super) struct Looking {
+    agent: AgentId,
+    name: String,
+    toolbox: Arc<Toolbox>,
+    ledger: Arc<ToolLedger>,
+    said: Arc<Mutex<Quoted>>,
+    has_form: HasForm,
+    toolless: Toolless,
+}
+
+/// What came of a question.
+pub(super) struct Answered {
+    pub reply: Result<ModelReply, ModelError>,
+    /// What was asked in the end.
+    request: ModelRequest,
+    /// What it did with tools, where it had any.
+    pub tools: Option<ToolLedgerRef>,
+    /// What it had used, where it broke off.
+    pub used: Option<Box<Used>>,
+    /// What a person should know.
+    pub warning: Option<String>,
+}
+
+/// Whom tools are to be offered for which work.
+pub(super) struct Offer<'a> {
+    pub plan: &'a Plan,
+    pub folder: &'a RunFolder,
+    /// What is judged.
+    pub judged: &'a [Judged],
+    pub agent: AgentId,
+    pub ledger: PathBuf,
+    pub toolless: &'a Toolless,
+}
+
+/// Whether who judges a task judges files, by what is known of its work.
+pub(super) fn is_about_files(plan: &Plan, task: TaskId, task_state: &TaskState) -> bool {
+    let evidence = &task_state.evidence;
+    let calls = evidence.calls.known().map(|calls| calls.calls);
+    let changed = match evidence.changed {
+        Known::No => Some(false),
+        Known::Yes => Some(true),
+        Known::Unknown => None,
+    };
+    is_file_task(plan, task, calls, changed)
+}
+
+impl Offer<'_> {
+    fn is_about_files(&self) -> bool {
+        let mut judged = self.judged.iter();
+        judged.any(|(task, state)| is_about_files(self.plan, *task, state))
+    }
+
+    /// Where the judged tasks worked; of several that worked apart, the mission's.
+    fn workspace(&self) -> PathBuf {
+        let mut folders = self.judged.iter().map(|(task, _)| workspace(self.plan, *task));
+        let first = folders.next();
+        let common = first.filter(|first| folders.all(|folder| folder == *first));
+        common.unwrap_or_else(|| self.plan.rules.workspace.clone())
+    }
+
+    /// The tools for this judge and work; `None` where it judges by what it is shown. Blocks.
+    ///
+    /// # Errors
+    /// When the workspace cannot be opened.
+    pub fn looking(self, said: Quoted, has_form: HasForm) -> Result<Option<Looking>, String> {
+        let lacks_tools = self
+            .toolless
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(&self.agent);
+        let denied = self
+            .plan
+            .agent(self.agent)
+            .spec
+            .tools
+            .is_some_and(|tools| !tools.may_read());
+        if denied || lacks_tools || !self.is_about_files() {
+            return Ok(None);
+        }
+        let folder = self.workspace();
+        let toolbox = Toolbox::new(&folder, &FOR_REVIEWERS)
+            .map_err(|error| format!("cannot look into {}: {error}", folder.display()))?;
+        Ok(Some(Looking {
+            agent: self.agent,
+            name: self.plan.agent(self.agent).name.to_string(),
+            toolbox: Arc::new(toolbox.hiding(self.folder.state_folder().path())),
+            ledger: ToolLedger::new(self.ledger),
+            said: Arc::new(Mutex::new(said)),
+            has_form,
+            toolless: self.toolless.clone(),
+        }))
+    }
+}
+
+impl Workbench for Looking {
+    fn specs(&self) -> Vec<ToolSpec> {
+        self.toolbox.specs()
+    }
+
+    async fn perform(&self, call: &ToolCall) -> ToolResult {
+        let (toolbox, said, call) = (self.toolbox.clone(), self.said.clone(), call.clone());
+        let performed = tokio::task::spawn_blocking(move || {
+            let result = toolbox.call(&call);
+            said.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .add(&result.text);
+            ToolResult {
+                text: fence(&label(&call), &result.text, usize::MAX),
+                ..result
+            }
+        });
+        performed
+            .await
+            .unwrap_or_else(|_| ToolResult::refused("the tool broke off"))
+    }
+
+    async fn note(&self, record: ToolRecord) {
+        self.ledger.note(record).await;
+    }
+
+    fn has_form(&self, reply: &str) -> bool {
+        (self.has_form)(reply, &self.said.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What a result is, for the label of its fence.
+fn label(call: &ToolCall) -> String {
+    let path = call.arguments["path"].as_str().unwrap_or(".");
+    format!("{} {path}", call.name)
+}
+
+impl Looking {
+    /// Remembers that its provider takes no tools. What is to be told of that, the first time.
+    fn goes_without(&self, error: &ModelError) -> Option<String> {
+        let mut toolless = self.toolless.lock().unwrap_or_else(PoisonError::into_inner);
+        toolless.insert(self.agent).then(|| {
+            format!(
+                "'{}' judges without tools, by what it is shown: its provider takes none ({})",
+                self.name, error.message
+            )
+        })
+    }
+
+    /// What the work says, with what was seen of it.
+    pub fn said(&self) -> Quoted {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Asks a judge, with tools if it has any. A provider that takes none is asked without them, and that is told.
+pub(super) async fn ask(question: Question<'_>, looking: Option<&Looking>) -> Answered {
+    let Some(looking) = looking else {
+        return question.plainly().await;
+    };
+    let mut request = question.request.clone();
+    let system = request.system.get_or_insert_default();
+    system.push_str(if system.is_empty() { "" } else { "\n\n" });
+    system.push_str(TOOLS_HINT);
+    if let Err(why) = keep(&question.request_file, &request).await {
+        return Answered::failed(why, request);
+    }
+    let asked = converse(
+        question.line,
+        question.endpoint,
+        &request,
+        Limits::REVIEWER,
+        looking,
+    );
+    match asked.await {
+        Ok(Conversation {
+            reply,
+            spent,
+            by_schema,
+        }) => match looking.ledger.clone().seal(&spent).await {
+            Ok(tools) => {
+                let schema = request.schema.take().filter(|_| by_schema);
+                Answered {
+                    tools: Some(tools),
+                    ..Answered::of(Ok(reply), ModelRequest { schema, ..request })
+                }
+            }
+            // What it did is not on record, so what it says rests on nothing.
+            Err(why) => Answered::failed(why, request),
+        },
+        Err(Broken { error, spent }) if spent.requests == 0 && may_mean_tools(&error) => {
+            let answered = question.plainly().await;
+            // If it refuses this as well, it is not about tools.
+            let warning = answered
+                .reply
+                .is_ok()
+                .then(|| looking.goes_without(&error))
+                .flatten();
+            Answered { warning, ..answered }
+        }
+        Err(broken) => broke_off(looking, broken, request).await,
+    }
+}
+
+/// Whether a refusal may be about the tools that were offered. Not every provider says so in words.
+fn may_mean_tools(error: &ModelError) -> bool {
+    error.tools_unsupported || matches!(error.status, Some(400 | 422))
+}
+
+async fn broke_off(looking: &Looking, broken: Broken, request: ModelRequest) -> Answered {
+    let Broken { error, spent } = broken;
+    if spent.requests == 0 {
+        return Answered::of(Err(error), request);
+    }
+    match looking.ledger.clone().seal(&spent).await {
+        Ok(tools) => Answered {
+            used: Some(Box::new(used(&error, &spent, tools))),
+            ..Answered::of(Err(error), request)
+        },
+        Err(why) => Answered::failed(why, request),
+    }
+}
+
+/// What a conversation that broke off had used. What the request that ran out of time used is unknown.
+pub(super) fn used(error: &ModelError, spent: &Spent, tools: ToolLedgerRef) -> Used {
+    let usage = match error.class {
+        FailureClass::Timeout => Usage::default(),
+        _ => Usage {
+            input_tokens: spent.usage.input_tokens,
+            output_tokens: spent.usage.output_tokens,
+            cost: None,
+        },
+    };
+    Used { usage, tools }
+}
+
+impl Question<'_> {
+    /// One question, one reply.
+    async fn plainly(mut self) -> Answered {
+        if let Err(why) = keep(&self.request_file, &self.request).await {
+            return Answered::failed(why, self.request);
+        }
+        let mut reply = model::complete(self.line, self.endpoint, &self.request, Timestamp::now()).await;
+        if self.request.schema.is_some() && matches!(&reply, Err(error) if error.schema_unsupported) {
+            // Not a failure of the judge: this endpoint does not know schemas. The prompt spells the form out anyway.
+            self.request.schema = None;
+            reply = model::complete(self.line, self.endpoint, &self.request, Timestamp::now()).await;
+        }
+        Answered::of(reply, self.request)
+    }
+}
+
+/// What a judge is asked, word for word.
+fn text_of(request: &ModelRequest) -> String {
+    match &request.system {
+        Some(system) => format!("{system}\n\n{}", request.prompt),
+        None => request.prompt.clone(),
+    }
+}
+
+/// Writes down what a judge is asked.
+async fn keep(path: &Path, request: &ModelRequest) -> Result<(), String> {
+    let text = text_of(request);
+    let path = path.to_owned();
+    let written = tokio::task::spawn_blocking(move || {
+        store::write_new(&path, text.as_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    });
+    written.await.unwrap_or_else(|error| Err(error.to_string()))
+}
+
+impl Answered {
+    fn of(reply: Result<ModelReply, ModelError>, request: ModelRequest) -> Self {
+        Self {
+            reply,
+            request,
+            tools: None,
+            used: None,
+            warning: None,
+        }
+    }
+
+    fn failed(message: String, request: ModelRequest) -> Self {
+        Self::of(Err(ModelError::here(message)), request)
+    }
+
+    /// The record of what its verdict rests on, with what was really asked and how it was answered.
+    pub fn judgement(&self, judgement: Judgement, model: &str, reply: &ModelReply) -> Judgement {
+        let judgement = Judgement {
+            prompt: Content::of(&text_of(&self.request)),
+            ..judgement
+        };
+        judgement.answered(model, &self.request, reply)
+    }
+
+    /// What the reply used.
+    pub fn usage(&self) -> Usage {
+        self.reply.as_ref().map_or_else(|_| Usage::default(), usage_of)
+    }
+}

@@ -1,0 +1,519 @@
+//! Workers behind HTTP with tools: a model reads, writes and runs by way of this program, and every call is on record.
+//! What the record holds is evidence (semantics, sections 1 and 6).
+//!
+//! A turn that is under way dies with its session: it is started anew, like any turn that is lost.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::agents::command::environment;
+use crate::agents::endpoint::Endpoint;
+use crate::agents::line::Line;
+use crate::agents::model::{ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
+use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
+use crate::agents::tools::voice::{self, Said};
+use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, run};
+use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
+use crate::engine::{Asked, Exit, Input, State, ToolCalls, TurnEnd, Usage};
+use crate::judging::question::may_be_question;
+use crate::keeper::{self, Spawn};
+use crate::mission::model::Tools;
+use crate::mission::{Plan, read_delegations};
+use crate::review::fence::Excerpt;
+use crate::review::snapshot::Guarded;
+use crate::store::{RunFolder, SpoolName};
+
+use super::calls::store_reply;
+use super::errands::{Errands, run_errand};
+use super::spool::{read_ends, read_head};
+use super::tool_ledger::ToolLedger;
+use super::watch::protected_scopes;
+use super::world::{Message, World, jitter, not_reachable, workspace};
+
+/// Bytes of either end of a command's output that the model is given.
+const SHOWN: usize = 12 * 1024;
+/// Calls of one turn that are told as its activity. Later ones are only on record.
+const MOST_TOLD: u32 = 200;
+/// Characters of what is told of a call.
+const LONGEST_TOLD: usize = 200;
+/// Characters of a question that are kept.
+const LONGEST_QUESTION: usize = 8_000;
+
+/// What such a worker is told beside its task.
+const HINT: &str = "\
+You do the task yourself, in a workspace, with the tools that you are given; paths are relative to the workspace. Nothing \
+that you only say is done: files that are to exist must be written. When you are done, reply with a short account of what \
+you did, without calling a tool.";
+
+/// A turn, with all that it needs.
+struct Work {
+    turn: TurnId,
+    plan: Arc<Plan>,
+    folder: RunFolder,
+    line: Line,
+    endpoint: Endpoint,
+    request: ModelRequest,
+    variables: Vec<(String, String)>,
+    errands: Errands,
+    sender: mpsc::UnboundedSender<Message>,
+}
+
+impl World {
+    /// A worker that uses tools: a conversation is its whole turn.
+    pub(super) fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Line, endpoint: Endpoint) {
+        self.remember(state, turn);
+        let agent = state.plan.agent(state.plan.task(turn.task).agent);
+        let mut variables = self.task_variables(&state.plan, turn.task, turn.attempt);
+        variables.push(("QUORUM_TURN".to_owned(), turn.turn.to_string()));
+        let work = Work {
+            turn,
+            plan: state.plan.clone(),
+            folder: self.folder.clone(),
+            line,
+            endpoint,
+            request: ModelRequest {
+                system: Some(HINT.to_owned()),
+                prompt: String::new(),
+                images: Vec::new(),
+                schema: None,
+                temperature: agent.spec.temperature,
+                max_tokens: agent.spec.max_tokens,
+                timeout: state.plan.task(turn.task).turn_timeout.as_duration(),
+            },
+            variables,
+            errands: self.errands.clone(),
+            sender: self.sender.clone(),
+        };
+        let work = tokio::spawn(work.go());
+        self.model_turns.insert(turn, work.abort_handle());
+        self.model_turns.retain(|_, work| !work.is_finished());
+    }
+
+    /// A turn behind HTTP ended. What it did to files is looked at, where that was noted before.
+    pub(super) fn worked(&mut self, plan: &Arc<Plan>, mut end: Box<TurnEnd>) {
+        let after = self.after(end.turn);
+        let (plan, folder) = (plan.clone(), self.folder.clone());
+        self.blocking(move || {
+            end.files = after.seen(&plan, &folder, end.turn.task);
+            vec![Input::TurnEnded(end)]
+        });
+    }
+}
+
+impl Work {
+    async fn go(mut self) {
+        let (turn, sender) = (self.turn, self.sender.clone());
+        // After the loop has ended nobody wants to know.
+        let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
+        let begin = Timestamp::now();
+        let message = match self.prepare().await {
+            Err(why) => Message::Input(not_reachable(turn, why)),
+            Ok(hands) => {
+                let talk = converse(&self.line, &self.endpoint, &self.request, Limits::WORKER, &hands);
+                match talk.await {
+                    Ok(conversation) => self.ended(hands, conversation, begin).await,
+                    Err(broken) => self.broke_off(hands, broken, begin).await,
+                }
+            }
+        };
+        let _ = sender.send(message);
+    }
+
+    async fn prepare(&mut self) -> Result<Hands, String> {
+        let prompt = self.folder.spool_file(&SpoolName::Prompt(self.turn));
+        let (plan, folder, turn) = (self.plan.clone(), self.folder.clone(), self.turn);
+        let prepared = tokio::task::spawn_blocking(move || {
+            let cwd = workspace(&plan, turn.task);
+            // The mission's own was made when the session started.
+            if plan.task(turn.task).workspace.is_some() {
+                std::fs::create_dir_all(&cwd)
+                    .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
+            }
+            let prompt =
+                read_head(&prompt, u64::MAX).map_err(|error| format!("cannot read the prompt: {error}"))?;
+            let toolbox = toolbox(&plan, &folder, turn, &cwd)?;
+            Ok::<_, String>((prompt, toolbox, cwd))
+        });
+        let (prompt, toolbox, cwd) = prepared.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        self.request.prompt = prompt;
+        Ok(Hands {
+            turn,
+            tools: tools_of(&self.plan, turn),
+            toolbox: Arc::new(toolbox),
+            ledger: ToolLedger::new(self.folder.spool_file(&SpoolName::TurnTools(turn))),
+            end: Instant::now() + self.request.timeout,
+            cwd,
+            variables: std::mem::take(&mut self.variables),
+            folder: self.folder.clone(),
+            errands: self.errands.clone(),
+            sender: self.sender.clone(),
+            done: Mutex::default(),
+        })
+    }
+
+    async fn ended(&self, hands: Hands, conversation: Conversation, begin: Timestamp) -> Message {
+        let Conversation { reply, spent, .. } = conversation;
+        if reply.is_cut_short() {
+            let cut = format!(
+                "turn {}: the model's reply ran into its token limit and is cut short",
+                self.turn
+            );
+            let _ = self.sender.send(Message::Input(Input::Warn(cut)));
+        }
+        let said = hands.done().clone();
+        let mut exit = Exit::default();
+        let text = said.result.clone().unwrap_or_else(|| reply.text.clone());
+        if text.trim().is_empty() && said.calls.calls == 0 {
+            // Saying nothing and doing nothing is not doing the work, whatever the provider's status was.
+            exit.failure = Some(FailureClass::Unknown);
+            exit.message = Some("the model said nothing and used no tool".to_owned());
+        }
+        let output = match store_reply(&self.folder.spool_file(&SpoolName::Out(self.turn)), &text).await {
+            Ok(output) => output,
+            Err(message) => return self.end(hands, lost(message), &spent, begin).await,
+        };
+        let asked = self.asked(&said, &text).filter(|_| exit.failure.is_none());
+        let (delegate, refused) = read_delegations(&Value::Array(said.delegated));
+        let title = &self.plan.task(self.turn.task).title;
+        for why in refused {
+            let warning = Input::Warn(format!("'{title}' wants to hand down work: {why}"));
+            let _ = self.sender.send(Message::Input(warning));
+        }
+        let end = TurnEnd {
+            exit,
+            output,
+            asked,
+            delegate,
+            usage: usage_of(&reply),
+            model: reply.model,
+            ..TurnEnd::clean(self.turn)
+        };
+        self.end(hands, end, &spent, begin).await
+    }
+
+    fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
+        if !said.questions.is_empty() {
+            let question: String = said
+                .questions
+                .join("\n\n")
+                .chars()
+                .take(LONGEST_QUESTION)
+                .collect();
+            return Some(Asked {
+                text: question,
+                detected: false,
+            });
+        }
+        let can_confirm = self.plan.rules.orchestrator.is_some();
+        (can_confirm && may_be_question(text)).then(|| Asked {
+            text: text.trim().to_owned(),
+            detected: true,
+        })
+    }
+
+    async fn broke_off(&self, hands: Hands, broken: Broken, begin: Timestamp) -> Message {
+        let Broken { error, spent } = broken;
+        let is_time_out = error.class == FailureClass::Timeout && error.status.is_none();
+        if spent.requests == 0 && !is_time_out {
+            // Nothing was done yet, so it may be begun anew.
+            return Message::Input(Input::TurnRequestFailed {
+                turn: self.turn,
+                class: error.class,
+                before_effect: error.status.is_none(),
+                message: error.message,
+                retry_after: error.retry_after,
+                jitter: jitter(),
+            });
+        }
+        let message = match is_time_out {
+            true => format!("not done within {}", Millis::from(self.request.timeout)),
+            false => error.message.clone(),
+        };
+        let used = super::looking::used(&error, &spent, crate::engine::ToolLedgerRef::default());
+        let end = TurnEnd {
+            exit: Exit {
+                failure: Some(error.class),
+                message: Some(message),
+                ..Exit::default()
+            },
+            usage: used.usage,
+            ..TurnEnd::clean(self.turn)
+        };
+        self.end(hands, end, &spent, begin).await
+    }
+
+    /// Its record is made durable; without it nobody could tell what it did.
+    async fn end(&self, hands: Hands, end: TurnEnd, spent: &Spent, begin: Timestamp) -> Message {
+        let calls = hands.done().calls;
+        let end = match hands.ledger.clone().seal(spent).await {
+            Ok(tools) => TurnEnd {
+                tools: Some(Box::new(tools)),
+                tool_calls: Some(calls),
+                ..end
+            },
+            Err(why) => TurnEnd {
+                usage: end.usage,
+                ..lost(why)
+            },
+        };
+        Message::Worked(Box::new(TurnEnd {
+            turn: self.turn,
+            duration: Timestamp::now().since(begin),
+            ..end
+        }))
+    }
+}
+
+/// The end of a turn of which something is lost that would have to be judged.
+fn lost(why: String) -> TurnEnd {
+    let nobody = TurnId {
+        task: crate::domain::TaskId(0),
+        attempt: 0,
+        turn: 0,
+    };
+    TurnEnd {
+        exit: Exit {
+            failure: Some(FailureClass::Unknown),
+            message: Some(why),
+            ..Exit::default()
+        },
+        ..TurnEnd::clean(nobody)
+    }
+}
+
+fn usage_of(reply: &ModelReply) -> Usage {
+    super::calls::usage_of(reply)
+}
+
+fn tools_of(plan: &Plan, turn: TurnId) -> Tools {
+    let agent = plan.agent(plan.task(turn.task).agent);
+    agent.spec.tools.unwrap_or_default()
+}
+
+/// The tools that touch files. Protected ones are refused beforehand; what a command does to them is seen afterwards.
+fn toolbox(plan: &Plan, folder: &RunFolder, turn: TurnId, cwd: &Path) -> Result<Toolbox, String> {
+    let tools = tools_of(plan, turn);
+    let mut kinds = Vec::new();
+    kinds.extend(tools.may_read().then_some(FOR_REVIEWERS).into_iter().flatten());
+    kinds.extend(tools.may_write().then_some(Tool::Write));
+    let guarded = Guarded::of(&protected_scopes(plan, turn.task))?;
+    let toolbox =
+        Toolbox::new(cwd, &kinds).map_err(|error| format!("cannot look into {}: {error}", cwd.display()))?;
+    Ok(toolbox
+        .hiding(folder.state_folder().path())
+        .guarding(move |path| guarded.holds(path)))
+}
+
+/// What a model works with.
+struct Hands {
+    turn: TurnId,
+    tools: Tools,
+    toolbox: Arc<Toolbox>,
+    ledger: Arc<ToolLedger>,
+    /// When the turn's time is up.
+    end: Instant,
+    cwd: PathBuf,
+    variables: Vec<(String, String)>,
+    folder: RunFolder,
+    errands: Errands,
+    sender: mpsc::UnboundedSender<Message>,
+    done: Mutex<Done>,
+}
+
+/// What it has done and said.
+#[derive(Debug, Clone, Default)]
+struct Done {
+    /// Calls that were made; what was refused did nothing.
+    calls: ToolCalls,
+    commands: u32,
+    told: u32,
+    questions: Vec<String>,
+    delegated: Vec<Value>,
+    result: Option<String>,
+}
+
+impl Workbench for Hands {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let mut specs = self.toolbox.specs();
+        specs.extend(self.tools.may_run().then(run::spec));
+        specs.extend(voice::specs());
+        specs
+    }
+
+    async fn perform(&self, call: &ToolCall) -> ToolResult {
+        if let Some(said) = voice::said(call) {
+            return said.map_or_else(ToolResult::refused, |said| self.hear(said));
+        }
+        self.tell(told_of(call));
+        let is_run = call.name == run::RUN && self.tools.may_run();
+        let result = if is_run {
+            self.run(call).await
+        } else {
+            self.touch(call).await
+        };
+        if !result.failed {
+            let mut done = self.done();
+            done.calls.calls += 1;
+            // What a command did to files is unknown, and unknown is not nothing.
+            done.calls.writes += u32::from(is_run || call.name == "write");
+        }
+        result
+    }
+
+    async fn note(&self, record: ToolRecord) {
+        self.ledger.note(record).await;
+    }
+
+    fn has_form(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// A call in a few words.
+fn told_of(call: &ToolCall) -> String {
+    let arguments = &call.arguments;
+    let what = match (&arguments["argv"], &arguments["shell"], &arguments["path"]) {
+        (Value::Array(argv), ..) => argv
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(" "),
+        (_, Value::String(text), _) | (_, _, Value::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    format!("{} {what}", call.name)
+}
+
+impl Hands {
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whoever watches what goes on.
+    fn tell(&self, text: String) {
+        let mut done = self.done();
+        if done.told >= MOST_TOLD {
+            return;
+        }
+        done.told += 1;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = text.chars().take(LONGEST_TOLD).collect();
+        let turn = self.turn;
+        // After the loop has ended nobody wants to know.
+        let _ = self.sender.send(Message::Input(Input::Activity { turn, text }));
+    }
+
+    fn hear(&self, said: Said) -> ToolResult {
+        match said {
+            Said::Progress(text) => {
+                self.tell(text);
+                ToolResult::given("noted")
+            }
+            Said::Ask(question) if question.trim().is_empty() => ToolResult::refused("the question is empty"),
+            Said::Ask(question) => {
+                self.done().questions.push(question);
+                ToolResult::given(
+                    "Your question is taken. End your turn now; the answer comes with the next one.",
+                )
+            }
+            Said::Delegate(sub_task) => match read_delegations(&sub_task).1.first() {
+                Some(why) => ToolResult::refused(why.clone()),
+                None => {
+                    let mut done = self.done();
+                    done.delegated.push(sub_task);
+                    // Whoever has others work has not done nothing.
+                    done.calls.calls += 1;
+                    ToolResult::given("It will be done once your task has ended well.")
+                }
+            },
+            Said::Result(text) => {
+                self.done().result = Some(text);
+                ToolResult::given("taken as your answer")
+            }
+        }
+    }
+
+    /// Uses a tool that touches files, on a thread that may wait for the disk.
+    async fn touch(&self, call: &ToolCall) -> ToolResult {
+        let (toolbox, call) = (self.toolbox.clone(), call.clone());
+        tokio::task::spawn_blocking(move || toolbox.call(&call))
+            .await
+            .unwrap_or_else(|_| ToolResult::refused("the tool broke off"))
+    }
+
+    /// Runs a command by the keeper, like every child: a group of its own, a clean environment, a time-out.
+    async fn run(&self, call: &ToolCall) -> ToolResult {
+        let wanted = match run::wanted(call) {
+            Ok(wanted) => wanted,
+            Err(why) => return ToolResult::refused(why),
+        };
+        let number = {
+            let mut done = self.done();
+            done.commands += 1;
+            done.commands
+        };
+        let output = self.folder.spool_file(&SpoolName::TurnRun(self.turn, number));
+        let left = Millis::from(self.end.saturating_duration_since(Instant::now()));
+        let timeout = wanted.timeout.min(left);
+        let env = environment(self.variables.clone());
+        let argv = match resolved(wanted.argv, &env, &self.cwd) {
+            Ok(argv) => argv,
+            Err(why) => return ToolResult::refused(why),
+        };
+        let spawn = Spawn {
+            label: format!("{}.run.{number}", self.turn),
+            argv,
+            env,
+            cwd: self.cwd.clone(),
+            // One file for both, so that errors stand where they happened.
+            stderr: Some(output.clone()),
+            stdout: Some(output.clone()),
+            timeout_ms: Some(timeout.0),
+            ..Spawn::default()
+        };
+        match run_errand(&self.errands, spawn, Some(self.turn)).await {
+            Err(why) => ToolResult::refused(format!("it could not be started: {why}")),
+            Ok(exit) => {
+                let read = tokio::task::spawn_blocking(move || read_ends(&output, SHOWN)).await;
+                let read = read.map_err(std::io::Error::other).and_then(|read| read);
+                told_end(&exit, timeout, read)
+            }
+        }
+    }
+}
+
+fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Result<Vec<String>, String> {
+    let path = env.iter().find(|(name, _)| name == "PATH");
+    let path = path.map_or("", |(_, value)| value.as_str());
+    let program = argv.first_mut().ok_or("there is no program")?;
+    let found =
+        keeper::resolve(program, path, cwd).map_err(|error| format!("'{program}' cannot be run: {error}"))?;
+    *program = found.to_string_lossy().into_owned();
+    Ok(argv)
+}
+
+/// What a model is told of a command that ended.
+fn told_end(exit: &keeper::Exit, timeout: Millis, output: std::io::Result<Excerpt>) -> ToolResult {
+    let how = match (exit.timed_out, exit.code, exit.signal) {
+        (true, ..) => format!("killed after its time-out of {timeout}"),
+        (false, Some(code), _) => format!("exit {code}"),
+        (false, None, signal) => format!("killed by signal {}", signal.unwrap_or_default()),
+    };
+    let text = match (&exit.output_lost, output) {
+        (Some(why), _) => format!("[its output is lost: {why}]"),
+        (None, Err(error)) => format!("[its output cannot be read: {error}]"),
+        (None, Ok(output)) if output.missing > 0 => format!(
+            "{}\n[… {} characters cut here …]\n{}",
+            output.head, output.missing, output.tail
+        ),
+        (None, Ok(output)) => output.head,
+    };
+    ToolResult {
+        exit: exit.code.filter(|_| !exit.timed_out),
+        ..ToolResult::given(format!("{how}\n{text}"))
+    }
+}

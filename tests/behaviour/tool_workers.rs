@@ -1,0 +1,513 @@
+//! Workers behind HTTP with tools: what they do is on record, and the record is evidence (semantics, sections 1 and 6).
+
+use serde_json::{Value, json};
+use wiremock::ResponseTemplate;
+
+use crate::support::model::{Model, offered, refuses, results, says, wants};
+use crate::support::{Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file};
+
+/// One task of a model with these tools; `more` goes to the task.
+fn workspace(model: &Model, tools: &str, more: &str) -> Workspace {
+    Workspace::with(&format!(
+        "
+name: tools
+settings: {{evaluate: false, maxRetries: 0, maxFixAttempts: 0}}
+agents:
+  w: {{adapter: openai, model: m, baseUrl: '{}', tools: {tools}}}
+tasks: [{{title: work, assignTo: w, {more}}}]
+",
+        model.base()
+    ))
+}
+
+/// A model that makes these calls one after the other, a request each, and then says this.
+fn doing(calls: Vec<(&'static str, Value)>, last: &'static str) -> Model {
+    Model::new(move |body| match calls.get(results(body).len()) {
+        Some(call) => wants(std::slice::from_ref(call)),
+        None => says(last),
+    })
+}
+
+/// The end of the only task's last turn, as an event.
+fn finished(workspace: &Workspace) -> Value {
+    let events = workspace.events();
+    let mut ends = events.iter().filter(|event| event["event"] == "turn:finished");
+    ends.next_back().expect("a turn ended").clone()
+}
+
+#[test]
+fn a_model_reads_writes_and_runs_and_every_call_is_on_record() {
+    let model = doing(
+        vec![
+            ("list", json!({"path": "."})),
+            ("read", json!({"path": "given.txt"})),
+            ("write", json!({"path": "src/out.txt", "content": "hello\n"})),
+            ("run", json!({"argv": ["cat", "src/out.txt"]})),
+            ("run", json!({"shell": "env | sort; echo to-stderr >&2; exit 3"})),
+            ("read", json!({"path": "../outside"})),
+        ],
+        "I wrote src/out.txt.",
+    );
+    let workspace = workspace(
+        &model,
+        "[read, write, run]",
+        "type: implement, targetFiles: [src/out.txt], description: Write it to a file",
+    );
+    workspace.write("given.txt", "given");
+    let secrets = [
+        ("OPENAI_API_KEY", "sk-secret-1"),
+        ("QUORUM_OPERATOR_KEY", "sk-secret-2"),
+    ];
+    let document = workspace
+        .quorum_with(&secrets, &["run", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(standing(&document, "work").0, "done");
+    assert_eq!(workspace.read("src/out.txt"), "hello\n");
+    // Seven requests, all of them counted and charged.
+    let usage = &task(&document, "work")["usage"];
+    assert_eq!(
+        (&usage["requests"], &usage["inputTokens"]),
+        (&json!(7), &json!(700))
+    );
+    let asked = model.asked();
+    let given = results(asked.last().unwrap());
+    assert_eq!(given[1], "given");
+    assert_eq!(given[3], "exit 0\nhello\n");
+    assert!(
+        given[4].starts_with("exit 3\n") && given[4].contains("to-stderr"),
+        "{}",
+        given[4]
+    );
+    assert!(
+        given[4].contains("QUORUM_TASK=work") && !given[4].contains("sk-secret"),
+        "{}",
+        given[4]
+    );
+    assert!(given[5].contains("outside of the workspace"));
+    let end = finished(&workspace);
+    // What was refused did nothing.
+    assert_eq!(end["toolCalls"], 5);
+    assert_eq!(
+        (&end["tools"]["calls"], &end["tools"]["failed"]),
+        (&json!(6), &json!(1))
+    );
+    let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
+    let path = shown["attempts"][0]["turns"][0]["tools"]["ledger"]["path"]
+        .as_str()
+        .unwrap();
+    let ledger = std::fs::read_to_string(path).unwrap();
+    let calls: Vec<Value> = ledger
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let exits: Vec<_> = calls.iter().map(|call| call["exit"].as_i64()).collect();
+    assert_eq!(exits, [None, None, None, Some(0), Some(3), None]);
+    assert_eq!(calls[2]["arguments"]["path"], "src/out.txt");
+    assert!(calls[5]["why"].as_str().unwrap().contains("outside"));
+    // Whoever watches sees what goes on.
+    let events = workspace.events();
+    let activity: Vec<_> = events
+        .iter()
+        .filter(|event| event["event"] == "agent:activity")
+        .map(|event| event["summary"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        activity[..4],
+        [
+            "list .",
+            "read given.txt",
+            "write src/out.txt",
+            "run cat src/out.txt"
+        ]
+    );
+    workspace.quorum(&["doctor", "state"]).exits(0);
+    let said = workspace.quorum(&["logs", "work", "--tools"]).exits(0).stdout;
+    assert_eq!(said, ledger);
+}
+
+#[test]
+fn what_is_not_allowed_is_not_offered_and_refused() {
+    let model = doing(
+        vec![
+            ("write", json!({"path": "x", "content": "x"})),
+            ("run", json!({"shell": "touch x"})),
+            ("read", json!({"path": "mission.yaml"})),
+        ],
+        "done",
+    );
+    for (tools, names) in [
+        ("[read]", vec!["list", "read", "search"]),
+        ("{read: allow, write: deny}", vec!["list", "read", "search"]),
+    ] {
+        let workspace = workspace(&model, tools, "type: research");
+        workspace.run_json(0, &[]);
+        let mut offered = offered(&model.asked()[0]);
+        offered.retain(|name| !["ask", "delegate", "progress", "result"].contains(&name.as_str()));
+        assert_eq!(offered, names);
+        assert!(!workspace.exists("x"));
+        let end = finished(&workspace);
+        assert_eq!(
+            (&end["toolCalls"], &end["tools"]["failed"]),
+            (&json!(1), &json!(2))
+        );
+    }
+}
+
+#[test]
+fn a_model_that_calls_no_tool_has_not_done_the_work() {
+    // One says that it did; another tried, and was denied.
+    let idle = Model::new(|_| {
+        says("I have implemented everything that was asked for, and it is all done. ".repeat(3))
+    });
+    let denied = doing(
+        vec![("write", json!({"path": ".env", "content": "x"}))],
+        "All is done.",
+    );
+    for model in [&idle, &denied] {
+        for more in ["type: implement", "requiresToolCalls: true", "type: test"] {
+            let workspace = workspace(model, "[read, write]", more);
+            let document = workspace.run_json(3, &[]);
+            let work = task(&document, "work");
+            assert_eq!(work["points"], 0.0, "{more}: {work}");
+            assert_eq!(work["attempts"][0]["cause"], "preflight");
+        }
+    }
+    // The same words stand for the work where none but words is asked for.
+    let workspace = workspace(&idle, "[read, write]", "type: research");
+    workspace.run_json(0, &[]);
+    // Without tools nothing is known of its calls, and asking for them is refused beforehand.
+    let text = workspace.read("mission.yaml");
+    let text = text
+        .replace(", tools: [read, write]", "")
+        .replace("type: research", "requiresToolCalls: true");
+    workspace.write("mission.yaml", text);
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["Q0420", "`tools`"]);
+}
+
+#[test]
+fn files_that_should_have_been_written_are_missed() {
+    let model = doing(
+        vec![("read", json!({"path": "mission.yaml"}))],
+        "I have written the report to report.md.",
+    );
+    let workspace = workspace(
+        &model,
+        "[read, write]",
+        "targetFiles: [report.md], description: Write the report to the file report.md",
+    );
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(task(&document, "work")["points"], 20.0);
+}
+
+#[test]
+fn what_is_protected_is_not_written_and_a_command_that_changes_it_fails_the_task() {
+    let writes = doing(
+        vec![
+            ("write", json!({"path": "tests/a.txt", "content": "x"})),
+            ("write", json!({"path": "way/a.txt", "content": "x"})),
+            ("write", json!({"path": ".polpo/x", "content": "x"})),
+            ("write", json!({"path": ".git/hooks/x", "content": "x"})),
+            ("write", json!({"path": "../x", "content": "x"})),
+            ("write", json!({"path": "free.txt", "content": "x"})),
+        ],
+        "done",
+    );
+    let workspace1 = workspace(&writes, "[read, write]", "protect: ['tests/**']");
+    workspace1.write("tests/a.txt", "as it was");
+    std::os::unix::fs::symlink("tests", workspace1.path("way")).unwrap();
+    workspace1.run_json(0, &[]);
+    assert_eq!(workspace1.read("tests/a.txt"), "as it was");
+    assert_eq!(
+        (
+            &finished(&workspace1)["tools"]["failed"],
+            workspace1.exists("free.txt")
+        ),
+        (&json!(5), true)
+    );
+    let runs = doing(vec![("run", json!({"shell": "echo x >tests/a.txt"}))], "done");
+    let workspace2 = workspace(&runs, "[run]", "protect: ['tests/**']");
+    workspace2.write("tests/a.txt", "as it was");
+    let document = workspace2.run_json(3, &[]);
+    assert_eq!(task(&document, "work")["failure"]["mode"], "protected");
+}
+
+#[test]
+fn a_command_dies_with_its_time_and_with_its_turn() {
+    let model = doing(
+        vec![(
+            "run",
+            json!({"shell": "echo $$ >pid; sleep 60 & wait", "timeoutSeconds": 1}),
+        )],
+        "It hung.",
+    );
+    let workspace1 = workspace(&model, "[run]", "type: research");
+    workspace1.run_json(0, &[]);
+    let given = results(model.asked().last().unwrap());
+    assert!(
+        given[0].starts_with("killed after its time-out of 1s"),
+        "{given:?}"
+    );
+    // The turn's own time ends the command, and the turn.
+    let model = doing(
+        vec![("run", json!({"shell": "echo $$ >pid; sleep 60 & wait"}))],
+        "never said",
+    );
+    let workspace2 = workspace(&model, "[run]", "maxDuration: 1s");
+    let document = workspace2.run_json(3, &[]);
+    assert_eq!(task(&document, "work")["failure"]["mode"], "timeout");
+    let end = finished(&workspace2);
+    assert_eq!(end["tools"]["calls"], 1);
+    for workspace in [&workspace1, &workspace2] {
+        let pid = read_pid(&workspace.path("pid"));
+        wait_for("the end of the command", || !is_alive(pid));
+    }
+}
+
+#[test]
+fn a_provider_that_fails_in_the_middle_fails_the_turn_and_nothing_is_done_twice() {
+    let model = Model::new(|body| match results(body).len() {
+        0 => wants(&[("run", json!({"shell": "echo ran >>ran"}))]),
+        _ => refuses(400, "context length exceeded"),
+    });
+    let workspace1 = workspace(&model, "[run]", "type: other");
+    let document = workspace1.run_json(3, &[]);
+    assert_eq!(task(&document, "work")["failure"]["class"], "unknown");
+    assert_eq!(workspace1.lines("ran"), ["ran"]);
+    assert_eq!(finished(&workspace1)["tools"]["calls"], 1);
+    // One that is only busy is asked again, for the rest of the conversation.
+    let busy = std::sync::atomic::AtomicBool::new(true);
+    let model = Model::new(move |body| match results(body).len() {
+        0 => wants(&[("run", json!({"shell": "echo ran >>ran"}))]),
+        _ if busy.swap(false, std::sync::atomic::Ordering::Relaxed) => {
+            ResponseTemplate::new(503).insert_header("retry-after-ms", "1")
+        }
+        _ => says("It is done."),
+    });
+    let workspace2 = workspace(&model, "[run]", "type: other");
+    workspace2.run_json(0, &[]);
+    assert_eq!(workspace2.lines("ran"), ["ran"]);
+}
+
+#[test]
+fn a_turn_that_dies_with_its_runner_is_started_anew_and_with_side_effects_parked() {
+    for (more, code, kinds) in [
+        ("type: other", 0, vec!["execute"]),
+        ("sideEffects: true", 8, vec!["execute"]),
+    ] {
+        let model = Model::new(|body| match results(body).len() {
+            0 => wants(&[(
+                "run",
+                json!({"shell": "echo turn >>turns; echo $$ >pid; [ -e again ] || { echo >hangs; sleep 60; }"}),
+            )]),
+            _ => says("It is done."),
+        });
+        let workspace = workspace(&model, "[run]", more);
+        let running = workspace.start(&["run", "mission.yaml", "--json"]);
+        wait_for_file(&workspace.path("hangs"));
+        running.kill();
+        // What it ran does not outlive it.
+        let pid = read_pid(&workspace.path("pid"));
+        wait_for("the end of the command", || !is_alive(pid));
+        workspace.write("again", "");
+        let document = workspace.resume_json(code, &[]);
+        assert_eq!(attempts(&document, "work"), kinds, "{more}");
+        let turns = workspace.lines("turns").len();
+        assert_eq!(turns, if code == 0 { 2 } else { 1 }, "{more}");
+        if code == 8 {
+            assert_eq!(document["approvals"][0]["reason"], "side-effects");
+        } else {
+            let lost = workspace.events();
+            assert!(lost.iter().any(|event| event["event"] == "turn:lost"));
+        }
+    }
+}
+
+#[test]
+fn a_model_asks_hands_down_and_tells_how_far_it_is() {
+    let model = Model::new(|body| {
+        let prompt = body["messages"].to_string();
+        match results(body).len() {
+            _ if prompt.contains("You are an independent reviewer") => says("SCORE: 90"),
+            0 if !prompt.contains("Your questions") => wants(&[
+                ("progress", json!({"text": "half way"})),
+                ("ask", json!({"text": "Tabs or spaces?"})),
+            ]),
+            0 => wants(&[(
+                "delegate",
+                json!({"title": "part", "assignTo": "other", "description": "the rest"}),
+            )]),
+            1 => wants(&[("result", json!({"text": "The answer."}))]),
+            _ => says("bye"),
+        }
+    });
+    let workspace = workspace(
+        &model,
+        "[read]",
+        "type: research, expectations: [{type: script, command: 'true'}]",
+    )
+    .tap_mission("evaluate: false, ", "")
+    .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
+    let document = workspace.run_json(8, &[]);
+    let approval = &document["approvals"][0];
+    assert_eq!(approval["reason"], "question");
+    assert!(approval["message"].as_str().unwrap().contains("Tabs or spaces?"));
+    let id = approval["id"].as_str().unwrap().to_owned();
+    workspace.quorum(&["answer", &id, "spaces"]);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "part").0, "done");
+    let events = workspace.events();
+    assert!(
+        events
+            .iter()
+            .any(|event| event["event"] == "agent:activity" && event["summary"] == "half way")
+    );
+    let said = workspace.quorum(&["logs", "work"]).exits(0).stdout;
+    assert!(said.ends_with("The answer."), "{said}");
+}
+
+#[test]
+fn a_provider_without_tools_fails_such_a_worker() {
+    let model = Model::new(|body| match offered(body).is_empty() {
+        false => refuses(400, "m does not support tools"),
+        true => says("I did it all."),
+    });
+    let workspace = workspace(&model, "[write]", "type: other");
+    let document = workspace.run_json(3, &[]);
+    let message = task(&document, "work")["failure"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(message.contains("does not support tools"), "{message}");
+}
+
+#[test]
+fn tools_are_for_models_and_asking_is_not_built() {
+    for (tools, code, said) in [
+        ("[read, wrote]", 2, "'wrote'"),
+        ("{read: maybe}", 2, "maybe"),
+        ("{look: allow}", 2, "look"),
+        ("{read: allow, run: ask}", 2, "ask"),
+    ] {
+        let workspace = Workspace::with(&format!(
+            "name: m\nagents: {{w: {{adapter: openai, model: m, tools: {tools}}}}}\ntasks: [{{title: t}}]\n"
+        ));
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(code)
+            .says(&[said]);
+        workspace.assert_nothing_started();
+    }
+    let workspace =
+        Workspace::with("name: m\nagents: {w: {run: echo x, tools: [read]}}\ntasks: [{title: t}]\n");
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["`tools` does not apply"]);
+    workspace.assert_nothing_started();
+}
+
+#[test]
+fn a_reviewer_that_may_not_read_judges_by_what_it_is_shown() {
+    let model = Model::new(|_| says("SCORE: 80"));
+    let workspace = Workspace::with(&format!(
+        "name: m\nagents:\n  w: {{run: echo work}}\n  j: {{adapter: openai, model: m, baseUrl: '{}', tools: []}}\n\
+         tasks: [{{title: t, assignTo: w}}]\n",
+        model.base()
+    ));
+    workspace.run_json(0, &[]);
+    assert!(model.asked().iter().all(|body| offered(body).is_empty()));
+}
+
+/// The rows of what others do before any judge is asked that need a ledger, with what is right here.
+#[test]
+fn preflight_goes_by_the_record_of_calls() {
+    let words =
+        "This is a long answer in words, and it is the work itself, for nothing but words was asked for. "
+            .repeat(2);
+    let read = ("read", json!({"path": "there.txt"}));
+    let write = ("write", json!({"path": "there.txt", "content": "new"}));
+    for (row, calls, more, points) in [
+        (
+            1,
+            vec![read.clone(), read.clone(), read.clone()],
+            "type: implement",
+            None,
+        ),
+        (
+            2,
+            vec![read.clone()],
+            "type: implement, targetFiles: [missing]",
+            Some(20.0),
+        ),
+        (
+            3,
+            vec![("write", json!({"path": "empty", "content": ""}))],
+            "targetFiles: [empty]",
+            Some(20.0),
+        ),
+        (
+            4,
+            vec![read.clone()],
+            "type: implement, targetFiles: [there.txt, missing]",
+            None,
+        ),
+        (6, vec![read.clone()], "targetFiles: [folder]", Some(20.0)),
+        (7, vec![], "type: implement", Some(0.0)),
+        (8, vec![], "type: implement, targetFiles: [there.txt]", Some(0.0)),
+        (11, vec![], "type: research", None),
+        (13, vec![], "type: implement, requiresToolCalls: false", None),
+        (
+            14,
+            vec![],
+            "type: research, description: Write findings to a report",
+            Some(20.0),
+        ),
+        (
+            15,
+            vec![],
+            "type: research, description: Save to notes.md",
+            Some(20.0),
+        ),
+        (
+            17,
+            vec![],
+            "type: research, description: create the reporting",
+            None,
+        ),
+        (
+            19,
+            vec![read.clone()],
+            "type: research, description: Write findings to a report",
+            None,
+        ),
+        (
+            20,
+            vec![write.clone()],
+            "type: research, description: Write findings to a report",
+            None,
+        ),
+        (21, vec![], "type: research, targetFiles: [there.txt]", Some(20.0)),
+    ] {
+        let says_at_last = words.clone();
+        let model = Model::new(move |body| match calls.get(results(body).len()) {
+            Some(call) => wants(std::slice::from_ref(call)),
+            None => says(says_at_last.clone()),
+        });
+        let workspace = workspace(&model, "[read, write]", more);
+        workspace.write("there.txt", "old");
+        workspace.write("folder/x", "x");
+        let finished = workspace.quorum(&["run", "mission.yaml", "--json"]);
+        let document = finished.json();
+        let work = task(&document, "work");
+        assert_eq!(work["points"].as_f64(), points, "row {row}: {work}");
+        assert_eq!(
+            finished.code(),
+            Some(if points.is_some() { 3 } else { 0 }),
+            "row {row}"
+        );
+    }
+}

@@ -1,0 +1,318 @@
+//! Screenshots (semantics, section 15), through the binary: mean colours, and an agent that looks.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::stages::verdicts;
+use crate::support::{Workspace, standing, task, wait_for_file};
+
+/// Eight by four pixels of one colour.
+fn shot(color: [u8; 3]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 8, 4);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header().expect("a header can be written");
+    writer
+        .write_image_data(&color.repeat(32))
+        .expect("pixels can be written");
+    drop(writer);
+    bytes
+}
+
+/// A task whose worker runs `work.sh`, and whose screenshots are looked at so.
+fn looked_at(vision: &str, top: &str, work: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: looked at
+agents:
+  worker: {{run: [/bin/sh, work.sh]}}
+  eye: {{run: [/bin/sh, '@agents/judge.sh', eye], vision: true}}
+vision: {{screenshots: [old.png, shot.png], {vision}}}
+{top}
+tasks: [{{title: work, assignTo: worker, review: none, maxAttempts: 2}}]
+"
+    ));
+    workspace.write("work.sh", work);
+    workspace.write("red.png", shot([250, 0, 0]));
+    workspace.write("blue.png", shot([0, 0, 250]));
+    workspace
+}
+
+fn row(document: &Value) -> Value {
+    let reviews = task(document, "work")["reviews"].as_array();
+    let mut rows = reviews.into_iter().flatten();
+    let found = rows.find(|row| row["stage"] == "vision");
+    found.cloned().unwrap_or_default()
+}
+
+const BLUE: &str = "kind: heuristic, expectations: [{description: the header, color: '#0000ff', region: {width: 8, height: 2}}]";
+/// Red at first, blue when it is told.
+const MENDS: &str = "cat > prompt.$QUORUM_ATTEMPT; if [ $QUORUM_ATTEMPT = 1 ]; then cp red.png shot.png; else cp blue.png shot.png; fi; echo done";
+
+#[test]
+fn a_region_of_another_colour_sends_the_work_back() {
+    let workspace = looked_at(BLUE, "", MENDS);
+    workspace.write("old.png", shot([250, 0, 0]));
+    let document = workspace.run_json(
+        0,
+        &["--report", "junit=junit.xml", "--report", "markdown=report.md"],
+    );
+    assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
+    let told = workspace.read("prompt.2");
+    for words in [
+        "failed at stage 'vision'",
+        "the header",
+        "#fa0000 on average",
+        "#0000ff is expected",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert_eq!(
+        (&row(&document)["reviewer"], &row(&document)["verdict"]),
+        (&json!("heuristic"), &json!("pass"))
+    );
+    assert!(workspace.read("junit.xml").contains("vision: pass"));
+    // It is a check, not a judge: it holds where judges are switched off.
+    let off = looked_at(BLUE, "", "cp red.png shot.png; echo done");
+    off.run_json(3, &["--no-eval"]);
+}
+
+#[test]
+fn severity_and_autonomy_say_what_a_colour_that_is_off_leads_to() {
+    for (severity, autonomy, code) in [
+        ("low", "locked", 0),
+        ("medium", "semi", 0),
+        ("medium", "locked", 3),
+    ] {
+        let vision = format!("kind: heuristic, expectations: [{{color: '#0000ff', severity: {severity}}}]");
+        let workspace = looked_at(
+            &vision,
+            &format!("autonomy: {autonomy}"),
+            "cp red.png shot.png; echo done",
+        );
+        let document = workspace.run_json(code, &[]);
+        let found = &row(&document)["findings"][0];
+        assert_eq!(found["severity"], severity, "it stays visible: {found}");
+    }
+    // Nearer than the tolerance is near enough.
+    let near = "kind: heuristic, tolerance: 0.9, expectations: [{color: '#0000ff'}]";
+    looked_at(near, "", "cp red.png shot.png; echo done").run_json(0, &[]);
+}
+
+#[test]
+fn without_a_screenshot_it_is_skipped_and_noop_looks_at_nothing() {
+    for (vision, work) in [
+        (BLUE, "echo done"),
+        (BLUE, "ln -s /etc/hostname shot.png; mkfifo old.png; echo done"),
+        ("kind: noop", "cp red.png shot.png; echo done"),
+    ] {
+        let workspace = looked_at(vision, "", work);
+        let document = workspace.run_json(0, &["--strict", "--allow", "indeterminate"]);
+        assert_eq!(row(&document)["verdict"], "skip", "{vision}");
+        assert!(
+            row(&document)["findings"][0]["description"]
+                .as_str()
+                .unwrap_or_default()
+                .contains("not asked")
+        );
+    }
+}
+
+#[test]
+fn a_picture_that_cannot_be_read_is_a_fault_and_open() {
+    let workspace = looked_at(BLUE, "", "echo GIF89a > shot.png; echo n >> acts; echo done").tap_mission(
+        "review: none",
+        "review: none, expectations: [{type: script, command: 'true'}]",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(row(&document)["verdict"], "fault");
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    let warning = document["warnings"][0].as_str().unwrap_or_default();
+    assert!(warning.contains("neither a PNG nor a JPEG"), "{warning}");
+    assert_eq!(workspace.lines("acts").len(), 1);
+    workspace.run_json(6, &["--strict"]);
+}
+
+fn report(findings: &Value) -> String {
+    json!({"findings": findings, "summary": "looked"}).to_string()
+}
+
+const LOOKS: &str = "kind: llm_vision, agent: eye, expectations: [a blue header]";
+
+#[test]
+fn an_agent_that_looks_blocks_by_what_it_finds() {
+    let workspace = looked_at(LOOKS, "", MENDS);
+    let bad = json!([{"severity": "high", "category": "missing_element", "description": "no header", "evidence": "picture 1"}]);
+    workspace.judge("eye", &[&report(&bad), &report(&json!([]))]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
+    assert!(workspace.read("prompt.2").contains("missing_element: no header"));
+    let asked = workspace.asked("eye", 1);
+    for words in ["a blue header", "Picture 1: image/png", "sha256"] {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    let request: Value = serde_json::from_str(&workspace.read("eye/call.1/review.json")).unwrap();
+    let path = request["screenshots"][0]["path"].as_str().unwrap_or_default();
+    assert!(path.ends_with("/shot.png"), "{request}");
+    let off = looked_at(LOOKS, "", MENDS);
+    let document = off.run_json(0, &["--no-eval"]);
+    assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
+    assert_eq!(
+        (off.calls("eye"), &row(&document)["verdict"]),
+        (0, &json!("skip"))
+    );
+}
+
+#[test]
+fn an_agent_that_says_nothing_is_a_fault_and_its_own_work_it_never_sees() {
+    let workspace = looked_at(LOOKS, "", "cp red.png shot.png; echo done");
+    workspace.judge("eye", &["nice"]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(
+        (workspace.calls("eye"), &row(&document)["verdict"]),
+        (2, &json!("fault"))
+    );
+    let own = looked_at(LOOKS, "", "")
+        .tap_mission("assignTo: worker", "assignTo: eye")
+        .tap_mission(
+            "eye: {run: [/bin/sh, '",
+            "eye: {vision: true, run: 'cp red.png shot.png; echo n >> acts; echo done'} # ",
+        );
+    let document = own.run_json(0, &[]);
+    assert_eq!(
+        (own.lines("acts").len(), &row(&document)["verdict"]),
+        (1, &json!("fault"))
+    );
+    own.run_json(6, &["--strict"]);
+}
+
+#[test]
+fn a_run_killed_while_somebody_looks_asks_again_and_does_not_work_again() {
+    let workspace = looked_at(LOOKS, "", "cp red.png shot.png; echo n >> acts; echo done").tap_mission(
+        "eye: {run: [/bin/sh, '",
+        "eye: {vision: true, run: 'echo n >> asked; test -e go || sleep 60; cat go'} # ",
+    );
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for_file(&workspace.path("asked"));
+    running.signal(Signal::KILL);
+    running.kill();
+    workspace.write("go", report(&json!([])));
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(row(&document)["verdict"], "pass");
+    assert_eq!(
+        (workspace.lines("acts").len(), workspace.lines("asked").len()),
+        (1, 2)
+    );
+}
+
+/// What each protocol makes of a picture, where it stands in the request.
+#[test]
+fn pictures_reach_models_as_pictures_and_stay_out_of_the_record() {
+    // The servers live on threads of their own; only asking them needs a runtime.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be made");
+    for (adapter, pointer) in [
+        ("openai", "/messages/0/content/1/image_url/url"),
+        ("anthropic", "/messages/0/content/0/source/data"),
+        ("gemini-api", "/contents/0/parts/1/inlineData/data"),
+        ("ollama", "/messages/0/images/0"),
+    ] {
+        let said = report(&json!([]));
+        let reply = match adapter {
+            "openai" => {
+                json!({"model": "m", "choices": [{"message": {"content": said}, "finish_reason": "stop"}]})
+            }
+            "anthropic" => {
+                json!({"model": "m", "content": [{"type": "text", "text": said}], "stop_reason": "end_turn"})
+            }
+            "gemini-api" => {
+                json!({"candidates": [{"content": {"parts": [{"text": said}]}, "finishReason": "STOP"}]})
+            }
+            _ => {
+                json!({"model": "m", "message": {"role": "assistant", "content": said}, "done": true, "done_reason": "stop"})
+            }
+        };
+        let server = runtime.block_on(async {
+            let server = MockServer::start().await;
+            let answer = ResponseTemplate::new(200).set_body_json(reply);
+            Mock::given(method("POST"))
+                .respond_with(answer)
+                .mount(&server)
+                .await;
+            server
+        });
+        let agent = format!(
+            "eye: {{adapter: {adapter}, model: m, baseUrl: '{}', apiKey: '${{KEY}}', vision: true}} # ",
+            server.uri()
+        );
+        let workspace = looked_at(LOOKS, "", "cp red.png shot.png; echo done")
+            .tap_mission("eye: {run: [/bin/sh, '", &agent);
+        let run = workspace.quorum_with(&[("KEY", "k")], &["run", "mission.yaml", "--json"]);
+        let document = run.exits(0).json();
+        assert_eq!(row(&document)["verdict"], "pass", "{adapter}");
+        let requests = runtime.block_on(server.received_requests()).unwrap_or_default();
+        let body: Value = serde_json::from_slice(&requests[0].body).expect("it is JSON");
+        let data = body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        assert!(data.contains("iVBORw0KGgo"), "{adapter}: {body}");
+        // Neither journal nor spool holds it.
+        let found = workspace.bash("grep -rl iVBORw0KGgo .polpo | wc -l").stdout;
+        assert_eq!(found.trim(), "0", "{adapter}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_together_is_said_before_anything_starts() {
+    for (vision, code) in [
+        ("kind: heuristic", "Q0202"),
+        ("kind: heuristic, expectations: [a header]", "Q0202"),
+        ("kind: heuristic, expectations: [{color: blue}]", "Q0204"),
+        ("kind: llm_vision", "Q0202"),
+        ("kind: llm_vision, agent: worker", "Q0204"),
+        ("kind: llm_vision, agent: nobody", "Q0302"),
+        (
+            "kind: heuristic, agent: eye, expectations: [{color: '#000000'}]",
+            "Q0206",
+        ),
+        (
+            "kind: heuristic, expectations: [{color: '#000000', region: {width: 0, height: 1}}]",
+            "Q0204",
+        ),
+        ("kind: look", "Q0205"),
+    ] {
+        let workspace = looked_at(vision, "", "touch touched");
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(2)
+            .says(&[code, "mission.yaml:"]);
+        workspace.assert_nothing_started();
+    }
+}
+
+#[test]
+fn the_mission_that_shows_it_does_what_it_says() {
+    let workspace = Workspace::new();
+    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
+    for name in [
+        "landing-page.yaml",
+        "landing-page/build.sh",
+        "landing-page/draft.png",
+        "landing-page/final.png",
+    ] {
+        let bytes = std::fs::read(format!("{missions}/{name}")).expect("it is there");
+        workspace.write(name, bytes);
+    }
+    let document = workspace
+        .quorum(&["run", "landing-page.yaml", "--json"])
+        .exits(0)
+        .json();
+    let attempts = task(&document, "Build the landing page")["attempts"].as_array();
+    let attempts = attempts.into_iter().flatten();
+    let causes: Vec<_> = attempts
+        .map(|attempt| attempt["cause"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(causes, ["vision", ""]);
+}
