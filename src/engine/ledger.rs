@@ -13,7 +13,7 @@ use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
 use super::event::Event;
-use super::payload::{ReplyRef, SeatId, Usage, Used};
+use super::payload::{ReplyRef, SeatId, Usage, Used, add_known};
 use super::state::{SeatState, State, TaskState};
 use super::timers::Timer;
 
@@ -134,13 +134,8 @@ pub struct Spent {
 
 impl Spent {
     pub(super) fn add(&mut self, usage: &Usage) {
-        let sum = |total: &mut Option<u64>, part: Option<u64>| {
-            if let Some(part) = part {
-                *total = Some(total.unwrap_or(0).saturating_add(part));
-            }
-        };
-        sum(&mut self.input_tokens, usage.input_tokens);
-        sum(&mut self.output_tokens, usage.output_tokens);
+        add_known(&mut self.input_tokens, usage.input_tokens);
+        add_known(&mut self.output_tokens, usage.output_tokens);
         if let Some(cost) = usage.cost {
             self.cost = Some(self.cost.unwrap_or_default().plus(cost));
         }

@@ -52,7 +52,7 @@ pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, ProcessRef, ReplyRef,
     RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
-    Way,
+    Way, add_known,
 };
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use state::{

@@ -115,6 +115,13 @@ impl Usage {
     }
 }
 
+/// A total to which a part is added where it is known. A total to which nothing known was added stays unknown.
+pub fn add_known(total: &mut Option<u64>, part: Option<u64>) {
+    if let Some(part) = part {
+        *total = Some(total.unwrap_or(0).saturating_add(part));
+    }
+}
+
 /// What was done about a dependency that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {

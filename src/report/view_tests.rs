@@ -1,7 +1,7 @@
 //! Tests of the projection.
 
 use super::*;
-use crate::domain::Millis;
+use crate::domain::{AttemptKind, FailureClass, FailureMode, Millis, Points, WaitingReason};
 use crate::engine::{Input, KeeperRef, StopCause};
 use crate::mission::RunOptions;
 use crate::report::testing::{Mission, START, Scene, eventful, play_eventful};

@@ -1,239 +1,30 @@
 //! Calls: reviewers of either kind, and workers behind an HTTP endpoint.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::agents::cassette::Call;
-use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::classify_stderr;
 use crate::agents::line::Line;
 use crate::agents::model::{self, ModelReply, ModelRequest};
-use crate::domain::{AgentId, FailureClass, Millis, TaskId, Timestamp, TurnId};
-use crate::engine::{
-    Asked, Exit, FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, TurnEnd, Usage,
-    Used,
-};
-use crate::judging::parser::Quoted;
+use crate::domain::{FailureClass, Millis, TaskId, Timestamp, TurnId};
+use crate::engine::{Asked, Exit, FileRef, Input, State, TurnEnd, Usage};
 use crate::judging::question::may_be_question;
-use crate::keeper::{self, Spawn};
+use crate::keeper;
 use crate::mission::{AgentPlan, Plan};
 use crate::review::judgement::Judgement;
-use crate::review::prompt::{self, JudgePrompt};
 pub(super) use crate::review::verdict::LARGEST_REPLY;
-use crate::review::verdict::{self, Reply};
-use crate::store::{self, RunFolder, SpoolName};
+use crate::store::{self, SpoolName};
 
-use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
-use super::material::Material;
-use super::reach::Reach;
-use super::session::RunError;
 use super::spool::{Sealed, read_head, read_tail, seal};
-use super::world::{Child, Message, World, jitter, not_reachable, workspace};
+use super::world::{Message, World, jitter, not_reachable};
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
 /// How much of a judge's standard error is read when it fails, in bytes.
 const STDERR_TAIL: u64 = 8_000;
 
-/// One call to a reviewer.
-#[derive(Debug, Clone)]
-pub(super) struct SeatCall {
-    pub task: TaskId,
-    pub seat: SeatId,
-    pub strict: Option<String>,
-}
-
-/// A command judge that is to be asked.
-struct Reviewer {
-    plan: Arc<Plan>,
-    folder: RunFolder,
-    task_state: TaskState,
-    variables: Vec<(String, String)>,
-    agent: AgentId,
-    program: Arc<Program>,
-    surroundings: Arc<Surroundings>,
-    call: SeatCall,
-}
-
-/// A command judge that can be started, or why not.
-pub(super) struct Prepared {
-    plan: Arc<Plan>,
-    task: TaskId,
-    seat: SeatId,
-    asked: Result<(Box<Spawn>, Judgement), String>,
-}
-
-impl Reviewer {
-    /// What it is to be started with; its request is written. Blocks.
-    fn prepare(&self) -> Result<(Box<Spawn>, Judgement), String> {
-        let (plan, call) = (&self.plan, &self.call);
-        let (asked, judgement) = judge_prompt(&self.folder, plan, &self.task_state, call)?;
-        let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
-        let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
-        let as_json = review_json(plan, call, &asked);
-        for (path, bytes) in [(&request, asked.joined().into_bytes()), (&review, as_json)] {
-            store::write_new(path, &bytes)
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        }
-        let cwd = workspace(plan, call.task);
-        let mut variables = self.variables.clone();
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
-        variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
-        let placeholders = Placeholders {
-            task: &plan.task(call.task).title,
-            attempt: &call.seat.attempt.to_string(),
-            prompt_file: &text(&request),
-            workspace: &text(&cwd),
-        };
-        let file = |name| self.folder.spool_file(&name);
-        let spawn = Spawn {
-            label: format!("{}.{}.judge.{}", call.task.0, call.seat.attempt, call.seat.seat),
-            argv: self.program.argv(&placeholders),
-            env: self.surroundings.with(variables),
-            cwd,
-            stdin: Some(request.clone()),
-            stdout: Some(file(SpoolName::Reply(call.task, call.seat))),
-            stderr: Some(file(SpoolName::ReplyErr(call.task, call.seat))),
-            timeout_ms: Some(review_timeout(plan.agent(self.agent)).0),
-            ..Spawn::default()
-        };
-        Ok((Box::new(spawn), judgement))
-    }
-}
-
 impl World {
-    /// Asks a reviewer.
-    pub(super) fn call_seat(
-        &mut self,
-        state: &State,
-        task: TaskId,
-        seat: SeatId,
-        agent: AgentId,
-        strict: Option<String>,
-    ) {
-        let call = SeatCall { task, seat, strict };
-        let name = state.plan.agent(agent).name.clone();
-        match self.programs.get(agent).cloned() {
-            None => {
-                let message = format!("reviewer '{name}' cannot be reached");
-                self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
-            }
-            Some(Reach::Command(program, surroundings)) => {
-                let reviewer = Reviewer {
-                    plan: state.plan.clone(),
-                    folder: self.folder.clone(),
-                    task_state: state.task(task).clone(),
-                    variables: self.task_variables(&state.plan, task, seat.attempt),
-                    agent,
-                    program,
-                    surroundings,
-                    call,
-                };
-                self.prepare_reviewer(reviewer);
-            }
-            Some(Reach::Echo) => self.echo_reviewer(state, call),
-            Some(Reach::Model(endpoint)) => {
-                let on_record = Call {
-                    task: state.plan.task(task).title.to_string(),
-                    agent: name.to_string(),
-                    attempt: seat.attempt,
-                    stage: "judge".to_owned(),
-                    place: vec![seat.seat, seat.round, seat.attempt_try],
-                };
-                match self.line(agent, &endpoint, on_record) {
-                    Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
-                    Ok(line) => self.ask_model(state, call, agent, line, *endpoint),
-                }
-            }
-        }
-    }
-
-    /// Reads the work and writes the request, beside the loop.
-    fn prepare_reviewer(&self, reviewer: Reviewer) {
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
-            let prepared = Prepared {
-                asked: reviewer.prepare(),
-                plan: reviewer.plan,
-                task: reviewer.call.task,
-                seat: reviewer.call.seat,
-            };
-            // After the loop has ended nobody wants to know.
-            let _ = sender.send(Message::Prepared(Box::new(prepared)));
-        });
-    }
-
-    /// Starts a command judge whose request is written, if it is still wanted.
-    pub(super) fn start_reviewer(&mut self, state: &State, prepared: Prepared) -> Result<(), RunError> {
-        let Prepared {
-            plan,
-            task,
-            seat,
-            asked,
-        } = prepared;
-        let wanted = state.task(task).seat_id(seat.seat as usize) == Some(seat);
-        if self.is_stopping() || !wanted {
-            return Ok(());
-        }
-        match asked {
-            Ok((spawn, judgement)) => {
-                self.judgements.insert((task, seat), judgement);
-                // If there is nobody left to start it, that is no failure of the judge.
-                self.spawn(&plan, Child::Seat { task, seat }, *spawn)
-            }
-            Err(message) => {
-                self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
-                Ok(())
-            }
-        }
-    }
-
-    /// A command judge ended.
-    pub(super) fn seat_exited(&mut self, task: TaskId, seat: SeatId, plan: Arc<Plan>, exit: keeper::Exit) {
-        let folder = self.folder.clone();
-        let stderr = folder.spool_file(&SpoolName::ReplyErr(task, seat));
-        let judgement = self.judgements.remove(&(task, seat));
-        self.blocking(move || {
-            vec![
-                match (reviewer_failure("the reviewer", &exit, &stderr), judgement) {
-                    (Some((class, message)), _) => seat_failed(task, seat, class, message, None),
-                    (None, Some(judgement)) => {
-                        read_reply(&plan, &folder, (task, seat), &judgement, None, Usage::default())
-                    }
-                    (None, None) => {
-                        let message = "what the reviewer was asked is not known any more".to_owned();
-                        seat_failed(task, seat, FailureClass::Unknown, message, None)
-                    }
-                },
-            ]
-        });
-    }
-
-    fn ask_model(&mut self, state: &State, call: SeatCall, agent: AgentId, line: Line, endpoint: Endpoint) {
-        let plan = state.plan.clone();
-        let folder = self.folder.clone();
-        let task_state = state.task(call.task).clone();
-        let toolless = self.toolless.clone();
-        let sender = self.sender.clone();
-        let work = tokio::spawn(async move {
-            let asked = AskedSeat {
-                plan: &plan,
-                folder: &folder,
-                task_state: &task_state,
-                call: &call,
-                agent,
-                toolless: &toolless,
-            };
-            for input in asked.ask(&line, &endpoint).await {
-                // After the loop has ended nobody wants to know.
-                let _ = sender.send(Message::Input(input));
-            }
-        });
-        self.keep_track(work.abort_handle());
-    }
-
     /// A worker behind an HTTP endpoint: one request is its whole turn.
     pub(super) fn call_worker(&mut self, state: &State, turn: TurnId, endpoint: Endpoint) {
         let agent_id = state.plan.task(turn.task).agent;
@@ -280,39 +71,6 @@ impl World {
         self.model_turns.insert(turn, work.abort_handle());
         self.model_turns.retain(|_, work| !work.is_finished());
     }
-}
-
-/// The end of a text.
-fn last_characters(text: &str, count: usize) -> &str {
-    let begin = text.char_indices().rev().nth(count.saturating_sub(1));
-    begin.map_or(text, |(begin, _)| &text[begin..])
-}
-
-/// Why the reply of a command does not count; its standard error is quoted.
-pub(super) fn reviewer_failure(
-    who: &str,
-    exit: &keeper::Exit,
-    stderr: &Path,
-) -> Option<(FailureClass, String)> {
-    let mut class = FailureClass::Unknown;
-    let message = match (exit.timed_out, exit.code, &exit.output_lost) {
-        (true, _, _) => {
-            return Some((
-                FailureClass::Timeout,
-                format!("{who} was killed after its time-out"),
-            ));
-        }
-        (false, Some(0), None) => return None,
-        (false, Some(0), Some(lost)) => format!("the reply of {who} is lost: {lost}"),
-        (false, code, _) => {
-            let said = read_tail(stderr, STDERR_TAIL).unwrap_or_default();
-            class = classify_stderr(&said);
-            let said = last_characters(&said, 500);
-            let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
-            format!("{who} {how}: {}", said.trim())
-        }
-    };
-    Some((class, message))
 }
 
 async fn worker_turn(
@@ -394,124 +152,37 @@ async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: 
         .collect()
 }
 
-/// A call to a reviewer behind an HTTP endpoint.
-struct AskedSeat<'a> {
-    plan: &'a Arc<Plan>,
-    folder: &'a RunFolder,
-    task_state: &'a TaskState,
-    call: &'a SeatCall,
-    agent: AgentId,
-    toolless: &'a Toolless,
+/// The end of a text.
+fn last_characters(text: &str, count: usize) -> &str {
+    let begin = text.char_indices().rev().nth(count.saturating_sub(1));
+    begin.map_or(text, |(begin, _)| &text[begin..])
 }
 
-impl AskedSeat<'_> {
-    /// Asks it, with tools where it judges files. What comes back, and what a person should know.
-    async fn ask(&self, line: &Line, endpoint: &Endpoint) -> Vec<Input> {
-        let prepared = match self.prepare().await {
-            Ok(prepared) => prepared,
-            Err(message) => return vec![self.failed(message)],
-        };
-        let (asked, judgement, looking) = prepared;
-        let spec = &self.plan.agent(self.agent).spec;
-        let panel = panel_of(self.plan, self.call.task);
-        let question = Question {
-            line,
-            endpoint,
-            request: ModelRequest {
-                system: Some(asked.system),
-                prompt: asked.user,
-                images: Vec::new(),
-                schema: panel.map(|panel| prompt::panel_schema(&panel.dimensions)),
-                temperature: spec.temperature,
-                max_tokens: spec.max_tokens,
-                timeout: review_timeout(self.plan.agent(self.agent)).as_duration(),
-            },
-            request_file: self
-                .folder
-                .spool_file(&SpoolName::Request(self.call.task, self.call.seat)),
-        };
-        let answered = looking::ask(question, looking.as_ref()).await;
-        let judgement = match &looking {
-            // What it saw is no word of a reviewer's either.
-            Some(looking) => Judgement {
-                work: looking.said(),
-                ..judgement
-            },
-            None => judgement,
-        };
-        let warning = answered.warning.clone().map(Input::Warn);
-        warning
-            .into_iter()
-            .chain([self.read(answered, judgement, endpoint).await])
-            .collect()
-    }
-
-    /// What it is asked, what the work says, and what it may look with.
-    async fn prepare(&self) -> Result<(JudgePrompt, Judgement, Option<Looking>), String> {
-        let (plan, folder, toolless) = (self.plan.clone(), self.folder.clone(), self.toolless.clone());
-        let (task_state, call, agent) = (self.task_state.clone(), self.call.clone(), self.agent);
-        let prepared = tokio::task::spawn_blocking(move || {
-            let (asked, judgement) = judge_prompt(&folder, &plan, &task_state, &call)?;
-            let offer = Offer {
-                plan: &plan,
-                folder: &folder,
-                judged: &[(call.task, task_state.clone())],
-                agent,
-                ledger: folder.spool_file(&SpoolName::Tools(call.task, call.seat)),
-                toolless: &toolless,
-            };
-            let judged = (plan.clone(), call.task);
-            let has_form = move |text: &str, said: &Quoted| {
-                let reply = Reply {
-                    text,
-                    len: text.len() as u64,
-                    cut_short: false,
-                };
-                let read = verdict::of_seat(panel_of(&judged.0, judged.1), reply, said);
-                !matches!(read, SeatResult::Unparsed { .. })
-            };
-            let looking = offer.looking(judgement.work.clone(), Box::new(has_form))?;
-            Ok((asked, judgement, looking))
-        });
-        prepared.await.unwrap_or_else(|error| Err(error.to_string()))
-    }
-
-    async fn read(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
-        let (task, seat) = (self.call.task, self.call.seat);
-        let usage = answered.usage();
-        let reply = match &answered.reply {
-            Ok(reply) => reply,
-            Err(error) => {
-                let (class, message) = (error.class, error.message.clone());
-                let failed = seat_failed(task, seat, class, message, error.retry_after);
-                return with_used(failed, answered.used);
-            }
-        };
-        let path = self.folder.spool_file(&SpoolName::Reply(task, seat));
-        if let Err(message) = store_reply(&path, &reply.text).await {
-            return self.failed(message);
+/// Why the reply of a command does not count; its standard error is quoted.
+pub(super) fn reviewer_failure(
+    who: &str,
+    exit: &keeper::Exit,
+    stderr: &Path,
+) -> Option<(FailureClass, String)> {
+    let mut class = FailureClass::Unknown;
+    let message = match (exit.timed_out, exit.code, &exit.output_lost) {
+        (true, _, _) => {
+            return Some((
+                FailureClass::Timeout,
+                format!("{who} was killed after its time-out"),
+            ));
         }
-        let judgement = answered.judgement(judgement, &endpoint.model, reply);
-        let (plan, folder, model) = (self.plan.clone(), self.folder.clone(), reply.model.clone());
-        let read = move || read_reply(&plan, &folder, (task, seat), &judgement, model, usage);
-        let mut read = tokio::task::spawn_blocking(read)
-            .await
-            .unwrap_or_else(|error| self.failed(error.to_string()));
-        if let Input::SeatReplied { reply, .. } = &mut read {
-            reply.tools = answered.tools.map(Box::new);
+        (false, Some(0), None) => return None,
+        (false, Some(0), Some(lost)) => format!("the reply of {who} is lost: {lost}"),
+        (false, code, _) => {
+            let said = read_tail(stderr, STDERR_TAIL).unwrap_or_default();
+            class = classify_stderr(&said);
+            let said = last_characters(&said, 500);
+            let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
+            format!("{who} {how}: {}", said.trim())
         }
-        read
-    }
-
-    fn failed(&self, message: String) -> Input {
-        seat_failed(
-            self.call.task,
-            self.call.seat,
-            FailureClass::Unknown,
-            message,
-            None,
-        )
-    }
+    };
+    Some((class, message))
 }
 
 /// Writes a reply to the spool, durable before any record names it.
@@ -531,120 +202,11 @@ pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, St
     }
 }
 
-/// Reads a verdict out of a stored reply.
-fn read_reply(
-    plan: &Plan,
-    folder: &RunFolder,
-    (task, seat): (TaskId, SeatId),
-    judgement: &Judgement,
-    model: Option<String>,
-    usage: Usage,
-) -> Input {
-    let path = folder.spool_file(&SpoolName::Reply(task, seat));
-    let file = match seal(&path) {
-        Sealed::File(file) => file,
-        // An empty reply is a reply, and says nothing.
-        Sealed::Nothing => FileRef {
-            len: 0,
-            digest: crate::domain::Digest::of(b""),
-        },
-        Sealed::Refused(why) => {
-            let message = format!("the reply cannot be read: {why}");
-            return seat_failed(task, seat, FailureClass::Unknown, message, None);
-        }
-    };
-    let text = match read_head(&path, LARGEST_REPLY) {
-        Ok(text) => text,
-        // It is there and vouched for, and we cannot read it: that says nothing about the work.
-        Err(error) => {
-            let message = format!("the reply cannot be read: {error}");
-            return seat_failed(task, seat, FailureClass::Unknown, message, None);
-        }
-    };
-    let judged = match write_judgement(&folder.spool_file(&SpoolName::Judgement(task, seat)), judgement) {
-        Ok(judged) => judged,
-        Err(message) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
-    };
-    let reply = Reply {
-        text: &text,
-        len: file.len,
-        cut_short: judgement.cut_short,
-    };
-    Input::SeatReplied {
-        task,
-        seat,
-        result: verdict::of_seat(panel_of(plan, task), reply, &judgement.work),
-        reply: ReplyRef {
-            file,
-            model,
-            usage,
-            tools: None,
-            judgement: judged,
-        },
-    }
-}
-
 /// Writes what a verdict rests on beside the reply, durable before any record names it. Blocks.
 pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, String> {
     let mut text = serde_json::to_string_pretty(judgement).map_err(|error| error.to_string())?;
     text.push('\n');
     Ok(write_reply(path, &text)?.map(Box::new))
-}
-
-/// What a reviewer is asked, and the record of that. Reads the work's output and files. Blocks.
-///
-/// # Errors
-/// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
-pub(super) fn judge_prompt(
-    folder: &RunFolder,
-    plan: &Plan,
-    task_state: &TaskState,
-    call: &SeatCall,
-) -> Result<(JudgePrompt, Judgement), String> {
-    let material = Material::gather(
-        folder,
-        plan,
-        call.task,
-        task_state,
-        &[(call.task, task_state.clone())],
-    )?;
-    let work = material.work(plan, call.task, task_state);
-    let asked = match panel_of(plan, call.task) {
-        Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),
-        None => prompt::evaluation(&work, call.strict.as_deref()),
-    };
-    let prior = work.prior_feedback.len();
-    let judgement = material.judgement(&asked.joined(), prior);
-    Ok((asked, judgement))
-}
-
-/// The review request for a command judge that would rather not read prose.
-fn review_json(plan: &Plan, call: &SeatCall, asked: &JudgePrompt) -> Vec<u8> {
-    let task = plan.task(call.task);
-    let dimensions: Vec<_> = panel_of(plan, call.task)
-        .into_iter()
-        .flat_map(|panel| &panel.dimensions)
-        .map(|dimension| {
-            serde_json::json!({
-                "name": dimension.name,
-                "weight": dimension.weight.to_string(),
-                "description": dimension.description,
-            })
-        })
-        .collect();
-    let request = serde_json::json!({
-        "schema": "quorum.review-request/v1",
-        "task": task.title,
-        "description": task.description,
-        "attempt": call.seat.attempt,
-        "round": call.seat.round,
-        "seat": call.seat.seat,
-        "try": call.seat.attempt_try,
-        "strict": call.strict,
-        "dimensions": dimensions,
-        "prompt": asked.joined(),
-    });
-    request.to_string().into_bytes()
 }
 
 pub(super) fn panel_of(plan: &Plan, task: TaskId) -> Option<&crate::mission::Panel> {
@@ -661,32 +223,6 @@ pub(super) fn usage_of(reply: &ModelReply) -> Usage {
         output_tokens: reply.usage.output_tokens,
         cost: None,
     }
-}
-
-pub(super) fn seat_failed(
-    task: TaskId,
-    seat: SeatId,
-    class: FailureClass,
-    message: String,
-    retry_after: Option<Millis>,
-) -> Input {
-    Input::SeatFailed(Box::new(SeatFailure {
-        task,
-        seat,
-        class,
-        message,
-        retry_after,
-        jitter: jitter(),
-        used: None,
-    }))
-}
-
-/// The same, with what the call had used until then.
-fn with_used(mut input: Input, used: Option<Box<Used>>) -> Input {
-    if let Input::SeatFailed(failure) = &mut input {
-        failure.used = used;
-    }
-    input
 }
 
 #[cfg(test)]

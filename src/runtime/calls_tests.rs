@@ -7,6 +7,7 @@ use crate::domain::RunId;
 use crate::engine::simulation::{Simulation, good, options};
 use crate::engine::{Effect, State};
 use crate::runtime::Programs;
+use crate::runtime::session::RunError;
 use crate::store::StateFolder;
 
 const JUDGED: &str = "

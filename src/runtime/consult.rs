@@ -306,14 +306,6 @@ impl Call {
             request_file: self.path(SpoolName::ConsultRequest(self.id)),
         };
         let answered = looking::ask(question, looking.as_ref()).await;
-        let judgement = match &looking {
-            // What it saw is no word of a reviewer's either.
-            Some(looking) => Judgement {
-                work: looking.said(),
-                ..judgement
-            },
-            None => judgement,
-        };
         let warning = answered.warning.clone().map(Input::Warn);
         warning
             .into_iter()

@@ -8,7 +8,8 @@ use crate::engine::{FileRef, Input, ReplyRef, State, TurnEnd, Usage};
 use crate::review::verdict;
 use crate::store::SpoolName;
 
-use super::calls::{SeatCall, judge_prompt, seat_failed, write_judgement, write_reply};
+use super::calls::{write_judgement, write_reply};
+use super::seat::{SeatCall, judge_prompt, seat_failed};
 use super::spool::read_head;
 use super::world::{World, not_reachable};
 

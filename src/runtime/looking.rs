@@ -65,6 +65,8 @@ pub(super) struct Answered {
     pub used: Option<Box<Used>>,
     /// What a person should know.
     pub warning: Option<String>,
+    /// What it saw of the work with its tools, beside what it was shown.
+    saw: Option<Quoted>,
 }
 
 /// Whom tools are to be offered for which work.
@@ -188,16 +190,26 @@ impl Looking {
     }
 
     /// What the work says, with what was seen of it.
-    pub fn said(&self) -> Quoted {
+    fn said(&self) -> Quoted {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// Asks a judge, with tools if it has any. A provider that takes none is asked without them, and that is told.
 pub(super) async fn ask(question: Question<'_>, looking: Option<&Looking>) -> Answered {
-    let Some(looking) = looking else {
-        return question.plainly().await;
-    };
+    match looking {
+        None => question.plainly().await,
+        Some(looking) => {
+            let answered = ask_with_tools(question, looking).await;
+            Answered {
+                saw: Some(looking.said()),
+                ..answered
+            }
+        }
+    }
+}
+
+async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
     let mut request = question.request.clone();
     let system = request.system.get_or_insert_default();
     system.push_str(if system.is_empty() { "" } else { "\n\n" });
@@ -317,6 +329,7 @@ impl Answered {
             tools: None,
             used: None,
             warning: None,
+            saw: None,
         }
     }
 
@@ -328,6 +341,8 @@ impl Answered {
     pub fn judgement(&self, judgement: Judgement, model: &str, reply: &ModelReply) -> Judgement {
         let judgement = Judgement {
             prompt: Content::of(&text_of(&self.request)),
+            // What it saw is no word of a reviewer's either.
+            work: self.saw.clone().unwrap_or(judgement.work),
             ..judgement
         };
         judgement.answered(model, &self.request, reply)

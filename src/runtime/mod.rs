@@ -33,6 +33,7 @@ mod reach;
 mod recover;
 mod replay;
 mod scrutiny;
+mod seat;
 mod session;
 mod signals;
 mod silence;

@@ -23,13 +23,13 @@ use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
 use super::approver::Question;
-use super::calls::Prepared;
 use super::consult::PreparedConsult;
 use super::errands::{Errand, Errands};
 use super::grading::{Gathering, Round};
 use super::looking::Toolless;
 use super::reach::Programs;
 use super::scrutiny::{PreparedStep, StepRun};
+use super::seat::Prepared;
 use super::session::RunError;
 use super::silence::Silences;
 use super::voice::Progress;

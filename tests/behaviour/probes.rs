@@ -56,8 +56,14 @@ fn the_judge_is_told_the_probes_and_they_are_cut_once() {
     assert!(asked.contains("1. it is short\n2. it has an example"), "{asked}");
     for call in [1, 2] {
         let told = workspace.asked("j", call);
+        assert!(told.contains("1. it is short\n2. it has an example\n"), "{told}");
+        let (_, fenced) = told
+            .split_once("label=\"questions about the criteria\">\n")
+            .expect("a fence");
         assert!(
-            told.contains("1. Is it one page?\n2. Is there an example?\n3. Does the example run?"),
+            fenced.starts_with(
+                "1: Is it one page?\n2: Is there an example?\n2: Does the example run?\n</untrusted>"
+            ),
             "{told}"
         );
     }
@@ -95,7 +101,11 @@ fn what_was_handed_over_is_on_record_with_its_digest() {
         (&record["from"][0]["agent"], &record["to"]),
         (&json!("worker"), &json!("j"))
     );
-    assert_eq!(record["probes"][0], "Is it one page?");
+    assert_eq!(record["acceptance"], json!(["it is short", "it has an example"]));
+    assert_eq!(
+        record["probes"][0],
+        json!({"criterion": 1, "probe": "Is it one page?"})
+    );
     assert_eq!(record["rubric"][0]["name"], "correctness");
     let human = workspace.quorum(&["show", "work"]).exits(0);
     let digest = handoff["digest"].as_str().unwrap();

@@ -45,8 +45,11 @@ impl World {
                 asked,
             };
             // After the loop has ended nobody wants to know.
-            handed_over.map(|input| sender.send(Message::Input(input)));
-            let _ = sender.send(Message::ConsultPrepared(Box::new(prepared)));
+            let tell = |message| drop(sender.send(message));
+            handed_over
+                .into_iter()
+                .for_each(|input| tell(Message::Input(input)));
+            tell(Message::ConsultPrepared(Box::new(prepared)));
         });
     }
 

@@ -1,0 +1,108 @@
+//! What happens to the run as a whole.
+
+use crate::engine::{DeadlineStep, Event, State};
+use crate::report::budget::ceiling_words;
+use crate::report::events::stop_cause;
+use crate::report::style::Role;
+use crate::report::text::count;
+
+use super::{Line, Lines, title};
+
+impl Lines {
+    pub(super) fn of_run(&self, state: &State, event: &Event) -> Option<Line> {
+        let mission = &*state.plan.name;
+        let tasks = || count(state.counts.selected as usize, "task");
+        Some(match event {
+            Event::RunStarted(started) => {
+                let review = if state.plan.rules.evaluate {
+                    ""
+                } else {
+                    ", nothing is reviewed"
+                };
+                let slots = state.plan.rules.concurrency;
+                let left_out = match state.counts.not_taken {
+                    0 => String::new(),
+                    left_out => format!(", {left_out} left out"),
+                };
+                let run = &started.run_id;
+                let detail = format!("{}{left_out}, {slots} at a time{review}  {run}", tasks());
+                Line::new("RUN", Role::Active, mission, detail)
+            }
+            Event::RunResumed { .. } => {
+                let finished = state.counts.ended();
+                let detail = format!("{finished} of {} finished before", tasks());
+                Line::new("RESUME", Role::Active, mission, detail)
+            }
+            Event::MissionChanged(change) => {
+                let parts = [
+                    (change.added.len(), "added"),
+                    (change.removed.len(), "removed"),
+                    (change.changed.len(), "changed"),
+                ];
+                let parts = parts.map(|(number, what)| format!("{number} {what}"));
+                Line::new("MISSION", Role::Warn, mission, parts.join(", "))
+            }
+            Event::TasksAdded(addition) => {
+                let titles = addition.tasks.iter().map(|task| &*task.title);
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                let source = addition.source.map_or(mission, |id| title(state, id));
+                Line::new(
+                    "ADD",
+                    Role::Active,
+                    source,
+                    format!("{}: {titles}", addition.origin.as_str()),
+                )
+            }
+            Event::TasksWithdrawn { tasks } => {
+                let titles = tasks.iter().map(|id| title(state, *id));
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                Line::new("REMOVE", Role::Warn, mission, titles)
+            }
+            Event::Stopping { cause } => {
+                let detail = format!("{}: what runs is ended, nothing new starts", stop_cause(*cause));
+                Line::new("STOP", Role::Warn, mission, detail)
+            }
+            Event::Deadline(event) => {
+                let subject = event.task.map_or(mission, |id| title(state, id));
+                let due = event.due.to_rfc3339();
+                match event.step {
+                    DeadlineStep::Warned => {
+                        let share = event.share_used() * 100.0;
+                        let detail = format!("{share:.0} % of the time to its deadline, {due}, is gone");
+                        Line::new("LATE", Role::Warn, subject, detail)
+                    }
+                    DeadlineStep::Violated => {
+                        Line::new("LATE", Role::Bad, subject, format!("its deadline, {due}, passed"))
+                    }
+                    DeadlineStep::Set | DeadlineStep::Met => return None,
+                }
+            }
+            Event::LimitReached { ceiling } => {
+                let detail = format!(
+                    "{}; what runs may finish its turn",
+                    ceiling_words(state, *ceiling)
+                );
+                Line::new("LIMIT", Role::Warn, mission, detail)
+            }
+            Event::Paused { by } => {
+                let detail = format!("by {by}: what has started may finish, nothing new starts");
+                Line::new("PAUSE", Role::Warn, mission, detail)
+            }
+            Event::Waiting { until } => {
+                let waiting = count(state.counts.awaiting as usize, "answer");
+                let detail = format!("for {waiting} of a person, until {}", until.to_rfc3339());
+                Line::new("WAIT", Role::Warn, mission, detail)
+            }
+            Event::ThresholdFailed { points, threshold } => {
+                let detail = format!("mission score {points} < {threshold}");
+                Line::new("GATE", Role::Bad, mission, detail)
+            }
+            Event::Warning { message } => Line::new("WARN", Role::Warn, message, ""),
+            Event::Salvaged { by, line, .. } => {
+                let detail = format!("cut at line {line} by {by}");
+                Line::new("WARN", Role::Warn, "damaged journal", detail)
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! How what is derived is held against what is recorded: what counts of it, and in which words a difference is told.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::domain::{Advice, Probe, Stage, TaskId};
+use crate::engine::{Event, SeatResult, StageReport, State};
+
+use super::Standing;
+
+pub(super) fn standing<T>(
+    derived: &Result<T, String>,
+    difference: impl FnOnce(&T) -> Option<&'static str>,
+) -> Standing {
+    match derived {
+        Err(why) => Standing::Lost(why.clone()),
+        Ok(derived) => match difference(derived) {
+            None => Standing::Equal,
+            Some(what) => Standing::Differs(what.to_owned()),
+        },
+    }
+}
+
+/// In which way two readings of one reply differ. Why one could not be read is said in words of our own, which may
+/// change from version to version.
+pub(super) fn seat_difference(recorded: &SeatResult, derived: &SeatResult) -> Option<&'static str> {
+    match (recorded, derived) {
+        (
+            SeatResult::Scores {
+                dimensions: was,
+                findings: found,
+            },
+            SeatResult::Scores {
+                dimensions: is,
+                findings: finds,
+            },
+        ) => {
+            let points = |scores: &[crate::domain::DimensionScore]| -> Vec<_> {
+                scores
+                    .iter()
+                    .map(|score| (score.dimension.clone(), score.points))
+                    .collect()
+            };
+            if points(was) != points(is) {
+                Some("the scores differ")
+            } else if was != is || found != finds {
+                Some("the reasons differ")
+            } else {
+                None
+            }
+        }
+        (
+            SeatResult::Evaluation {
+                points: was,
+                reasoning: said,
+            },
+            SeatResult::Evaluation {
+                points: is,
+                reasoning: says,
+            },
+        ) => {
+            if was != is {
+                Some("the scores differ")
+            } else {
+                (said != says).then_some("the reasons differ")
+            }
+        }
+        (SeatResult::Unparsed { excerpt: was, .. }, SeatResult::Unparsed { excerpt: is, .. }) => {
+            (was != is).then_some("the quoted replies differ")
+        }
+        (SeatResult::Unparsed { .. }, _) => Some("it can be read, and is recorded as one that cannot"),
+        (_, SeatResult::Unparsed { .. }) => Some("it cannot be read, and is recorded as one that can"),
+        _ => Some("it is of another kind"),
+    }
+}
+
+pub(super) fn advice_difference(recorded: &Advice, derived: &Advice) -> Option<&'static str> {
+    match (recorded, derived) {
+        (Advice::Unreadable { excerpt: was, .. }, Advice::Unreadable { excerpt: is, .. }) => {
+            (was != is).then_some("the quoted replies differ")
+        }
+        (Advice::Unreadable { .. }, _) => Some("it can be read, and is recorded as one that cannot"),
+        (_, Advice::Unreadable { .. }) => Some("it cannot be read, and is recorded as one that can"),
+        (was, is) => (was != is).then_some("what it says differs"),
+    }
+}
+
+/// What a seat said, for readers.
+pub(super) fn said_by_seat(result: &SeatResult) -> Value {
+    match result {
+        SeatResult::Scores { dimensions, .. } => {
+            let scores = dimensions
+                .iter()
+                .map(|score| json!({"dimension": score.dimension, "score": score.points.score_f64()}));
+            json!({"result": "scores", "dimensions": scores.collect::<Vec<_>>()})
+        }
+        SeatResult::Evaluation { points, .. } => json!({"result": "score", "points": points.to_f64()}),
+        SeatResult::Unparsed { why, .. } => json!({"result": "unparsed", "why": why}),
+    }
+}
+
+pub(super) fn said_by_advice(advice: &Advice) -> Value {
+    match advice {
+        Advice::Grades(reply) => {
+            let grades = reply
+                .grades
+                .iter()
+                .map(|grade| json!({"criterion": grade.criterion, "grade": grade.points.to_f64() / 100.0}));
+            json!({
+                "result": "grades",
+                "verdict": reply.verdict,
+                "confidence": reply.confidence.to_f64() / 100.0,
+                "criteria": grades.collect::<Vec<_>>(),
+            })
+        }
+        Advice::Opinion(opinion) => json!({
+            "result": "opinion",
+            "verdict": opinion.verdict,
+            "findings": opinion.findings.len(),
+        }),
+        Advice::Findings(findings) => json!({"result": "findings", "findings": findings.len()}),
+        Advice::Probes(probes) => json!({"result": "probes", "probes": of_probes(probes)}),
+        Advice::Unreadable { why, .. } => json!({"result": "unparsed", "why": why}),
+        _ => json!({"result": "advice"}),
+    }
+}
+
+fn of_probes(probes: &[Probe]) -> Value {
+    let probes = probes.iter();
+    let probes = probes.map(|probe| json!({"criterion": probe.criterion, "probe": probe.text}));
+    probes.collect()
+}
+
+/// Whether an event says what became of work.
+pub(super) fn is_decisive(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::StageVerdict(_)
+            | Event::Probed { .. }
+            | Event::Transition { .. }
+            | Event::EvalUnparsed { .. }
+            | Event::ForceAccepted { .. }
+            | Event::GateEvaluated { .. }
+            | Event::ThresholdFailed { .. }
+            | Event::RunFinished { .. }
+    )
+}
+
+/// Where a decision belongs.
+pub(super) struct Place {
+    pub(super) about: String,
+    pub(super) task: Option<(TaskId, u32)>,
+    pub(super) stage: &'static str,
+    /// Whether it rests on replies of judges.
+    pub(super) is_judged: bool,
+    /// Whether it only says what follows for the task.
+    pub(super) is_beside: bool,
+}
+
+impl Place {
+    pub(super) fn of(state: &State, event: &Event) -> Self {
+        let task = |id: TaskId, stage, is_judged, is_beside| Self {
+            about: state.plan.task(id).title.to_string(),
+            task: Some((id, state.task(id).attempt)),
+            stage,
+            is_judged,
+            is_beside,
+        };
+        let whole = |about: &str, stage| Self {
+            about: about.to_owned(),
+            task: None,
+            stage,
+            is_judged: false,
+            is_beside: false,
+        };
+        match event {
+            Event::StageVerdict(report) => {
+                let is_judged = matches!(report.stage, Stage::Judge | Stage::Verification);
+                task(report.task, report.stage.as_str(), is_judged, false)
+            }
+            // What the judge is asked rests on them.
+            Event::Probed { task: id, .. } => task(*id, "decompose", true, true),
+            Event::Transition { task: id, .. } => task(*id, "transition", false, true),
+            Event::EvalUnparsed { task: id } | Event::ForceAccepted { task: id, .. } => {
+                task(*id, "transition", false, true)
+            }
+            Event::GateEvaluated { gate, .. } => whole(&state.plan.gate(*gate).name, "gate"),
+            Event::ThresholdFailed { .. } => whole(&state.plan.name, "mission"),
+            _ => whole(state.plan.name.as_ref(), "run"),
+        }
+    }
+}
+
+/// What counts of an event: what our own words around it are may change from version to version.
+pub(super) fn essence(state: &State, event: &Event) -> Value {
+    match event {
+        Event::StageVerdict(report) => of_report(report),
+        Event::Transition {
+            from, to, mode, flag, ..
+        } => {
+            json!({"from": from, "to": to, "mode": mode, "flag": flag})
+        }
+        Event::Probed { probes, .. } => json!({"probes": of_probes(probes)}),
+        Event::EvalUnparsed { .. } => json!({"unparsed": true}),
+        Event::ForceAccepted { points, .. } => json!({"forced": points.map(|points| points.to_f64())}),
+        Event::GateEvaluated { result, .. } => json!({
+            "passed": result.passed,
+            "avgScore": result.avg.map(|avg| avg.score_f64()),
+        }),
+        Event::ThresholdFailed { points, threshold } => {
+            json!({"points": points.to_f64(), "bar": threshold.to_f64()})
+        }
+        Event::RunFinished {
+            outcome,
+            conditions,
+            allowed,
+        } => {
+            let names = |classes: &[crate::domain::OutcomeClass]| -> Vec<_> {
+                classes.iter().map(|class| class.as_str()).collect()
+            };
+            json!({
+                "outcome": outcome.as_str(),
+                "exitCode": outcome.exit_code(),
+                "conditions": names(conditions),
+                "allowed": names(allowed),
+            })
+        }
+        _ => json!({"name": state.plan.name}),
+    }
+}
+
+fn of_report(report: &StageReport) -> Value {
+    let mut value = json!({
+        "stage": report.stage.as_str(),
+        "verdict": report.verdict,
+        "cause": report.cause,
+        "points": report.points.map(|points| points.to_f64()),
+    });
+    if !report.dimensions.is_empty() {
+        let dimensions = report.dimensions.iter().map(|score| {
+            json!({
+                "dimension": score.dimension,
+                "score": score.points.score_f64(),
+                "reasoning": score.reasoning,
+            })
+        });
+        value["dimensions"] = dimensions.collect();
+    }
+    if !report.grades.is_empty() {
+        let grades = report.grades.iter().map(|grade| {
+            json!({"grade": grade.points.map(|points| points.to_f64() / 100.0), "evidence": grade.evidence})
+        });
+        value["criteria"] = grades.collect();
+    }
+    for (key, holds) in [
+        ("relaxed", report.relaxed),
+        ("indeterminate", report.indeterminate),
+    ] {
+        if holds {
+            value[key] = json!(true);
+        }
+    }
+    if let Some(confidence) = report.confidence {
+        value["confidence"] = json!(confidence.to_f64() / 100.0);
+    }
+    if !report.outliers.is_empty() {
+        value["outliers"] = json!(report.outliers);
+    }
+    value
+}
+
+/// The names of what differs.
+pub(super) fn differing(was: &Value, is: &Value) -> String {
+    let keys = [was, is].into_iter().filter_map(Value::as_object);
+    let names: BTreeSet<&str> = keys
+        .flat_map(|object| object.keys())
+        .map(String::as_str)
+        .filter(|key| was.get(key) != is.get(key))
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    match names.as_slice() {
+        [] => "it is of another kind".to_owned(),
+        [one] => format!("{one} differs"),
+        several => format!("{} differ", several.join(", ")),
+    }
+}
