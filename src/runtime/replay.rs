@@ -7,11 +7,11 @@
 
 mod compare;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::domain::{Millis, Stage, TaskId, Verdict};
+use crate::domain::{ConsultId, Millis, Stage, TaskId, Verdict};
 use crate::engine::{self, ConsultFailure, Event, FileRef, Input, ReplyRef, SeatFailure, State};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
@@ -115,6 +115,7 @@ pub fn replay(run: &RunFolder) -> Result<Replay, RecoverError> {
         readings: Vec::new(),
         decisions: Vec::new(),
         doubtful: BTreeSet::new(),
+        handed_over: BTreeMap::new(),
     };
     let recovered = retell(run, |state, record| judge.take(state, record))?;
     Ok(Replay {
@@ -130,11 +131,18 @@ struct Rejudge<'a> {
     decisions: Vec<Decision>,
     /// Attempts whose verdict rests on a reply that is lost or says something else.
     doubtful: BTreeSet<(TaskId, u32)>,
+    /// What was handed over to those whose reply has not come.
+    handed_over: BTreeMap<ConsultId, FileRef>,
 }
 
 impl Rejudge<'_> {
     /// Takes a record, with the state before it.
     fn take(&mut self, state: &State, record: &Record) {
+        for event in &record.events {
+            if let Event::HandedOver { id, file, .. } = event {
+                self.handed_over.insert(*id, file.clone());
+            }
+        }
         let input = match record.input.as_str() {
             "replied" => self.replied(state, record),
             "advice" => self.advised(state, record),
@@ -209,6 +217,12 @@ impl Rejudge<'_> {
         let (judgement, derived) = self.read(reply, names, request, |said, _| match agent.spec.adapter {
             Adapter::Echo => verdict::of_consulted_echo(),
             _ => verdict::of_consult(open.purpose, said),
+        });
+        // What was handed over is frozen: a verdict about something else is not this one.
+        let handed_over = self.handed_over.remove(&id);
+        let derived = derived.and_then(|derived| {
+            let vouched = handed_over.map(|file| self.vouched(&SpoolName::ConsultHandoff(id), &file));
+            vouched.unwrap_or(Ok(())).map(|()| derived)
         });
         let standing = standing(&derived, |derived| advice_difference(advice, derived));
         self.doubt(id.task, task.attempt, &standing);

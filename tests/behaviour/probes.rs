@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::attacks::{ATTACKS, WORD};
+use crate::support::model::{Model, offered, says};
 use crate::support::{Workspace, attempts, standing, task, wait_for};
 
 /// Work with two criteria, which `cutter` cuts into probes by `cut.sh` and `j` judges.
@@ -193,4 +195,244 @@ fn who_cuts_is_checked_before_anything_starts_and_not_asked_without_reviews() {
             .contains("1. it is short\n2. it has an example")
     );
     assert!(!identity.exists("cuts"));
+}
+
+#[test]
+fn a_runner_that_dies_while_they_are_cut_has_them_cut_again_and_nothing_else() {
+    let workspace = workspace(&format!("[ -e go ] || exec sleep 100; {CUT}"), &[graded(1)]);
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for("the call", || workspace.exists("cuts"));
+    running.kill();
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+    assert_eq!(workspace.lines("cuts").len(), 2, "a lost call is made again");
+    assert!(!workspace.exists("prompts/2"), "the work is not done again");
+    assert_eq!(named(&workspace, "probes:made").len(), 1);
+    assert_eq!(workspace.calls("j"), 1);
+}
+
+#[test]
+fn a_record_of_handing_over_that_was_changed_is_no_ground_for_a_verdict() {
+    let workspace = workspace(CUT, &[graded(1)]);
+    workspace.run_json(0, &[]);
+    let replay = |code| {
+        workspace
+            .quorum(&["review", "--replay", "--json"])
+            .exits(code)
+            .json()
+    };
+    assert_eq!(replay(0)["equal"], true);
+    let show = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
+    let record = show["attempts"][0]["handoffs"][0]["record"]["path"]
+        .as_str()
+        .unwrap();
+    let text = std::fs::read_to_string(record).unwrap();
+    std::fs::write(record, text.replace("\"worker\"", "\"wonder\"")).unwrap();
+    let replayed = replay(6);
+    assert_eq!(replayed["equal"], false);
+    let graded = replayed["judgements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["stage"] == "grade");
+    assert!(
+        graded.unwrap()["lost"]
+            .as_str()
+            .is_some_and(|why| why.contains("handoff")),
+        "{replayed:#}"
+    );
+}
+
+#[test]
+fn whoever_cuts_sees_the_criteria_and_nothing_of_the_work_whatever_it_is() {
+    let model = Model::new(|body| {
+        let prompt = body["messages"].to_string();
+        assert!(offered(body).is_empty(), "it has no tools to look with");
+        match prompt.contains("Cut each criterion") {
+            true => says("```json\n{\"probes\": [{\"criterion\": 1, \"probe\": \"Is it one page?\"}]}\n```"),
+            false => says(graded(1).to_string()),
+        }
+    });
+    let mission = "
+name: cut
+agents:
+  worker: {run: [/bin/sh, work.sh]}
+  cutter: {adapter: openai, model: c, baseUrl: '@base'}
+  j: {run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}
+tasks:
+  - title: work
+    assignTo: worker
+    review: none
+    targetFiles: [guide.md]
+    acceptance: [it is short]
+    decomposer: {agent: cutter}
+";
+    let workspace = Workspace::with(&mission.replace("@base", &model.base()));
+    workspace.write(
+        "work.sh",
+        "echo wordsOfTheFile > guide.md; echo wordsOfTheWorker\n",
+    );
+    workspace.judge("j", &[&graded(1).to_string()]);
+    let document = workspace.run_json(0, &["--record", "tape"]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    let asked = model.asked();
+    assert_eq!(asked.len(), 1);
+    let asked = asked[0].to_string();
+    assert!(
+        asked.contains("1. it is short") && !asked.contains("wordsOfThe"),
+        "{asked}"
+    );
+    let told = workspace.asked("j", 1);
+    assert!(
+        told.contains("wordsOfTheFile") && told.contains("1: Is it one page?"),
+        "{told}"
+    );
+    // What it said is on record like the word of any model.
+    drop(model);
+    let again = workspace.run_json(0, &["--offline", "--record", "tape"]);
+    assert_eq!(standing(&again, "work"), ("done", "clean"));
+    workspace.quorum(&["review", "--replay", "--json"]).exits(0);
+}
+
+#[test]
+fn neither_the_work_nor_the_questions_speak_to_the_judge_of_a_rubric() {
+    let mut tasks = String::new();
+    let mut one = |title: &str, description: &str| {
+        tasks += &format!(
+            "  - {{title: {title}, assignTo: attacker, description: {description}, maxAttempts: 1, review: none, \
+             acceptance: [it is short], decomposer: {{agent: cutter}}}}\n"
+        );
+    };
+    one("told", &format!("the mission itself says {WORD}"));
+    for n in 0..ATTACKS.len() {
+        one(&format!("work-{n}"), "write something");
+        one(&format!("cut-{n}"), "write something");
+    }
+    let workspace = Workspace::with(&format!(
+        "
+name: attacks
+settings: {{concurrency: 4, judgeBreaker: 0}}
+agents:
+  attacker: {{run: [/bin/sh, '@agents/attacker.sh', attacks], input: none}}
+  cutter: {{run: [/bin/sh, cut.sh]}}
+  judge: {{run: [/bin/sh, '@agents/obedient-judge.sh', asked, {WORD}], role: reviewer}}
+tasks:
+{tasks}"
+    ));
+    workspace.write("cut.sh", "cat > /dev/null; cat \"cuts/$QUORUM_TASK\"\n");
+    let probe = |text: &str| json!({"probes": [{"criterion": 1, "probe": text}]}).to_string();
+    workspace.write("attacks/told/output", "work");
+    workspace.write("cuts/told", probe("Is it short?"));
+    for (n, attack) in ATTACKS.iter().enumerate() {
+        let attack = attack.replace('@', &format!(" {WORD} "));
+        workspace.write(&format!("attacks/work-{n}/output"), &attack);
+        workspace.write(&format!("cuts/work-{n}"), probe("Is it short?"));
+        workspace.write(&format!("attacks/cut-{n}/output"), "work");
+        workspace.write(&format!("cuts/cut-{n}"), probe(&attack));
+    }
+    let document = workspace.run_json(3, &["--timeout", "50s"]);
+    assert_eq!(task(&document, "told")["status"], "done");
+    for (n, attack) in ATTACKS.iter().enumerate() {
+        for title in [format!("work-{n}"), format!("cut-{n}")] {
+            assert_eq!(task(&document, &title)["status"], "failed", "{title}: {attack:?}");
+        }
+    }
+}
+
+/// A guide by `writer` that `editor` verifies, its criteria cut by `cutter`.
+const NODE: &str = "
+name: node
+agents:
+  writer: {run: [/bin/sh, '-c', 'echo a guide > guide.md; echo done'], input: none}
+  cutter: {run: [/bin/sh, cut.sh]}
+  editor: {run: [/bin/sh, '@agents/judge.sh', editor]}
+tasks:
+  - {title: guide, assignTo: writer, targetFiles: [guide.md], review: none}
+  - title: verify
+    type: verification
+    assignTo: editor
+    dependsOn: [guide]
+    acceptance: [it is short, it has an example]
+    decomposer: {agent: cutter}
+    onPass: publish
+    onFail: mend
+    onRefer: ask
+  - {title: publish, assignTo: writer, review: none}
+  - {title: mend, assignTo: writer, review: none}
+  - {title: ask, assignTo: writer, review: none}
+";
+
+#[test]
+fn a_verification_hands_over_the_work_that_it_is_about() {
+    let workspace = Workspace::with(NODE);
+    workspace.write("cut.sh", format!("cat > /dev/null; {CUT}\n"));
+    workspace.judge("editor", &[&graded(1).to_string()]);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(task(&document, "verify")["edges"]["taken"], "onPass");
+    assert!(workspace.asked("editor", 1).contains("2: Does the example run?"));
+    let show = workspace.quorum(&["show", "verify", "--json"]).exits(0).json();
+    let record = show["attempts"][0]["handoffs"][0]["record"]["path"]
+        .as_str()
+        .unwrap();
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
+    assert_eq!(
+        record["from"],
+        json!([{"task": "guide", "agent": "writer", "attempt": 1, "model": null}])
+    );
+    assert_eq!(record["to"], "editor");
+    let guide = &record["artifacts"][0];
+    assert_eq!((&guide["path"], &guide["size"]), (&json!("guide.md"), &json!(8)));
+    assert_eq!(guide["sha256"].as_str().map(str::len), Some(64));
+    let own = Workspace::with(&NODE.replace("agent: cutter", "agent: writer"));
+    own.quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["Q0410", "its own work"]);
+    own.assert_nothing_started();
+    // Whoever verifies may cut as well: it is not the author.
+    let editor = Workspace::with(&NODE.replace("agent: cutter", "agent: editor"));
+    editor.quorum(&["validate", "mission.yaml"]).exits(0);
+}
+
+#[test]
+fn criteria_that_a_person_changed_are_cut_anew() {
+    let workspace = workspace(CUT, &[graded(1)]);
+    workspace.run_json(0, &[]);
+    let workspace = workspace.tap_mission(
+        "[it is short, it has an example]",
+        "[it is long, it has an example]",
+    );
+    let document = workspace.resume_json(0, &["--accept-changed-mission"]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(workspace.lines("cuts").len(), 2);
+    assert!(workspace.read("asked").contains("1. it is long\n"));
+}
+
+#[test]
+fn the_mission_that_shows_it_does_what_it_says() {
+    let workspace = Workspace::new();
+    let missions = concat!(env!("CARGO_MANIFEST_DIR"), "/missions");
+    for name in [
+        "acceptance.yaml",
+        "acceptance/write.sh",
+        "acceptance/cut.sh",
+        "acceptance/grade.sh",
+    ] {
+        let text = std::fs::read(format!("{missions}/{name}")).expect("it is there");
+        workspace.write(name, text);
+    }
+    let document = workspace
+        .quorum(&["run", "acceptance.yaml", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(standing(&document, "Write the guide"), ("done", "clean"));
+    assert_eq!(attempts(&document, "Write the guide"), ["execute", "fix"]);
+    let shown = workspace.quorum(&["show", "Write the guide"]).exits(0);
+    assert_eq!(
+        shown.stdout.matches("handed over to editor").count(),
+        2,
+        "{}",
+        shown.stdout
+    );
 }

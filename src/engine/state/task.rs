@@ -378,11 +378,15 @@ impl TaskState {
     /// Whether the runtime looks at something of its work now.
     #[must_use]
     pub(in crate::engine) fn is_looked_at(&self) -> bool {
+        // Whoever is asked for grades is a call, and one that has no room is held: nobody looks then.
+        let mut consults = self.consults.iter();
+        let asks =
+            consults.any(|open| matches!(open.purpose, Purpose::Grade { .. } | Purpose::Decompose { .. }));
         self.judging.as_deref().is_some_and(|judging| {
             judging.scanning
                 || judging.finish_open().is_some()
                 || judging.checks.iter().any(Option::is_none)
-                || judging.grading.is_some_and(|grading| grading.open)
+                || !asks && judging.grading.is_some_and(|grading| grading.open)
                 || judging.step.is_some_and(|step| step.open && step.plain)
         })
     }

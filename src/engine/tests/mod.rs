@@ -20,6 +20,7 @@ mod ledger;
 mod marks;
 mod notices;
 mod operator;
+mod probes;
 mod properties;
 pub(crate) mod random;
 mod rules;

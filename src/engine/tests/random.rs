@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, DeclaredVerdict, FailureClass, Finding, Millis, Purpose, Severity, Step, TaskId,
+    Advice, DeclaredVerdict, FailureClass, Finding, GradeGiven, Millis, Points, Probe, Purpose, RubricReply,
+    Severity, Step, TaskId,
 };
 use crate::engine::{Asked, Effect, TurnFiles};
 use crate::mission::model::TaskType;
@@ -142,6 +143,7 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             "",
             ", acceptance: [c, d], verification: {grader: heuristic}",
+            ", acceptance: [c, d], decomposer: {agent: o}",
             ", stages: [{name: own, command: y}]",
             ", stakes: low, autonomy: supervised",
         ]));
@@ -291,7 +293,8 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
         },
         (Purpose::Resolve { .. }, 2) => Advice::Retry { reason },
         (Purpose::Resolve { .. }, _) => Advice::Unresolvable { reason },
-        (Purpose::Grade { .. } | Purpose::Decompose { .. }, _) => Advice::NoAnswer,
+        (Purpose::Grade { .. }, n) => grades(if n == 1 { 0 } else { 100 }),
+        (Purpose::Decompose { .. }, n) => probes(if n == 1 { &[1] } else { &[1, 2, 1] }),
         (
             Purpose::Scrutinise {
                 step: Step::Stage(_), ..
@@ -307,6 +310,32 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
             "x",
         )]),
     }
+}
+
+/// These grades of everything that `default-task` asks about.
+pub(crate) fn grades(points: u8) -> Advice {
+    let grade = |criterion: &str| GradeGiven {
+        criterion: criterion.to_owned(),
+        points: Points::whole(points),
+        reasoning: String::new(),
+    };
+    Advice::Grades(Box::new(RubricReply {
+        grades: ["correctness", "completeness", "probe-adherence"]
+            .map(grade)
+            .into(),
+        verdict: DeclaredVerdict::Pass,
+        confidence: Points::whole(100),
+        findings: Vec::new(),
+    }))
+}
+
+/// A probe for each of these criteria.
+pub(crate) fn probes(criteria: &[u32]) -> Advice {
+    let probe = |criterion: &u32| Probe {
+        criterion: *criterion,
+        text: "Is it so?".to_owned(),
+    };
+    Advice::Probes(criteria.iter().map(probe).collect())
 }
 
 /// Mostly everything; else some of the tasks that there are.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::domain::{
     Advice, CriterionGrade, DeclaredVerdict, Digest, DimensionScore, FailureClass, Finding, Millis, Opinion,
-    Points, RunId, Severity, Status, Step, Timestamp, TurnId,
+    Points, Purpose, RunId, Severity, Status, Step, Timestamp, TurnId,
 };
 use crate::engine::{
     ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
@@ -567,7 +567,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 used: None,
             }))]
         }
-        (Effect::Consult { id, .. }, answer) => {
+        (Effect::Consult { id, purpose, .. }, answer) => {
             let advice = match answer {
                 Answer::Advice(advice) => advice.clone(),
                 _ => Advice::Unreadable {
@@ -579,7 +579,11 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 len: 1,
                 digest: Digest::of(b"x"),
             };
-            vec![Input::ConsultReplied {
+            let handed_over = matches!(purpose, Purpose::Grade { .. }).then(|| Input::HandedOver {
+                id: *id,
+                file: file.clone(),
+            });
+            let replied = Input::ConsultReplied {
                 id: *id,
                 reply: ReplyRef {
                     file,
@@ -589,7 +593,8 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     judgement: None,
                 },
                 advice,
-            }]
+            };
+            handed_over.into_iter().chain([replied]).collect()
         }
         (Effect::PreparePrompt(_) | Effect::KillTurn { .. } | Effect::StopTask(_) | Effect::StopAll, _) => {
             Vec::new()

@@ -1,6 +1,6 @@
 //! The parts of the table that nothing acts on yet: complete, so that a file written today is checked today.
 
-use super::{Referent, Shape, Table, key, one, reference};
+use super::{Shape, Table, key, one};
 use crate::mission::scalar::words;
 
 /// Declares an enum whose values nothing reads yet: only its words are checked.
@@ -14,7 +14,6 @@ macro_rules! word_list {
 word_list!(Isolation: "a kind of isolation",
     "shared" => Shared, "worktree" => Worktree, "copy" => Copy, "temp" => Temp);
 word_list!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "enforce" => Enforce);
-word_list!(IdentityDecomposer: "a decomposer", "identity" => Identity);
 word_list!(AgentMiddleware: "an agent middleware",
     "checkpoint_resume" => CheckpointResume, "delegation_chain_hash" => DelegationChainHash,
     "authority_deference" => AuthorityDeference, "sanitize_message" => SanitizeMessage,
@@ -25,8 +24,6 @@ word_list!(CoordinationMiddleware: "a coordination middleware",
     "clarification_gate" => ClarificationGate, "task_ledger" => TaskLedger, "plan_review_gate" => PlanReviewGate,
     "progress_ledger" => ProgressLedger, "coordination_replan" => CoordinationReplan,
     "authority_deference_coordination" => AuthorityDeferenceCoordination);
-
-const AGENT: Shape = reference(Referent::Agent);
 
 pub(super) static MIDDLEWARE: Table = Table {
     name: "middleware settings",
@@ -43,11 +40,3 @@ pub(super) static MIDDLEWARE: Table = Table {
         ),
     ],
 };
-
-static AGENT_DECOMPOSER: Table = Table {
-    name: "a decomposer",
-    keys: &[key("agent", AGENT, "The agent that does it.").required()],
-};
-
-pub(super) const DECOMPOSER: Shape =
-    Shape::Either(&[Shape::Map(&AGENT_DECOMPOSER), one::<IdentityDecomposer>()]);

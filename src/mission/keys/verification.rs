@@ -1,9 +1,8 @@
 //! The table of `verification` and what belongs to it on a task.
 
-use super::later::DECOMPOSER;
 use super::tables::{BAR, FILLED};
 use super::{Key, Referent, Shape, Table, key, one, reference};
-use crate::mission::model::{Grader, OnRefer};
+use crate::mission::model::{Grader, Identity, OnRefer};
 use crate::mission::scalar::Fraction;
 
 pub(super) const ACCEPTANCE: Key = key(
@@ -20,8 +19,16 @@ pub(super) const VERIFICATION: Key = key(
 pub(super) const DECOMPOSES: Key = key(
     "decomposer",
     DECOMPOSER,
-    "Who cuts the criteria into probes [identity]: each one is a probe.",
+    "Who cuts the criteria into one to five yes-or-no questions each: an agent, never the author [identity: each one is a \
+     question].",
 );
+
+const DECOMPOSER: Shape = Shape::Either(&[Shape::Map(&AGENT), one::<Identity>()]);
+
+static AGENT: Table = Table {
+    name: "a decomposer",
+    keys: &[key("agent", reference(Referent::Agent), "The agent that does it.").required()],
+};
 
 static TABLE: Table = Table {
     name: "a verification",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::domain::Points;
 use crate::mission::read;
-use crate::mission::scalar::{Filled, Fraction, words};
+use crate::mission::scalar::{Filled, Fraction, Scalar, words};
 
 use super::OnRefer;
 
@@ -40,6 +40,15 @@ pub(super) fn decomposer<'de, D: Deserializer<'de>>(
     deserializer.deserialize_any(DecomposerVisitor)
 }
 
+/// The decomposer that is nobody: each criterion is a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// The only one.
+    Identity,
+}
+
+words!(Identity: "a decomposer", "identity" => Identity);
+
 struct DecomposerVisitor;
 
 impl<'de> Visitor<'de> for DecomposerVisitor {
@@ -57,8 +66,11 @@ impl<'de> Visitor<'de> for DecomposerVisitor {
         Ok(None)
     }
 
-    fn visit_str<E: Error>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(None)
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        match Identity::parse(text) {
+            Ok(Identity::Identity) => Ok(None),
+            Err(fault) => Err(E::custom(fault.message)),
+        }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {

@@ -86,9 +86,15 @@ impl Witness {
             .count();
         let by_person = matches!(seen.judge, Some((Verdict::Pass, true)));
         assert!(passed == checks, "done without its checks: {task:?} {seen:?}");
+        let graded = matches!(seen.verification, Some((Verdict::Pass, _)));
+        // Where no judge is called, nobody grades by a rubric. Facts still hold.
+        let by_judge = plan
+            .verification
+            .as_deref()
+            .is_some_and(|own| own.rubric.is_some());
+        let ungraded = by_judge && !graded && !state.plan.rules.evaluate;
         if plan.verification.is_some() {
-            let said = matches!(seen.verification, Some((Verdict::Pass, _)));
-            assert!(said, "done without its criteria: {task:?} {seen:?}");
+            assert!(graded || ungraded, "done without its criteria: {task:?} {seen:?}");
         }
         let scrutiny = &plan.scrutiny;
         for step in scrutiny.steps() {
@@ -136,7 +142,7 @@ impl Witness {
             assert_eq!(flag, Some(QualityFlag::Degraded), "{task:?} {seen:?}");
             return;
         }
-        if seen.withdrawn {
+        if seen.withdrawn || ungraded {
             assert_eq!(flag, Some(QualityFlag::Unreviewed), "{task:?} {seen:?}");
             return;
         }
