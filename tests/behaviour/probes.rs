@@ -232,17 +232,14 @@ fn a_record_of_handing_over_that_was_changed_is_no_ground_for_a_verdict() {
     std::fs::write(record, text.replace("\"worker\"", "\"wonder\"")).unwrap();
     let replayed = replay(6);
     assert_eq!(replayed["equal"], false);
-    let graded = replayed["judgements"]
-        .as_array()
-        .unwrap()
+    let judgements = replayed["judgements"].as_array().unwrap();
+    let graded = judgements
         .iter()
-        .find(|row| row["stage"] == "grade");
-    assert!(
-        graded.unwrap()["lost"]
-            .as_str()
-            .is_some_and(|why| why.contains("handoff")),
-        "{replayed:#}"
-    );
+        .find(|row| row["stage"] == "grade")
+        .expect("it was graded");
+    assert_eq!(graded["standing"], "lost", "{replayed:#}");
+    let why = graded["why"].as_str().unwrap();
+    assert!(why.contains(".handoff is not what was recorded"), "{why}");
 }
 
 #[test]
