@@ -302,9 +302,9 @@ impl World {
     }
 
     fn errand_ended(&mut self, key: u64, end: Result<keeper::Exit, String>) {
-        if let Some(reply) = self.waiting_for.remove(&key) {
+        if let Some(waiting) = self.waiting_for.remove(&key) {
             // Who no longer waits does not want to know.
-            let _ = reply.send(end);
+            let _ = waiting.reply.send(end);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,6 +18,13 @@ pub struct Errand {
     pub turn: Option<TurnId>,
     /// Who waits: for its exit, or for why it never ran.
     pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
+}
+
+/// Who waits for a command that was started.
+pub(super) struct Waiting {
+    pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
+    /// Where its output goes.
+    pub output: Option<PathBuf>,
 }
 
 /// Where errands are handed in.

@@ -1,9 +1,10 @@
 //! Agents that fall silent (semantics, section 5): no output and no word of progress for longer than their threshold.
 //!
 //! What an agent last did is when its output files or its drop folder were last written: that holds for a turn that was
-//! taken over as well. A model behind HTTP says nothing before its reply.
+//! taken over as well. A model behind HTTP says nothing before its reply, but the commands that it runs may.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::domain::{FailureClass, Millis, TurnId};
@@ -65,7 +66,7 @@ impl World {
         self.silences.0 = known;
     }
 
-    fn is_at_work(&self, turn: TurnId) -> bool {
+    pub(super) fn is_at_work(&self, turn: TurnId) -> bool {
         let of_turn = |child: &Child| matches!(child, Child::Turn(of) if *of == turn);
         self.model_turns.contains_key(&turn) || self.children.values().any(|(child, _)| of_turn(child))
     }
@@ -77,11 +78,17 @@ impl World {
             SpoolName::Drop(turn),
             SpoolName::TurnTools(turn),
         ];
-        let written = |name| {
-            let found = std::fs::symlink_metadata(self.folder.spool_file(&name)).ok()?;
-            found.modified().ok()
-        };
-        names.into_iter().filter_map(written).max()
+        let written = |path: PathBuf| std::fs::symlink_metadata(path).ok()?.modified().ok();
+        let files = names.into_iter().map(|name| self.folder.spool_file(&name));
+        files.chain(self.outputs_of(turn)).filter_map(written).max()
+    }
+
+    /// Where the commands say what they say that are part of the turn's work and run now.
+    fn outputs_of(&self, turn: TurnId) -> impl Iterator<Item = PathBuf> {
+        let children = self.children.iter();
+        let commands =
+            children.filter(move |(_, (child, _))| matches!(child, Child::Errand(Some(of)) if *of == turn));
+        commands.filter_map(|(key, _)| self.waiting_for.get(key)?.output.clone())
     }
 
     /// Ends a turn whose agent has said nothing for too long: its whole process tree, or its request.
