@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
 
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::TurnId;
+use crate::engine::ProcessRef;
 use crate::keeper::{self, Command, Spawn};
 
 /// A command, and who waits for its end.
@@ -23,8 +23,8 @@ pub struct Errand {
 /// Who waits for a command that was started.
 pub(super) struct Waiting {
     pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
-    /// Where its output goes.
-    pub output: Option<PathBuf>,
+    /// Its process, once it is known.
+    pub process: Option<ProcessRef>,
 }
 
 /// Where errands are handed in.

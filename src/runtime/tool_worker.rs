@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -41,6 +41,8 @@ const SHOWN: usize = 12 * 1024;
 const MOST_TOLD: u32 = 200;
 /// Characters of what is told of a call.
 const LONGEST_TOLD: usize = 200;
+/// How long after its turn's time a command is ended. Before it, its end and the turn's would race for what becomes of it.
+const AFTERWARDS: Duration = Duration::from_millis(100);
 /// Characters of a question that are kept.
 const LONGEST_QUESTION: usize = 8_000;
 
@@ -147,7 +149,7 @@ impl Work {
             tools: tools_of(&self.plan, turn),
             toolbox: Arc::new(toolbox),
             ledger: ToolLedger::new(self.folder.spool_file(&SpoolName::TurnTools(turn))),
-            end: Instant::now() + self.request.timeout,
+            end: Instant::now() + self.request.timeout + AFTERWARDS,
             cwd,
             variables: std::mem::take(&mut self.variables),
             folder: self.folder.clone(),
@@ -333,7 +335,7 @@ struct Hands {
     tools: Tools,
     toolbox: Arc<Toolbox>,
     ledger: Arc<ToolLedger>,
-    /// When the turn's time is up.
+    /// When a command ends at the latest: then the turn's time is up.
     end: Instant,
     cwd: PathBuf,
     variables: Vec<(String, String)>,

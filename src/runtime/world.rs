@@ -324,8 +324,8 @@ impl World {
             let _ = reply.send(Err("its turn has ended".to_owned()));
             return Ok(());
         }
-        let output = spawn.stdout.clone();
-        self.waiting_for.insert(self.next_key, Waiting { reply, output });
+        let process = None;
+        self.waiting_for.insert(self.next_key, Waiting { reply, process });
         self.spawn(plan, Child::Errand(turn), spawn)
     }
 
@@ -518,6 +518,15 @@ impl World {
 
     pub(super) fn send(&mut self, command: &Command) -> Result<(), RunError> {
         self.keeper.send(command).map_err(RunError::Keeper)
+    }
+
+    /// A child of this run as the system knows it.
+    pub(super) fn identity_of(&self, process: &ProcessRef) -> keeper::ProcessIdentity {
+        keeper::ProcessIdentity {
+            pid: process.pid,
+            start_time: process.start_time,
+            boot_id: self.keeper.identity().boot_id.clone(),
+        }
     }
 
     pub(super) fn is_stopping(&self) -> bool {

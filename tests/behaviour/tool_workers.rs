@@ -375,8 +375,11 @@ fn whoever_asks_and_then_says_nothing_has_asked() {
         0 if !body["messages"].to_string().contains("Your questions") => {
             wants(&[("ask", json!({"text": "Tabs or spaces?"}))])
         }
-        0 => says("With spaces, then."),
-        // It was told to end its turn, and does.
+        0 => says(
+            "Every line of the file is to be indented with spaces, four of them a level, and none of them with tabs, \
+                   as it is said in the answer.",
+        ),
+        // Then it does as it was told: it ends its turn.
         _ => says(""),
     });
     let workspace = workspace(&model, "[read]", "type: research");
@@ -407,15 +410,14 @@ fn requests_of_a_conversation_beyond_the_ceiling_are_no_success() {
         let model = doing(calls(), "done");
         let workspace = workspace(&model, "[read]", "type: research")
             .tap_mission("agents:", &format!("budget: {{maxRequests: {most}}}\nagents:"));
-        let document = workspace.run_json(code, &[]);
+        let run = workspace.quorum(&["run", "mission.yaml"]).exits(code);
+        if code == 7 {
+            run.says(&["the request ceiling was overshot by 1"]);
+        }
+        let document = workspace.quorum(&["status", "--json"]).json();
         assert_eq!(standing(&document, "work").0, "done");
         let over = &document["budget"]["overshoot"]["requests"];
         assert_eq!(over.as_u64(), (most == 4).then_some(1), "{over}");
-        if code == 7 {
-            workspace
-                .quorum(&["status"])
-                .says(&["the request ceiling was overshot by 1"]);
-        }
     }
 }
 
@@ -424,7 +426,8 @@ fn a_command_that_prints_is_a_sign_of_life() {
     let model = doing(
         vec![(
             "run",
-            json!({"shell": "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $n; sleep 0.2; done"}),
+            // It prints, and nothing else is heard of it, for far longer than it may be silent.
+            json!({"shell": "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo $n; sleep 0.2; done"}),
         )],
         "It worked.",
     );
