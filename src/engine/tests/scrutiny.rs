@@ -340,11 +340,11 @@ fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
             steps(Answer::Finished, killed),
         );
         let events = simulation.journal.iter().flatten();
-        let asked = events.filter_map(|event| match event {
+        let mut asked = events.filter_map(|event| match event {
             Event::ApprovalRequested { message, .. } => Some(message.clone()),
             _ => None,
         });
-        asked.last().unwrap_or_default()
+        asked.next_back().unwrap_or_default()
     };
     assert!(question(true).ends_with("whoever approves it is its only reviewer"));
     // Here `j` has.
