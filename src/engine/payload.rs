@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points, RunId,
-    Stage, TaskId, Verdict,
+    AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
+    RunId, Stage, TaskId, Verdict,
 };
 use crate::mission::RunOptions;
 
@@ -285,14 +285,29 @@ pub struct ToolLedgerRef {
     /// Requests to its provider that were answered.
     #[serde(rename = "q", default)]
     pub requests: u32,
+    /// Requests that were made in vain: refused, or without an answer.
+    #[serde(rename = "u", default, skip_serializing_if = "is_zero")]
+    pub unanswered: u32,
+    /// Whether a reply of it lacked its form and it was asked once more in the same conversation. What it said first
+    /// stands in the record.
+    #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked_again: bool,
 }
 
 impl ToolLedgerRef {
     /// Requests beyond the one that every call is.
     #[must_use]
     pub fn more_requests(&self) -> u32 {
-        self.requests.saturating_sub(1)
+        self.requests.saturating_add(self.unanswered).saturating_sub(1)
     }
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature of skip_serializing_if"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What a call that failed had used until then.
@@ -415,6 +430,9 @@ pub struct StageReport {
     /// The model of its judge, as the provider returned it. Of a panel the seats have it.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// For a stage behind the verification: the agent that was asked last. `None` where none was, and in older journals.
+    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<AgentId>,
 }
 
 /// What came out of a gate.

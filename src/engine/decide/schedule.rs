@@ -246,7 +246,7 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
         let decomposer = verification.and_then(|verification| verification.decomposer);
         let of_criteria = grader(&state.plan, id).into_iter().chain(decomposer);
         needed.extend(of_criteria.filter(|_| state.plan.rules.evaluate));
-        needed.extend(scrutiny::agents(&state.plan, id));
+        needed.extend(scrutiny::agents(&state.plan, id).map(|(_, agent)| agent));
     }
     let instead: Vec<AgentId> = needed.iter().flat_map(|id| state.plan.fallbacks(*id)).collect();
     needed.extend(instead);

@@ -119,8 +119,10 @@ pub(super) fn replied(
         settle(&mut draft);
         return draft.into_events();
     }
+    // One that was asked again while it still knew what it had seen has had its reprompt.
+    let was_asked_again = reply.tools.as_deref().is_some_and(|tools| tools.asked_again);
     match result {
-        SeatResult::Unparsed { why, .. } if asked.strict.is_none() => {
+        SeatResult::Unparsed { why, .. } if asked.strict.is_none() && !was_asked_again => {
             ask_again(&mut draft, seat, &asked, Some(why.clone()), None);
         }
         _ => settle(&mut draft),
@@ -185,7 +187,7 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
 /// Who is asked instead of a reviewer that cannot be reached.
 fn stand_in(draft: &Draft<'_>, seat: &Seat) -> Option<AgentId> {
     let first = seat.instead_of.unwrap_or(seat.agent);
-    next_judge(draft.plan(), draft.id, first, seat.agent)
+    next_judge(draft.plan(), draft.id, first, seat.agent, None)
 }
 
 fn ask_again(

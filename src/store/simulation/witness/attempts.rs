@@ -164,7 +164,8 @@ impl Witness {
                 let by_person = by_person
                     || (matches!(seen.verification, Some((Verdict::Pass, true)))
                         || by_stage((Verdict::Pass, true)));
-                let reviewed = judged || by_person || by_stage((Verdict::Pass, false));
+                // A stage looked at one thing, and has not reviewed the work.
+                let reviewed = judged || by_person;
                 let clean = flag == Some(seen.good(by_person)) && reviewed;
                 let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
@@ -179,7 +180,7 @@ impl Witness {
                 let by_person = by_person
                     || (matches!(seen.verification, Some((Verdict::Pass, true)))
                         || by_stage((Verdict::Pass, true)));
-                let expected = if by_person || judged || by_stage((Verdict::Pass, false)) {
+                let expected = if by_person || judged {
                     seen.good(by_person)
                 } else {
                     QualityFlag::Unreviewed
@@ -247,7 +248,7 @@ impl Witness {
             AttemptKind::Execute => {
                 let agent = state.plan.agent(state.plan.task(task).agent).name.to_string();
                 self.rejections.remove(&(agent, state.plan.task(task).wave));
-                seen.noted = false;
+                seen.noted = None;
                 seen.sent_back = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
                 (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
