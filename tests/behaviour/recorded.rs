@@ -339,3 +339,57 @@ fn a_session_that_goes_on_is_as_it_was_told() {
     let ended = workspace.resume_json(0, &[]);
     assert_eq!(task(&ended, "rubric")["points"], 80.0);
 }
+
+#[test]
+fn no_key_of_any_agent_is_recorded_whoever_repeats_it() {
+    const OTHER: &str = "sk-fedcba9876543210";
+    let provider = Provider::start(reply);
+    let mission = ["first", "second", "grader"].iter().fold(
+        MISSION.replace("@url", &provider.url()),
+        |mission, model| {
+            let agent = format!("model: {model}, apiKey: '${{");
+            mission.replace(&format!("{agent}THE_KEY"), &format!("{agent}OTHER_KEY"))
+        },
+    );
+    let workspace = Workspace::with(&mission);
+    let keys = [("THE_KEY", KEY), ("OTHER_KEY", OTHER)];
+    let recording = ["run", "mission.yaml", "--json", "--record", "tape"];
+    // The writer repeats its key, and its judges are shown what it said.
+    let first = workspace.quorum_with(&keys, &recording).exits(0).json();
+    provider.gone();
+    for name in files(&workspace) {
+        let text = workspace.read(&format!("tape/replies/{name}"));
+        assert!(!text.contains(KEY) && !text.contains(OTHER), "{name}: {text}");
+    }
+    let again = run(&workspace, false, &["--offline", "--record", "tape"])
+        .exits(0)
+        .json();
+    assert_eq!(task(&first, "panel")["reviews"], task(&again, "panel")["reviews"]);
+}
+
+#[test]
+fn a_run_that_goes_on_does_not_write_into_the_recording_of_another() {
+    let provider = Provider::start(reply);
+    let mission = MISSION.replace("@url", &provider.url());
+    let workspace = Workspace::with(&mission);
+    run(&workspace, true, &["--record", "tape"]).exits(0);
+    let recorded: Vec<(String, String)> = files(&workspace)
+        .into_iter()
+        .map(|name| (name.clone(), workspace.read(&format!("tape/replies/{name}"))))
+        .collect();
+    workspace.mission(&mission.replace("title: panel\n", "title: panel\n    requiresApproval: true\n"));
+    let waits = run(&workspace, true, &[]).exits(8).json();
+    let id = waits["approvals"][0]["id"].as_str().expect("it waits");
+    workspace.quorum(&["approve", id]).exits(0);
+    let keys = [("THE_KEY", KEY)];
+    workspace
+        .quorum_with(&keys, &["resume", "--record", "tape"])
+        .exits(9)
+        .says(&["tape holds a recording already", "another folder"]);
+    for (name, text) in recorded {
+        assert_eq!(workspace.read(&format!("tape/replies/{name}")), text, "{name}");
+    }
+    workspace
+        .quorum_with(&keys, &["resume", "--record", "other"])
+        .exits(0);
+}
