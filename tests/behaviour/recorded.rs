@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
+use crate::support::model::{Model, offered, refuses, scores as score};
 use crate::support::{Finished, Workspace, attempts, standing, task};
 
 const KEY: &str = "sk-0123456789abcdef";
@@ -392,4 +393,35 @@ fn a_run_that_goes_on_does_not_write_into_the_recording_of_another() {
     workspace
         .quorum_with(&keys, &["resume", "--record", "other"])
         .exits(0);
+}
+
+#[test]
+fn what_a_session_learns_of_a_provider_changes_no_recorded_question() {
+    // It takes no tools, which a session remembers; the next one has to learn it again.
+    let model = Model::new(|body| match offered(body).is_empty() {
+        false => refuses(400, "tools are not supported"),
+        true => score("depth", 4),
+    });
+    let review = "[{type: llm_review, reviewers: [j], dimensions: [{name: depth, weight: 1}]}]";
+    let mission = format!(
+        "
+name: toolless
+agents:
+  worker: {{run: 'echo work > \"$QUORUM_TASK.txt\"; echo done', input: none}}
+  j: {{adapter: openai, model: m, baseUrl: '{}', role: reviewer}}
+tasks:
+  - {{title: first, assignTo: worker, targetFiles: [first.txt], expectations: {review}}}
+  - {{title: second, assignTo: worker, targetFiles: [second.txt], expectations: {review}, dependsOn: [first], requiresApproval: true}}
+",
+        model.base()
+    );
+    let workspace = Workspace::with(&mission);
+    let waits = workspace.run_json(8, &["--record", "tape"]);
+    let id = waits["approvals"][0]["id"].as_str().expect("it waits");
+    workspace.quorum(&["approve", id]).exits(0);
+    workspace.resume_json(0, &[]);
+    // The same in one session.
+    workspace.mission(&mission.replace(", requiresApproval: true", ""));
+    let again = workspace.run_json(0, &["--offline", "--record", "tape"]);
+    assert_eq!(task(&again, "second")["points"], 80.0);
 }

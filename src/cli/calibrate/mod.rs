@@ -88,8 +88,9 @@ Other keys are left alone.
 reprompt, requests tried again. Such rows need no raw_replies but what is shown to a reviewer:
   task, work   what was to be done, and what came out
   criteria     what good work is (optional); `meanings` says per dimension what it means
-What comes is kept in --record FILE at once; after a break the same command goes on. What a provider did not answer is
-missing, never a low score: exit 6, and the rest is measured.
+What comes is kept in --record FILE at once; after a break the same command goes on. Nothing that was kept is thrown away:
+rows that are no labels any more stay, and an agent that was changed since needs another file or name. What a provider did
+not answer is missing, never a low score: exit 6, and the rest is measured.
 
 Example: quorum calibrate labels.jsonl --panel gpt-4,gpt-3.5,llama --json";
 

@@ -247,8 +247,9 @@ fn label_starts(line: &str) -> impl Iterator<Item = usize> + '_ {
             }
             at += word.len();
             let is = |other: &&str| word.eq_ignore_ascii_case(other);
-            let starts = is(&"score") || (QUALIFIERS.iter().any(|word| is(word)) && !was_label);
-            was_label = QUALIFIERS.iter().any(|word| is(word));
+            let is_qualifier = QUALIFIERS.iter().any(is);
+            let starts = is(&"score") || (is_qualifier && !was_label);
+            was_label = is_qualifier;
             if starts {
                 return Some(begin);
             }
