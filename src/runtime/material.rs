@@ -229,7 +229,12 @@ fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Resul
             let path = folder.spool_file(&SpoolName::TurnTools(turn));
             let lost = |error: std::io::Error| format!("the record of its tool calls is lost: {error}");
             check(&path, record).map_err(lost)?;
-            steps(&read_head(&path, LARGEST_RECORD).map_err(lost)?, &mut said)
+            let is_cut = record.len > LARGEST_RECORD;
+            steps(
+                &read_head(&path, LARGEST_RECORD).map_err(lost)?,
+                is_cut,
+                &mut said,
+            )
         }
         None => String::new(),
     };
@@ -238,11 +243,20 @@ fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Resul
     Ok(Some(Told { shown, said }))
 }
 
-/// The steps of a record, a line each. The texts among their arguments are `said` by the worker, who chose them.
-fn steps(record: &str, said: &mut Vec<String>) -> String {
-    let lines = record
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+/// The steps of a record, a line each; what is missing is told. The texts among their arguments are `said` by the worker, who
+/// chose them.
+fn steps(record: &str, is_cut: bool, said: &mut Vec<String>) -> String {
+    // The last line of a part may be one half of it.
+    let whole = record
+        .rfind('\n')
+        .filter(|_| is_cut)
+        .map_or(record, |end| &record[..end]);
+    let mut unreadable = 0_usize;
+    let lines = whole.lines().filter_map(|line| {
+        let step = serde_json::from_str::<serde_json::Value>(line).ok();
+        unreadable += usize::from(step.is_none());
+        step
+    });
     let mut step = |step: serde_json::Value| {
         texts_in(&step["arguments"], said);
         let arguments: String = step["arguments"]
@@ -263,6 +277,12 @@ fn steps(record: &str, said: &mut Vec<String>) -> String {
     lines.truncate(MOST_STEPS);
     if more > 0 {
         lines.push(format!("[{more} more]\n"));
+    }
+    if unreadable > 0 {
+        lines.push(format!("[{unreadable} that cannot be read]\n"));
+    }
+    if is_cut {
+        lines.push("[the record goes on: what came later is not shown]\n".to_owned());
     }
     lines.concat()
 }
