@@ -104,7 +104,7 @@ impl World {
                     let work = tokio::spawn(async move {
                         // After the loop has ended nobody wants to know.
                         let tell = |input| drop(sender.send(Message::Input(input)));
-                        match call.prepare(toolless).await {
+                        match call.prepare(toolless, line.is_on_record()).await {
                             Ok((handed_over, asked)) => {
                                 handed_over.into_iter().for_each(tell);
                                 call.ask_model(&line, &endpoint, asked)
@@ -314,7 +314,11 @@ impl Call {
     }
 
     /// What it is asked and may look with, and the record of handing it over.
-    async fn prepare(&self, toolless: Toolless) -> Result<(Option<Input>, Asked), String> {
+    async fn prepare(
+        &self,
+        toolless: Toolless,
+        is_on_record: bool,
+    ) -> Result<(Option<Input>, Asked), String> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
             let pictures = call.pictures()?;
@@ -326,7 +330,7 @@ impl Call {
             // Who is shown pictures is asked about them, not about files.
             let looking = match call.sees_the_work() && images.is_empty() {
                 // There is no schema to ask for its form by: one that lacks it is asked again by the engine.
-                true => call.offer(&toolless, &judgement)?,
+                true => call.offer(&toolless, is_on_record, &judgement)?,
                 false => None,
             };
             let asked = Asked {
@@ -346,7 +350,12 @@ impl Call {
     }
 
     /// What it may look with. Blocks.
-    fn offer(&self, toolless: &Toolless, judgement: &Judgement) -> Result<Option<Looking>, String> {
+    fn offer(
+        &self,
+        toolless: &Toolless,
+        is_on_record: bool,
+        judgement: &Judgement,
+    ) -> Result<Option<Looking>, String> {
         let own = [(self.id.task, self.task.clone())];
         let offer = Offer {
             plan: &self.plan,
@@ -358,6 +367,7 @@ impl Call {
             agent: self.agent,
             ledger: self.path(SpoolName::ConsultTools(self.id)),
             toolless,
+            is_on_record,
         };
         offer.looking(judgement.work.clone(), Box::new(|_, _| true))
     }
@@ -433,7 +443,7 @@ fn read(
     };
     Input::ConsultReplied {
         id,
-        advice: verdict::of_consult(purpose, said),
+        advice: verdict::of_consult(purpose, said, &judgement.work),
         reply: ReplyRef {
             file,
             model,

@@ -29,7 +29,10 @@ impl Call {
         let work = material.work(plan, id, &self.task);
         let asked = rubric::grades(&work, rubric, acceptance, round > 1).joined();
         let prior = work.prior_feedback.len();
-        let judgement = material.judgement(&asked, prior);
+        let mut judgement = material.judgement(&asked, prior);
+        // What whoever cut the criteria says is no word of the judge's.
+        let cut = self.task.probes.iter();
+        cut.for_each(|probe| judgement.work.add(&probe.text));
         Ok((asked, judgement))
     }
 
