@@ -25,7 +25,7 @@ use crate::store::{self, RunFolder};
 
 use super::calls::usage_of;
 use super::material::Judged;
-use super::tool_ledger::ToolLedger;
+use super::tool_ledger::{ToolLedger, unkept};
 use super::world::workspace;
 
 /// Agents whose providers were seen to know no tools: they are not offered any again in this session.
@@ -152,6 +152,7 @@ impl Workbench for Looking {
             said.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .add(&result.text);
+            // Why it was refused stands on record as it is.
             ToolResult {
                 text: fence(&label(&call), &result.text, usize::MAX),
                 ..result
@@ -168,6 +169,10 @@ impl Workbench for Looking {
 
     fn has_form(&self, reply: &str) -> bool {
         (self.has_form)(reply, &self.said.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn set_aside(&self, reply: &str) {
+        self.ledger.set_aside(reply).await;
     }
 }
 
@@ -229,6 +234,7 @@ async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
             reply,
             spent,
             by_schema,
+            ..
         }) => match looking.ledger.clone().seal(&spent).await {
             Ok(tools) => {
                 let schema = request.schema.take().filter(|_| by_schema);
@@ -237,8 +243,11 @@ async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
                     ..Answered::of(Ok(reply), ModelRequest { schema, ..request })
                 }
             }
-            // What it did is not on record, so what it says rests on nothing.
-            Err(why) => Answered::failed(why, request),
+            // What it did is not on record, so what it says rests on nothing. What it used is used all the same.
+            Err(why) => Answered {
+                used: used(usage_of(&reply), unkept(&spent)),
+                ..Answered::failed(why, request)
+            },
         },
         Err(Broken { error, spent }) if spent.requests == 0 && may_mean_tools(&error) => {
             let answered = question.plainly().await;
@@ -264,26 +273,33 @@ async fn broke_off(looking: &Looking, broken: Broken, request: ModelRequest) -> 
     if spent.requests == 0 {
         return Answered::of(Err(error), request);
     }
+    let usage = usage_until(&error, &spent);
     match looking.ledger.clone().seal(&spent).await {
         Ok(tools) => Answered {
-            used: Some(Box::new(used(&error, &spent, tools))),
+            used: used(usage, tools),
             ..Answered::of(Err(error), request)
         },
-        Err(why) => Answered::failed(why, request),
+        Err(why) => Answered {
+            used: used(usage, unkept(&spent)),
+            ..Answered::failed(why, request)
+        },
     }
 }
 
+fn used(usage: Usage, tools: ToolLedgerRef) -> Option<Box<Used>> {
+    Some(Box::new(Used { usage, tools }))
+}
+
 /// What a conversation that broke off had used. What the request that ran out of time used is unknown.
-pub(super) fn used(error: &ModelError, spent: &Spent, tools: ToolLedgerRef) -> Used {
-    let usage = match error.class {
+pub(super) fn usage_until(error: &ModelError, spent: &Spent) -> Usage {
+    match error.class {
         FailureClass::Timeout => Usage::default(),
         _ => Usage {
             input_tokens: spent.usage.input_tokens,
             output_tokens: spent.usage.output_tokens,
             cost: None,
         },
-    };
-    Used { usage, tools }
+    }
 }
 
 impl Question<'_> {
@@ -351,5 +367,13 @@ impl Answered {
     /// What the reply used.
     pub fn usage(&self) -> Usage {
         self.reply.as_ref().map_or_else(|_| Usage::default(), usage_of)
+    }
+
+    /// What was used, if nothing comes of it: the reply could not be kept, or there is none.
+    pub fn in_vain(&self) -> Option<Box<Used>> {
+        match &self.reply {
+            Ok(reply) => used(usage_of(reply), self.tools.clone().unwrap_or_default()),
+            Err(_) => self.used.clone(),
+        }
     }
 }

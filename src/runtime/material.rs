@@ -204,18 +204,27 @@ fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Resul
             let path = folder.spool_file(&SpoolName::TurnTools(turn));
             let lost = |error: std::io::Error| format!("the record of its tool calls is lost: {error}");
             check(&path, record).map_err(lost)?;
-            steps(&read_head(&path, LARGEST_RECORD).map_err(lost)?)
+            let is_cut = record.len > LARGEST_RECORD;
+            steps(&read_head(&path, LARGEST_RECORD).map_err(lost)?, is_cut)
         }
         None => String::new(),
     };
     Ok(Some(Course { facts, steps }))
 }
 
-/// The steps of a record, a line each.
-fn steps(record: &str) -> String {
-    let lines = record
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+/// The steps of a record, a line each. What is missing is said.
+fn steps(record: &str, is_cut: bool) -> String {
+    // The last line of a part may be one half of it.
+    let whole = record
+        .rfind('\n')
+        .filter(|_| is_cut)
+        .map_or(record, |end| &record[..end]);
+    let mut unreadable = 0_usize;
+    let lines = whole.lines().filter_map(|line| {
+        let step = serde_json::from_str::<serde_json::Value>(line).ok();
+        unreadable += usize::from(step.is_none());
+        step
+    });
     let step = |step: serde_json::Value| {
         let arguments: String = step["arguments"]
             .to_string()
@@ -235,6 +244,12 @@ fn steps(record: &str) -> String {
     lines.truncate(MOST_STEPS);
     if more > 0 {
         lines.push(format!("[{more} more]\n"));
+    }
+    if unreadable > 0 {
+        lines.push(format!("[{unreadable} that cannot be read]\n"));
+    }
+    if is_cut {
+        lines.push("[the record goes on: what came later is not shown]\n".to_owned());
     }
     lines.concat()
 }

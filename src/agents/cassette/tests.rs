@@ -158,6 +158,7 @@ fn what_tools_gave_is_part_of_the_question() {
         let result = ToolResult {
             text: text.to_owned(),
             failed: false,
+            why: None,
             exit: None,
         };
         let dialogue = Dialogue {
