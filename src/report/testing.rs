@@ -534,6 +534,7 @@ impl<'o> Scene<'o> {
             retry_after: None,
             jitter: 0,
             used: None,
+            ours: false,
         })));
         self.settled(task)
     }

@@ -15,7 +15,7 @@ use crate::runtime::session::RunError;
 use crate::runtime::world::{Child, Message, World, workspace};
 use crate::store::{self, SpoolName};
 
-use super::{Call, failure, read};
+use super::{Call, failure, own_failure, read};
 
 /// A command that can be started to be consulted, or why it cannot.
 pub(in crate::runtime) struct PreparedConsult {
@@ -75,7 +75,7 @@ impl World {
                 self.spawn(&plan, Child::Consult { id, purpose }, *spawn)
             }
             Err(message) => {
-                self.post(failure(id, FailureClass::Unknown, message, None));
+                self.post(own_failure(id, message));
                 Ok(())
             }
         }
