@@ -7,7 +7,9 @@ mod deadlines;
 mod holding;
 mod judged;
 mod remedies;
+mod routed;
 mod rubric;
+mod scrutinised;
 
 use std::fmt::{Debug, Write as _};
 use std::sync::Arc;
