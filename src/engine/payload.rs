@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points, RunId,
-    Stage, TaskId, Verdict,
+    AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
+    RunId, Stage, TaskId, Verdict,
 };
 use crate::mission::RunOptions;
 
@@ -415,6 +415,9 @@ pub struct StageReport {
     /// The model of its judge, as the provider returned it. Of a panel the seats have it.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// For a stage behind the verification: the agent that was asked last. `None` where none was, and in older journals.
+    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<AgentId>,
 }
 
 /// What came out of a gate.

@@ -22,6 +22,17 @@ impl State {
         self.plan.task(id).part == Part::Selected && !self.task(id).not_taken
     }
 
+    /// The tasks whose work is judged when a task is: itself, or those that a verification depends on and that were taken.
+    /// The work of a fixup stands for that of the task that it mends.
+    pub fn judged(&self, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+        let is_node = self.plan.route(id).is_some();
+        let own = (!is_node).then_some(id);
+        let needed = is_node.then(|| self.plan.judged(id)).into_iter().flatten();
+        let standing = needed.map(|id| self.standing(id));
+        own.into_iter()
+            .chain(standing.filter(|id| !self.task(*id).not_taken))
+    }
+
     /// The verification whose verdict left a task out, and the edge that it took instead; the first, where several did.
     #[must_use]
     pub fn left_out_by(&self, id: TaskId) -> Option<(TaskId, Edge)> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::domain::{AgentId, TaskId};
+use crate::domain::{AgentId, Step, TaskId};
 use crate::mission::model::{Adapter, Independence};
 use crate::mission::{AgentPlan, Plan, Reviewers};
 
@@ -112,17 +112,36 @@ pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ 
 }
 
 /// Who is asked instead of a judge that cannot be reached: the next after `current` of those who stand in for `first`, if it
-/// may judge the task. A fallback never breaks independence.
+/// may judge the task in this step, where it is one.
 #[must_use]
-pub fn next_judge(plan: &Plan, task: TaskId, first: AgentId, current: AgentId) -> Option<AgentId> {
-    let all: Vec<AgentId> = std::iter::once(first).chain(plan.fallbacks(first)).collect();
-    let position = all.iter().position(|agent| *agent == current)?;
-    let mut rest = all.into_iter().skip(position + 1);
-    rest.find(|agent| {
-        plan.agent(*agent).spec.adapter != Adapter::Human
-            && authors(plan, task).all(|author| author != *agent)
-            && dependence(plan, task, *agent).is_none()
-    })
+pub fn next_judge(
+    plan: &Plan,
+    task: TaskId,
+    first: AgentId,
+    current: AgentId,
+    step: Option<Step>,
+) -> Option<AgentId> {
+    let all = std::iter::once(first).chain(plan.fallbacks(first));
+    let mut rest = all.skip_while(|agent| *agent != current).skip(1);
+    rest.find(|agent| may_stand_in(plan, task, *agent, step))
+}
+
+/// How many may be asked, one after the other, where `first` cannot be reached.
+#[must_use]
+pub fn stand_ins(plan: &Plan, task: TaskId, first: AgentId, step: Option<Step>) -> usize {
+    let others = plan.fallbacks(first).into_iter();
+    others
+        .filter(|agent| may_stand_in(plan, task, *agent, step))
+        .count()
+}
+
+/// A fallback never breaks independence, and whoever looks at pictures must see them.
+fn may_stand_in(plan: &Plan, task: TaskId, agent: AgentId, step: Option<Step>) -> bool {
+    let spec = &plan.agent(agent).spec;
+    spec.adapter != Adapter::Human
+        && (step != Some(Step::Vision) || spec.vision)
+        && authors(plan, task).all(|author| author != agent)
+        && dependence(plan, task, agent).is_none()
 }
 
 /// What the mission wants a reviewer of `task` not to share with its author.
@@ -430,6 +449,29 @@ mod tests {
                 ("checker", Why::Role),
             ]
         );
+    }
+
+    #[test]
+    fn nobody_looks_at_pictures_instead_who_cannot_see_them() {
+        let team: &[Row] = &[
+            ("worker", Adapter::Command, None, None),
+            ("eye", Adapter::Openai, None, None),
+            ("blind", Adapter::Openai, None, None),
+            ("other", Adapter::Openai, None, None),
+        ];
+        let mut plan = plan(team, 0, None);
+        let agents = std::sync::Arc::make_mut(&mut plan.agents);
+        agents[1].spec.fallback = vec!["blind".into(), "other".into()];
+        agents[3].spec.vision = true;
+        let (eye, blind, other) = (AgentId(1), AgentId(2), AgentId(3));
+        let next = |current, step| next_judge(&plan, TaskId(0), eye, current, step);
+        assert_eq!(next(eye, Some(Step::Vision)), Some(other));
+        assert_eq!(next(other, Some(Step::Vision)), None);
+        for step in [None, Some(Step::RedTeam), Some(Step::Stage(0))] {
+            assert_eq!((next(eye, step), next(blind, step)), (Some(blind), Some(other)));
+            assert_eq!(stand_ins(&plan, TaskId(0), eye, step), 2);
+        }
+        assert_eq!(stand_ins(&plan, TaskId(0), eye, Some(Step::Vision)), 1);
     }
 
     #[test]

@@ -112,6 +112,17 @@ fn shortened(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()
 }
 
+/// The findings of a reply: all of them, or none if it goes on and on.
+fn all(found: Vec<Found>) -> Result<Vec<Finding>, String> {
+    if found.len() > MOST_FINDINGS {
+        return Err(format!(
+            "it has {} findings; give the {MOST_FINDINGS} that matter most",
+            found.len()
+        ));
+    }
+    found.into_iter().map(Found::finding).collect()
+}
+
 /// What the agent of a stage says.
 ///
 /// # Errors
@@ -119,8 +130,7 @@ fn shortened(text: &str) -> String {
 pub fn read_opinion(text: &str) -> Result<Opinion, String> {
     let reply: StageReply = object(text)?;
     let reason = shortened(reply.reason.trim());
-    let found = reply.findings.into_iter().take(MOST_FINDINGS);
-    let findings = found.map(Found::finding).collect::<Result<Vec<_>, _>>()?;
+    let findings = all(reply.findings)?;
     if reply.verdict != DeclaredVerdict::Pass && reason.is_empty() && findings.is_empty() {
         return Err("a verdict that is not `pass` needs a `reason`".to_owned());
     }
@@ -138,14 +148,7 @@ pub fn read_opinion(text: &str) -> Result<Opinion, String> {
 /// Why it says nothing.
 pub fn read_findings(text: &str) -> Result<Vec<Finding>, String> {
     let reply: FindingsReply = object(text)?;
-    if reply.findings.len() > MOST_FINDINGS {
-        return Err(format!(
-            "it has {} findings; give the {MOST_FINDINGS} that matter most",
-            reply.findings.len()
-        ));
-    }
-    let found = reply.findings.into_iter().map(Found::finding);
-    let findings = found.collect::<Result<Vec<_>, _>>()?;
+    let findings = all(reply.findings)?;
     let unproved = |finding: &&Finding| finding.severity >= Severity::High && finding.evidence.is_none();
     match findings.iter().find(unproved) {
         Some(finding) => Err(format!(
@@ -319,5 +322,10 @@ mod tests {
         ] {
             read(text).unwrap_err();
         }
+        let many = |count: usize| {
+            json!({"verdict": "pass", "findings": vec![finding("low", ""); count]}).to_string()
+        };
+        assert_eq!(read(&many(25)).unwrap().findings.len(), 25);
+        assert!(read(&many(26)).unwrap_err().contains("26 findings"));
     }
 }

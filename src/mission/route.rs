@@ -40,6 +40,12 @@ impl Route {
         edge == Edge::Fail && self.fail_goes_back
     }
 
+    /// Where its edges lead, whatever it takes to come there.
+    #[must_use]
+    pub fn ends(&self) -> (TaskId, TaskId, TaskId, bool) {
+        (self.pass, self.fail, self.refer, self.fail_goes_back)
+    }
+
     /// Whether an edge of it leads on to a task.
     #[must_use]
     pub fn leads_to(&self, task: TaskId) -> bool {

@@ -193,6 +193,26 @@ impl Scalar for InnerPath {
     }
 }
 
+/// The path of one file below the workspace.
+pub(super) struct InnerFile(String);
+
+impl Scalar for InnerFile {
+    const EXPECTS: &'static str = "the path of a file below the workspace";
+    const FORM: Form = Form::Text(r"^(?![/~]|\.\.(/|$))(?!.*[*?\[{]).*\S");
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let InnerPath(path) = InnerPath::parse(text)?;
+        if path.contains(['*', '?', '[', '{']) {
+            return Err(Fault::new(
+                Code::BadValue,
+                format!("{} is a glob, and one file is meant", quoted(&path)),
+            )
+            .with_help("name each file by its path"));
+        }
+        Ok(Self(path))
+    }
+}
+
 /// A path or glob below the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InnerGlob(String);
@@ -230,7 +250,7 @@ macro_rules! text_scalars {
     )+};
 }
 
-text_scalars!(Filled, Name, InnerPath, InnerGlob);
+text_scalars!(Filled, Name, InnerPath, InnerFile, InnerGlob);
 
 impl Scalar for bool {
     const EXPECTS: &'static str = "true or false";

@@ -39,6 +39,9 @@ pub(super) fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageRepo
     if let Some(person) = &report.by {
         return person;
     }
+    if let Some(judge) = report.judge {
+        return &state.plan.agent(judge).name;
+    }
     let scrutiny = &state.plan.task(task).scrutiny;
     let is_meant = |step: &Step| {
         step.stage() == report.stage

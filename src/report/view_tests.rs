@@ -98,6 +98,7 @@ fn marks_of_outliers_come_from_the_verdict() {
         grades: Vec::new(),
         confidence: None,
         failure: None,
+        judge: None,
         by: None,
         name: None,
         reason: None,

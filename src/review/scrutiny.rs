@@ -33,8 +33,8 @@ pub fn stage(work: &Work, name: &str, criteria: Option<&str>, again: bool) -> Ju
         "# Your reply\n\nReply with one JSON object of exactly this form and nothing else:\n\n\
          {{\"verdict\": <\"pass\", \"fail\" or \"refer\">, \"reason\": <why, in one or two sentences>, \"findings\": \
          [{FINDING}]}}\n\n\
-         Put your own values where <…> stands, all of them texts in double quotes. \"findings\" may be empty: []. Pass \
-         work that is good enough as far as your stage goes; fail what must be mended, and say what; refer what a person \
+         Put your own values where <…> stands, all of them texts in double quotes. At most {MOST_FINDINGS} findings; \
+         \"findings\" may be empty: []. Pass work that is good enough as far as your stage goes; fail what must be mended, and say what; refer what a person \
          has to decide.\n"
     );
     finish(user, again)
@@ -75,7 +75,12 @@ pub fn red_team(work: &Work, again: bool) -> JudgePrompt {
 /// Asks an agent that can look at pictures whether they show what they should. The pictures come as pictures, beside the
 /// text; here is what each of them is.
 #[must_use]
-pub fn vision(work: &Work, expected: &[Expected], pictures: &[Picture], again: bool) -> JudgePrompt {
+pub fn vision(
+    work: &Work,
+    expected: &[Expected],
+    (pictures, missing): (&[Picture], &[&str]),
+    again: bool,
+) -> JudgePrompt {
     let mut user = String::from(
         "You are given screenshots of what was made for the task below. Look whether they show what the task asks for.\n\n",
     );
@@ -106,6 +111,13 @@ pub fn vision(work: &Work, expected: &[Expected], pictures: &[Picture], again: b
             picture.media_type,
             picture.bytes.len(),
             picture.digest
+        );
+    }
+    if !missing.is_empty() {
+        let _ = writeln!(
+            user,
+            "\nThese were wanted too, and they are not there, so you cannot see what they should show: {}",
+            missing.join(", ")
         );
     }
     user.push('\n');
@@ -139,11 +151,21 @@ fn finish(mut user: String, again: bool) -> JudgePrompt {
     }
 }
 
+/// Why an exit code is no verdict: a shell ends with these where a command of its own could not run.
+fn shell_failure(code: i32) -> Option<String> {
+    match code {
+        126 => Some("a command in it cannot be executed".to_owned()),
+        127 => Some("a command in it was not found".to_owned()),
+        129..=192 => Some(format!("a command in it was killed by signal {}", code - 128)),
+        _ => None,
+    }
+}
+
 /// What the end of a stage's command says about the work.
 ///
 /// # Errors
-/// When the command itself failed: it never started, was killed, or what it printed is lost. That says nothing about
-/// the work.
+/// When the command itself failed: it never started, could not run what it calls, was killed, or what it printed is
+/// lost. That says nothing about the work.
 pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Advice, String> {
     let what = format!("`{}`", command.trim().lines().next().unwrap_or_default());
     if let Some(why) = &outcome.not_started {
@@ -159,6 +181,10 @@ pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Advice
         let signal = outcome.signal.unwrap_or_default();
         return Err(format!("{what} was killed by signal {signal}"));
     };
+    if let Some(why) = shell_failure(code) {
+        let said = outcome.output.trim().lines().last().unwrap_or_default();
+        return Err(format!("{what} exited {code}: {why}; it said: {said}"));
+    }
     let printed = outcome.output.trim();
     let findings = match (code, printed) {
         (0, _) | (_, "") => Vec::new(),
@@ -230,7 +256,7 @@ mod tests {
         insta::assert_snapshot!(asked(|work| vision(
             work,
             std::slice::from_ref(&expected),
-            std::slice::from_ref(&picture),
+            (std::slice::from_ref(&picture), &["shots/settings.png"]),
             true
         )));
     }
@@ -281,6 +307,22 @@ mod tests {
         ];
         for fault in faults {
             opinion(&fault).unwrap_err();
+        }
+        // What a shell says of commands that could not run: no bash, no linter, no memory.
+        for (code, why) in [
+            (126, "cannot be executed"),
+            (127, "not found"),
+            (137, "killed by signal 9"),
+        ] {
+            let fault = opinion(&ended(Some(code), "more\nlint: gone")).unwrap_err();
+            assert!(fault.contains(why) && fault.contains("lint: gone"), "{fault}");
+        }
+        for code in [3, 125, 128, 255] {
+            assert_eq!(
+                opinion(&ended(Some(code), "")).unwrap().verdict,
+                DeclaredVerdict::Fail,
+                "{code}"
+            );
         }
     }
 }

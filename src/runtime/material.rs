@@ -26,13 +26,8 @@ pub(super) type Judged = (TaskId, TaskState);
 
 /// The tasks whose work is judged when a task is: itself, or those that a verification depends on and that were taken.
 pub(super) fn judged(state: &State, task: TaskId) -> Vec<Judged> {
-    if state.plan.route(task).is_none() {
-        return vec![(task, state.task(task).clone())];
-    }
-    // The work of its fixup is what there is to judge.
-    let standing = state.plan.judged(task).map(|id| state.standing(id));
-    let taken = standing.filter(|id| !state.task(*id).not_taken);
-    taken.map(|id| (id, state.task(id).clone())).collect()
+    let judged = state.judged(task);
+    judged.map(|id| (id, state.task(id).clone())).collect()
 }
 
 /// The material of one review.

@@ -242,7 +242,10 @@ pub(super) fn compose(
         Step::Vision => {
             let vision = plan.task(task).scrutiny.vision.as_ref();
             let vision = vision.ok_or("the mission has no vision check any more")?;
-            prompt::vision(&work, &vision.expectations, pictures, again)
+            let is_shown = |path: &str| pictures.iter().any(|picture| picture.path == path);
+            let named = plan.task(task).scrutiny.screenshots();
+            let missing: Vec<&str> = named.filter(|path| !is_shown(path)).collect();
+            prompt::vision(&work, &vision.expectations, (pictures, &missing), again)
         }
     };
     let prior = work.prior_feedback.len();

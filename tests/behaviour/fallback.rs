@@ -28,6 +28,10 @@ fn the_agent_that_stands_in_judges_and_is_on_record() {
     let table = [
         ("review: required", "SCORE: 90"),
         ("review: none, verification: {rubric: default-task}", GRADES),
+        (
+            "review: none, stages: [{name: legal, agent: a}]",
+            r#"{"verdict": "pass"}"#,
+        ),
     ];
     for (keys, reply) in table {
         let workspace = workspace(keys, reply);

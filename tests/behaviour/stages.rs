@@ -274,7 +274,13 @@ fn a_reply_that_says_nothing_is_asked_for_once_more_and_then_a_person_decides() 
 
 #[test]
 fn a_command_that_is_killed_says_nothing_about_the_work() {
-    for command in ["echo n >> tried; sleep 60", "echo n >> tried; kill -9 $$"] {
+    for command in [
+        "echo n >> tried; sleep 60",
+        "echo n >> tried; kill -9 $$",
+        // What it calls is not there, or was killed: the shell ends by itself.
+        "echo n >> tried; no-such-linter .",
+        r#"echo n >> tried; sh -c "kill -9 \$\$"; exit $?"#,
+    ] {
         let stage = format!("{{name: slow, command: '{command}', timeout: 300ms}}");
         let workspace = staged(&stage, "", "echo n >> acts");
         let document = workspace.run_json(6, &[]);

@@ -401,6 +401,13 @@ fn exactly_one_edge_of_each_kind_leads_out() {
         "",
         &["Q0206", "`targetFiles` says nothing about a verification"],
     );
+    for key in ["autonomy: full", "stakes: high"] {
+        refused(
+            &format!("{GOOD}, {key}"),
+            "",
+            &["Q0206", "says nothing about a verification"],
+        );
+    }
     refused(
         &format!("{GOOD}, verification: {{onRefer: pass}}"),
         "",

@@ -150,9 +150,16 @@ fn an_agent_that_looks_blocks_by_what_it_finds() {
     assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
     assert!(workspace.read("prompt.2").contains("missing_element: no header"));
     let asked = workspace.asked("eye", 1);
-    for words in ["a blue header", "Picture 1: image/png", "sha256"] {
+    for words in [
+        "a blue header",
+        "Picture 1: image/png",
+        "sha256",
+        "they are not there, so you cannot see what they should show: old.png",
+    ] {
         assert!(asked.contains(words), "{words}: {asked}");
     }
+    let found = &row(&document)["findings"][0]["description"];
+    assert_eq!(found, "not looked at, for it is not there: old.png");
     let request: Value = serde_json::from_str(&workspace.read("eye/call.1/review.json")).unwrap();
     let path = request["screenshots"][0]["path"].as_str().unwrap_or_default();
     assert!(path.ends_with("/shot.png"), "{request}");
@@ -282,6 +289,12 @@ fn what_does_not_fit_together_is_said_before_anything_starts() {
             "Q0204",
         ),
         ("kind: look", "Q0205"),
+        ("kind: llm_vision, agent: eye, expectations: [{}]", "Q0202"),
+        (
+            "kind: llm_vision, agent: eye, expectations: [{severity: low}]",
+            "Q0202",
+        ),
+        ("kind: llm_vision, agent: eye, tolerance: 0.2", "Q0206"),
     ] {
         let workspace = looked_at(vision, "", "touch touched");
         workspace
@@ -290,6 +303,24 @@ fn what_does_not_fit_together_is_said_before_anything_starts() {
             .says(&[code, "mission.yaml:"]);
         workspace.assert_nothing_started();
     }
+    for path in ["'shots/*.png'", "'shot?.png'", "'shot[1].png'", "'{a,b}.png'"] {
+        let workspace = looked_at(LOOKS, "", "touch touched").tap_mission("old.png", path);
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(2)
+            .says(&["Q0204", "is a glob", "mission.yaml:"]);
+        workspace.assert_nothing_started();
+    }
+    // A text-only stand-in finds nothing wrong with a picture that it never saw.
+    let more = "agents:\n  blind: {run: cat}\n  other: {run: cat, vision: true, fallback: blind}\n";
+    let workspace = looked_at(LOOKS, "", "touch touched")
+        .tap_mission("agents:\n", more)
+        .tap_mission("eye], vision: true", "eye], vision: true, fallback: other");
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["Q0204", "'blind' would look instead of 'eye'"]);
+    workspace.assert_nothing_started();
 }
 
 #[test]

@@ -44,9 +44,7 @@ pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
     let mut events = from_the_start(state, root, "redone");
     let built: BTreeSet<TaskId> = built_on(&state.plan, &[root]).into_keys().collect();
     for id in &built {
-        if state.task(*id).status != Status::Pending {
-            events.extend(from_the_start(state, *id, &why));
-        }
+        events.extend(withdraw(state, *id, &why));
     }
     let again: BTreeSet<TaskId> = built.iter().copied().chain([root]).collect();
     events.extend(withdrawn(&state.plan, &again, &built));
@@ -99,6 +97,27 @@ fn waited_for(plan: &Plan, id: TaskId) -> Vec<TaskId> {
     let behind = gates.flat_map(|gate| &plan.gate(*gate).blocks);
     let held = holds.flat_map(|hold| &plan.hold(*hold).blocks);
     dependents.chain(behind).chain(held).copied().collect()
+}
+
+/// What a task has done is withdrawn: it begins from the start, if it has begun.
+pub(super) fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
+    let task = state.task(id);
+    if task.status != Status::Pending {
+        return from_the_start(state, id, why);
+    }
+    if task.attempt == 0 {
+        return Vec::new();
+    }
+    // It was sent back and its next attempt has not begun: that attempt is the first of the new task. One that has begun,
+    // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
+    let attempt = task.attempt + u32::from(task.turn > 0);
+    let mut draft = Draft::new(state, id);
+    draft.emit(Event::AttemptPlanned {
+        task: id,
+        attempt,
+        kind: AttemptKind::Execute,
+    });
+    draft.into_events()
 }
 
 /// Full allowances again; attempt numbers go on.

@@ -12,10 +12,9 @@ use crate::engine::input::Input;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
 use crate::mission::model::Agent;
-use crate::mission::{Part, Plan, succeed};
+use crate::mission::{Part, Plan, Route, succeed};
 
-use super::again::{built_on, from_the_start, withdrawn};
-use super::draft::Draft;
+use super::again::{built_on, withdraw, withdrawn};
 use super::stages::{JudgedBy, bar_of_plan, judged_by_plan};
 
 /// First what is withdrawn, under the old plan; then the change itself.
@@ -72,27 +71,6 @@ pub(super) fn change_mission(state: &State, input: &Input) -> Vec<Event> {
         mission: Some(mission.clone()),
     })));
     events
-}
-
-/// The task begins from the start, if it has begun. Full allowances; attempt numbers go on.
-fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
-    let task = state.task(id);
-    if task.status != Status::Pending {
-        return from_the_start(state, id, why);
-    }
-    if task.attempt == 0 {
-        return Vec::new();
-    }
-    // It was sent back and its next attempt has not begun: that attempt is the first of the new task. One that has begun,
-    // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
-    let attempt = task.attempt + u32::from(task.turn > 0);
-    let mut draft = Draft::new(state, id);
-    draft.emit(Event::AttemptPlanned {
-        task: id,
-        attempt,
-        kind: crate::domain::AttemptKind::Execute,
-    });
-    draft.into_events()
 }
 
 /// Whether what a task has reached was reached on other terms than those of the new plan.
@@ -159,6 +137,8 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         (task.requires_tool_calls, &task.finish, &*task.scrutiny),
         evaluated,
         (judged_by, judges, bar),
+        // What a verdict leads to is what it is for.
+        plan.route(id).map(Route::ends),
     )
 }
 
@@ -181,6 +161,7 @@ fn allowance(plan: &Plan, id: TaskId) -> impl PartialEq + use<> {
         task.turn_timeout,
         task.on_exhausted.or(plan.rules.on_exhausted),
         (plan.rules.max_assessment_retries, task.foundation),
+        plan.route(id).map(|route| route.max_visits),
         (
             task.on_dependency_failed
                 .unwrap_or(plan.rules.on_dependency_failed),

@@ -294,6 +294,17 @@ pub(super) fn ask_person(draft: &mut Draft<'_>, at: Stage, cause: Cause, message
     ask_person_at(draft, at, None, cause, message);
 }
 
+/// What a person is asked. Whoever says yes accepts the work, not only what they were asked about, and is then its reviewer;
+/// so they must know where nobody else was (sections 9 and 20).
+pub(super) fn put_to_a_person(message: &str, unreviewed: bool) -> String {
+    let rest = if unreviewed {
+        "; nobody has reviewed the work itself, so whoever approves it is its only reviewer"
+    } else {
+        ""
+    };
+    format!("{message}{rest}")
+}
+
 /// The same; `step` is the one of several that are of this stage.
 pub(super) fn ask_person_at(
     draft: &mut Draft<'_>,

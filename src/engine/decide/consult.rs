@@ -14,8 +14,9 @@ use crate::judging::eligibility::{grader, next_judge};
 
 use super::approvals;
 use super::draft::Draft;
+use super::scrutiny::Speaker;
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
-use super::{dependencies, questions, scrutiny, verification};
+use super::{dependencies, questions, scrutiny, seats, verification};
 
 /// Asks an agent.
 pub(super) fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
@@ -48,17 +49,25 @@ pub(super) fn replied(
         reply: reply.clone(),
         advice: advice.clone(),
     });
+    let model = reply.model.as_deref();
     // What one says that is not independent after all does not count.
     let dependence = open
         .purpose
         .is_judging()
-        .then(|| scrutiny::dependence(&draft, open.agent, reply.model.as_deref()))
+        .then(|| seats::dependence(&draft, open.agent, model))
         .flatten();
-    let advice = match &dependence {
-        Some(why) => Err(why.as_str()),
-        None => Ok(advice),
-    };
-    conclude(&mut draft, &open, advice, reply.model.as_deref(), now);
+    match (open.purpose, dependence) {
+        (Purpose::Scrutinise { step, round }, Some(why)) => {
+            let speaker = Speaker::of(open.agent, model);
+            scrutiny::depends(&mut draft, step, round, &why.to_string(), speaker);
+        }
+        (_, Some(why)) => {
+            let who = &state.plan.agent(open.agent).name;
+            let why = format!("'{who}' is not independent: {why}");
+            conclude(&mut draft, &open, Err(&why), model, now);
+        }
+        (_, None) => conclude(&mut draft, &open, Ok(advice), model, now),
+    }
     draft.into_events()
 }
 
@@ -107,14 +116,14 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
 /// Who is asked instead of a judge that cannot be reached. Whoever answers for the mission, or agrees to something, is asked
 /// by name: nobody stands in for them.
 fn stand_in(draft: &Draft<'_>, open: &Consult) -> Option<AgentId> {
-    let first = match open.purpose {
-        Purpose::Grade { .. } => grader(draft.plan(), draft.id)?,
-        Purpose::Scrutinise { step, .. } => draft.task_plan().scrutiny.agent(step)?,
+    let (first, step) = match open.purpose {
+        Purpose::Grade { .. } => (grader(draft.plan(), draft.id)?, None),
+        Purpose::Scrutinise { step, .. } => (draft.task_plan().scrutiny.agent(step)?, Some(step)),
         Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => {
             return None;
         }
     };
-    next_judge(draft.plan(), draft.id, first, open.agent)
+    next_judge(draft.plan(), draft.id, first, open.agent, step)
 }
 
 /// What the agent's word leads to; `Err` says in words why there is none.
@@ -131,7 +140,9 @@ fn conclude(
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
         Purpose::Grade { round } => verification::advised(draft, round, consult.agent, advice),
-        Purpose::Scrutinise { step, round } => scrutiny::advised(draft, step, round, advice, model),
+        Purpose::Scrutinise { step, round } => {
+            scrutiny::advised(draft, step, round, advice, Speaker::of(consult.agent, model));
+        }
     }
 }
 

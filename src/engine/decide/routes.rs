@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Cause, Edge, FailureMode, Stage, Status, TaskId};
+use crate::domain::{Cause, Edge, FailureMode, Finding, Severity, Stage, Status, TaskId, Verdict};
 use crate::engine::event::Event;
 use crate::engine::routes::leaving;
 use crate::engine::state::State;
 use crate::mission::Route;
 
-use super::again::{built_on, from_the_start, withdrawn};
+use super::again::{built_on, from_the_start, withdraw, withdrawn};
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
 use super::{fixups, stages};
@@ -24,7 +24,37 @@ pub(super) fn begin(draft: &mut Draft<'_>) {
     }
     draft.enter(Status::InProgress);
     draft.enter(Status::Review);
+    if draft.state.judged(draft.id).next().is_none() {
+        return judges_nothing(draft);
+    }
     stages::begin(draft);
+}
+
+/// An edge led to it, and none of the work that it was to judge is part of the run. That is no verdict about any work.
+fn judges_nothing(draft: &mut Draft<'_>) {
+    let Some(route) = draft.plan().route(draft.id) else {
+        return;
+    };
+    let left: Vec<&str> = draft
+        .plan()
+        .judged(draft.id)
+        .map(|id| &*draft.plan().task(id).title)
+        .collect();
+    let message = format!(
+        "there is nothing to judge: '{}' is not part of the run",
+        left.join("', '")
+    );
+    let cause = Cause::Artifact;
+    conclude::stage(
+        draft,
+        Stage::Verification,
+        Verdict::Refer,
+        Some(cause),
+        |report| {
+            report.findings = vec![Finding::new(Severity::Info, message.clone())];
+        },
+    );
+    referred(draft, route, cause, &message);
 }
 
 /// The work is accepted, or its verdict leads on all the same: the verification is about to be done.
@@ -121,10 +151,10 @@ impl Again {
         let (mut stopped, mut kept) = (Vec::new(), Vec::new());
         for id in &built {
             let task = state.task(*id);
-            if task.status == Status::Pending {
+            if task.status == Status::Pending && task.attempt == 0 {
                 continue;
             }
-            events.extend(from_the_start(state, *id, &why));
+            events.extend(withdraw(state, *id, &why));
             if *id == verification {
                 continue;
             }

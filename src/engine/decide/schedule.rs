@@ -243,7 +243,7 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
             JudgedBy::ChecksOnly | JudgedBy::Nobody => {}
         }
         needed.extend(grader(&state.plan, id).filter(|_| state.plan.rules.evaluate));
-        needed.extend(scrutiny::agents(&state.plan, id));
+        needed.extend(scrutiny::agents(&state.plan, id).map(|(_, agent)| agent));
     }
     let instead: Vec<AgentId> = needed.iter().flat_map(|id| state.plan.fallbacks(*id)).collect();
     needed.extend(instead);

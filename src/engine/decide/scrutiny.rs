@@ -9,8 +9,8 @@ use crate::domain::{
     Advice, AgentId, Cause, DeclaredVerdict, Finding, Opinion, Purpose, Severity, Step, TaskId, Verdict,
 };
 use crate::engine::event::Event;
-use crate::engine::payload::Grounds;
-use crate::engine::state::State;
+use crate::engine::payload::{Grounds, StageReport};
+use crate::engine::state::{OpenStep, State};
 use crate::judging::eligibility::depends_on_author;
 use crate::judging::scrutiny::route;
 use crate::mission::model::{Adapter, OnMissing, VisionKind};
@@ -19,11 +19,39 @@ use crate::mission::{Plan, RedTeamPlan, StageJudge, VisionPlan};
 use super::conclude::{self, Accepted};
 use super::consult;
 use super::draft::Draft;
-use super::seats::{self, MAX_REPROMPTS};
+use super::seats::{MAX_REPROMPTS, fell_back};
 use super::stages::in_review;
 
 /// How often a step is asked that says nothing: the second time strictly.
 pub(super) const MOST_ROUNDS: u32 = 1 + MAX_REPROMPTS;
+
+/// Who speaks in a step. Nobody where a command is run or pictures are measured.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Speaker<'a> {
+    agent: Option<AgentId>,
+    /// The model that its provider says it used.
+    model: Option<&'a str>,
+}
+
+impl<'a> Speaker<'a> {
+    pub(super) fn of(agent: AgentId, model: Option<&'a str>) -> Self {
+        let agent = Some(agent);
+        Self { agent, model }
+    }
+
+    /// Puts its name under a verdict of a step.
+    fn sign(self, report: &mut StageReport) {
+        report.judge = self.agent;
+        report.model = self.model.map(str::to_owned);
+    }
+
+    /// That somebody else was to speak, where it is so.
+    fn stood_in(self, draft: &Draft<'_>, step: Step) -> Option<Finding> {
+        let first = draft.task_plan().scrutiny.agent(step)?;
+        let instead = self.agent.filter(|agent| *agent != first)?;
+        Some(fell_back(draft.plan(), first, instead))
+    }
+}
 
 /// How a step begins.
 enum Opening {
@@ -53,40 +81,65 @@ pub(super) fn go_on(draft: &mut Draft<'_>, behind: Option<Step>, grounds: Accept
     let mut grounds = grounds;
     let mut behind = behind;
     while let Some(step) = draft.task_plan().scrutiny.next(behind) {
-        match opening(draft, step) {
-            Opening::Asks | Opening::Runs => return ask(draft, step, 1, grounds),
-            Opening::Skips(why) => verdict(draft, step, Verdict::Skip, None, |report| {
-                report.findings = vec![Finding::new(Severity::Info, why)];
-            }),
-            Opening::Withdrawn => {
-                verdict(draft, step, Verdict::Skip, None, |report| {
-                    let why = "not asked: reviews are switched off";
-                    report.findings = vec![Finding::new(Severity::Info, why)];
-                });
-                grounds = Accepted::Unreviewed;
-            }
-            Opening::Blocks(why) => {
-                verdict(draft, step, Verdict::Fail, Some(cause_of(step)), |report| {
-                    report.findings = vec![Finding::new(Severity::High, why)];
-                });
-                return conclude::not_good_enough(draft);
-            }
-            Opening::Refers(cause, message) => return refer(draft, step, cause, &message),
-            Opening::Faults(why) => fault(draft, step, Cause::NoReviewer, &why, ""),
+        let opening = opening(draft, step);
+        match open(draft, step, opening, grounds, Speaker::default()) {
+            Some(still) => grounds = still,
+            None => return,
         }
         behind = Some(step);
     }
     conclude::accept(draft, grounds);
 }
 
+/// Begins a step so. Where the work goes on behind it at once: on what grounds.
+fn open(
+    draft: &mut Draft<'_>,
+    step: Step,
+    opening: Opening,
+    grounds: Accepted,
+    speaker: Speaker<'_>,
+) -> Option<Accepted> {
+    match opening {
+        Opening::Asks | Opening::Runs => ask(draft, step, 1, grounds),
+        Opening::Skips(why) => {
+            verdict(draft, step, Verdict::Skip, None, |report| {
+                report.findings = vec![Finding::new(Severity::Info, why)];
+                speaker.sign(report);
+            });
+            return Some(grounds);
+        }
+        Opening::Withdrawn => {
+            verdict(draft, step, Verdict::Skip, None, |report| {
+                let why = "not asked: reviews are switched off";
+                report.findings = vec![Finding::new(Severity::Info, why)];
+            });
+            return Some(Accepted::Unreviewed);
+        }
+        Opening::Blocks(why) => {
+            verdict(draft, step, Verdict::Fail, Some(cause_of(step)), |report| {
+                report.findings = vec![Finding::new(Severity::High, why)];
+            });
+            conclude::not_good_enough(draft);
+        }
+        Opening::Refers(cause, message) => {
+            refer(draft, step, cause, &message, grounds.on_record(), speaker);
+        }
+        Opening::Faults(why) => {
+            fault(draft, step, Cause::NoReviewer, (&why, ""), speaker);
+            return Some(grounds);
+        }
+    }
+    None
+}
+
 /// How a step begins, as far as the plan alone says it.
 fn by_plan(plan: &Plan, task: TaskId, step: Step) -> Opening {
     let scrutiny = &plan.task(task).scrutiny;
     match step {
-        Step::Stage(n) => match scrutiny.stage(n).map(|stage| (&stage.by, &stage.name)) {
-            Some((StageJudge::Agent { .. }, _)) if !plan.rules.evaluate => Opening::Withdrawn,
-            Some((StageJudge::Agent { agent, .. }, name)) => agent_stage(plan, task, *agent, name),
-            Some((StageJudge::Command(_), _)) => Opening::Runs,
+        Step::Stage(n) => match scrutiny.stage(n).map(|stage| &stage.by) {
+            Some(StageJudge::Agent { .. }) if !plan.rules.evaluate => Opening::Withdrawn,
+            Some(StageJudge::Agent { agent, .. }) => agent_stage(plan, task, step, *agent),
+            Some(StageJudge::Command(_)) => Opening::Runs,
             None => Opening::Skips("the mission has no such stage any more".to_owned()),
         },
         Step::RedTeam => match &scrutiny.red_team {
@@ -108,26 +161,46 @@ fn vision_opens(plan: &Plan, task: TaskId, vision: &VisionPlan) -> Opening {
         }
         (VisionKind::Heuristic, _) | (VisionKind::LlmVision, None) => Opening::Runs,
         (VisionKind::LlmVision, Some(_)) if !plan.rules.evaluate => Opening::Withdrawn,
-        (VisionKind::LlmVision, Some(agent)) => match depends_on_author(plan, task, agent) {
-            None => Opening::Asks,
-            // Nothing that the worker could do would change it.
-            Some(why) => Opening::Faults(format!("nobody may look: '{}' {why}", plan.agent(agent).name)),
-        },
+        (VisionKind::LlmVision, Some(agent)) => asks_unless_dependent(plan, task, Step::Vision, agent),
     }
 }
 
-fn agent_stage(plan: &Plan, task: TaskId, agent: AgentId, name: &str) -> Opening {
-    let who = &plan.agent(agent).name;
+fn agent_stage(plan: &Plan, task: TaskId, step: Step, agent: AgentId) -> Opening {
     if plan.agent(agent).spec.adapter == Adapter::Human {
+        let name = plan.task(task).scrutiny.name(step);
+        let who = &plan.agent(agent).name;
         let message = format!("stage '{name}': to be reviewed by {who}");
         return Opening::Refers(Cause::Person, message);
     }
+    asks_unless_dependent(plan, task, step, agent)
+}
+
+fn asks_unless_dependent(plan: &Plan, task: TaskId, step: Step, agent: AgentId) -> Opening {
     match depends_on_author(plan, task, agent) {
         None => Opening::Asks,
-        Some(why) => Opening::Refers(
-            Cause::NoReviewer,
-            format!("nobody may judge in the stage '{name}': '{who}' {why}"),
-        ),
+        Some(why) => without(plan, task, step, agent, &why),
+    }
+}
+
+/// The agent of a step may not judge the work: by what the mission declares, or by the model that its provider says it
+/// used. Nothing that the worker could do would change it.
+fn without(plan: &Plan, task: TaskId, step: Step, agent: AgentId, why: &str) -> Opening {
+    let scrutiny = &plan.task(task).scrutiny;
+    let who = &plan.agent(agent).name;
+    match step {
+        Step::Stage(_) => {
+            let name = scrutiny.name(step);
+            let why = format!("nobody may judge in the stage '{name}': '{who}' {why}");
+            Opening::Refers(Cause::NoReviewer, why)
+        }
+        Step::RedTeam => {
+            let why = format!("the red team may not attack: '{who}' {why}");
+            match scrutiny.red_team.map(|red_team| red_team.on_missing) {
+                Some(OnMissing::Skip) => Opening::Skips(why),
+                Some(OnMissing::Block) | None => Opening::Refers(Cause::NoReviewer, why),
+            }
+        }
+        Step::Vision => Opening::Faults(format!("nobody may look: '{who}' {why}")),
     }
 }
 
@@ -143,16 +216,7 @@ fn red_team_opens(plan: &Plan, task: TaskId, red_team: &RedTeamPlan) -> Opening 
     if !plan.rules.evaluate {
         return Opening::Withdrawn;
     }
-    let Some(why) = depends_on_author(plan, task, red_team.agent) else {
-        return Opening::Asks;
-    };
-    let who = &plan.agent(red_team.agent).name;
-    let why = format!("the red team may not attack: '{who}' {why}");
-    match red_team.on_missing {
-        // Nothing that the worker could do would change it.
-        OnMissing::Block => Opening::Refers(Cause::NoReviewer, why),
-        OnMissing::Skip => Opening::Skips(why),
-    }
+    asks_unless_dependent(plan, task, Step::RedTeam, red_team.agent)
 }
 
 /// How a step begins.
@@ -171,11 +235,8 @@ fn opening(draft: &Draft<'_>, step: Step) -> Opening {
         (Step::Vision, Opening::Asks | Opening::Runs | Opening::Withdrawn | Opening::Faults(_), _)
             if !has_screenshot(draft) =>
         {
-            let paths: Vec<&str> = draft.task_plan().scrutiny.screenshots().collect();
-            Opening::Skips(format!(
-                "not asked: there is no screenshot ({})",
-                paths.join(", ")
-            ))
+            let paths = missing_screenshots(draft).join(", ");
+            Opening::Skips(format!("not asked: there is no screenshot ({paths})"))
         }
         (_, opening, _) => opening,
     }
@@ -183,10 +244,20 @@ fn opening(draft: &Draft<'_>, step: Step) -> Opening {
 
 /// Whether any of the screenshots is there.
 fn has_screenshot(draft: &Draft<'_>) -> bool {
+    let named = draft.task_plan().scrutiny.screenshots().count();
+    missing_screenshots(draft).len() < named
+}
+
+/// Those of the screenshots that are not there.
+fn missing_screenshots<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
     let files = draft.task.judging.as_deref();
     let files = files.map_or(&[][..], |judging| &judging.files);
-    let mut paths = draft.task_plan().scrutiny.screenshots();
-    paths.any(|path| files.iter().any(|file| file.path == path && file.size.is_some()))
+    let is_there = |path: &str| {
+        let mut seen = files.iter();
+        seen.any(|file| file.path == path && file.size.is_some())
+    };
+    let paths = draft.task_plan().scrutiny.screenshots();
+    paths.filter(|path| !is_there(path)).collect()
 }
 
 /// Why a step will not be asked, where that is known beforehand.
@@ -233,32 +304,47 @@ pub(super) fn advised(
     step: Step,
     round: u32,
     advice: Result<&Advice, &str>,
-    model: Option<&str>,
+    speaker: Speaker<'_>,
 ) {
-    let open = draft.task.judging.as_deref().and_then(|judging| judging.step);
-    let Some(open) = open.filter(|open| open.open && open.step == step && open.round == round) else {
+    let Some(open) = out(draft, step, round) else {
         return;
     };
-    let grounds = open.grounds;
     match (step, advice) {
-        (Step::Stage(_), Ok(Advice::Opinion(opinion))) => said(draft, step, opinion, model, grounds),
+        (Step::Stage(_), Ok(Advice::Opinion(opinion))) => said(draft, step, opinion, speaker, open.grounds),
         (Step::RedTeam | Step::Vision, Ok(Advice::Findings(findings))) => {
-            found(draft, step, findings, model, grounds);
+            found(draft, step, findings, speaker, open.grounds);
         }
         (_, Ok(Advice::Unreadable { why, excerpt })) => {
             let message = format!("its reply could not be read: {why}");
-            no_word(draft, step, round, &message, excerpt, grounds);
+            no_word(draft, open, (&message, excerpt), speaker);
         }
-        (_, Ok(_)) => no_word(
-            draft,
-            step,
-            round,
-            "its reply is about something else",
-            "",
-            grounds,
-        ),
-        (_, Err(message)) => no_word(draft, step, round, message, "", grounds),
+        (_, Ok(_)) => no_word(draft, open, ("its reply is about something else", ""), speaker),
+        (_, Err(message)) => no_word(draft, open, (message, ""), speaker),
     }
+}
+
+/// An agent replied that is not independent after all. Whatever it says does not count, and asking it again would be
+/// answered by the same model: it is as if it could not have been asked.
+pub(super) fn depends(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, speaker: Speaker<'_>) {
+    let (Some(open_step), Some(agent)) = (out(draft, step, round), speaker.agent) else {
+        return;
+    };
+    draft.emit(Event::StepFailed {
+        task: draft.id,
+        step,
+        round,
+        message: format!("'{}' {why}", draft.plan().agent(agent).name),
+    });
+    let opening = without(draft.plan(), draft.id, step, agent, why);
+    if let Some(grounds) = open(draft, step, opening, open_step.grounds.into(), speaker) {
+        go_on(draft, Some(step), grounds);
+    }
+}
+
+/// A round of a step that is still out.
+fn out(draft: &Draft<'_>, step: Step, round: u32) -> Option<OpenStep> {
+    let open = draft.task.judging.as_deref().and_then(|judging| judging.step);
+    open.filter(|open| open.open && open.step == step && open.round == round)
 }
 
 /// What needed no agent came back.
@@ -273,15 +359,14 @@ pub(super) fn judged(
         return Vec::new();
     };
     let advice = result.as_ref().map_err(String::as_str);
-    advised(&mut draft, step, round, advice, None);
+    advised(&mut draft, step, round, advice, Speaker::default());
     draft.into_events()
 }
 
 /// A stage gave its verdict.
-fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, model: Option<&str>, grounds: Grounds) {
-    let scrutiny = &draft.task_plan().scrutiny;
-    let name = scrutiny.name(step).to_owned();
-    let by_agent = scrutiny.agent(step).is_some();
+fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, speaker: Speaker<'_>, grounds: Grounds) {
+    let name = draft.task_plan().scrutiny.name(step).to_owned();
+    let stood_in = speaker.stood_in(draft, step);
     let outcome = match opinion.verdict {
         DeclaredVerdict::Pass => Verdict::Pass,
         DeclaredVerdict::Fail => Verdict::Fail,
@@ -290,7 +375,7 @@ fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, model: Option<&str
     let cause = (outcome != Verdict::Pass).then_some(Cause::Stage);
     verdict(draft, step, outcome, cause, |report| {
         report.reason = Some(opinion.reason.clone()).filter(|reason| !reason.is_empty());
-        report.model = model.map(str::to_owned);
+        speaker.sign(report);
         if outcome == Verdict::Fail {
             // Whoever mends it must know which stage wants what.
             let reason = match opinion.reason.as_str() {
@@ -300,12 +385,10 @@ fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, model: Option<&str
             report.findings.push(Finding::new(Severity::High, reason));
         }
         report.findings.extend(opinion.findings.iter().cloned());
+        report.findings.extend(stood_in);
     });
     match outcome {
-        // Whoever judged it has reviewed it.
-        Verdict::Pass if by_agent && grounds == Grounds::Unreviewed => {
-            go_on(draft, Some(step), Accepted::Reviewed);
-        }
+        // It looked at one thing. What nobody has reviewed as a whole stays so.
         Verdict::Pass => go_on(draft, Some(step), grounds.into()),
         Verdict::Fail => conclude::not_good_enough(draft),
         Verdict::Refer | Verdict::Skip | Verdict::Fault => {
@@ -313,18 +396,30 @@ fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, model: Option<&str
                 "" => format!("the stage '{name}' leaves it to a person"),
                 reason => format!("the stage '{name}' leaves it to a person: {reason}"),
             };
-            ask_person(draft, step, Cause::Stage, &message);
+            ask_person(draft, step, Cause::Stage, &message, grounds);
         }
     }
 }
 
 /// A red team or a vision check reported.
-fn found(draft: &mut Draft<'_>, step: Step, findings: &[Finding], model: Option<&str>, grounds: Grounds) {
+fn found(draft: &mut Draft<'_>, step: Step, findings: &[Finding], speaker: Speaker<'_>, grounds: Grounds) {
+    let missing = match step {
+        Step::Vision => missing_screenshots(draft).join(", "),
+        Step::Stage(_) | Step::RedTeam => String::new(),
+    };
+    let unseen = (!missing.is_empty()).then(|| {
+        Finding::new(
+            Severity::Info,
+            format!("not looked at, for it is not there: {missing}"),
+        )
+    });
+    let stood_in = speaker.stood_in(draft, step);
     let outcome = route(findings, draft.task_plan().scrutiny.autonomy);
     let cause = (outcome == Verdict::Fail).then(|| cause_of(step));
     verdict(draft, step, outcome, cause, |report| {
         report.findings = findings.to_vec();
-        report.model = model.map(str::to_owned);
+        report.findings.extend(unseen.into_iter().chain(stood_in));
+        speaker.sign(report);
     });
     if outcome == Verdict::Fail {
         conclude::not_good_enough(draft);
@@ -334,7 +429,10 @@ fn found(draft: &mut Draft<'_>, step: Step, findings: &[Finding], model: Option<
 }
 
 /// It said nothing: it is asked once more, and then its fault is dealt with.
-fn no_word(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, said: &str, grounds: Grounds) {
+fn no_word(draft: &mut Draft<'_>, open: OpenStep, (why, said): (&str, &str), speaker: Speaker<'_>) {
+    let OpenStep {
+        step, round, grounds, ..
+    } = open;
     draft.emit(Event::StepFailed {
         task: draft.id,
         step,
@@ -348,17 +446,17 @@ fn no_word(draft: &mut Draft<'_>, step: Step, round: u32, why: &str, said: &str,
     match step {
         Step::Stage(_) => {
             let message = format!("the stage '{name}' gave no verdict: {why}");
-            refer(draft, step, Cause::GateError, &message);
+            refer(draft, step, Cause::GateError, &message, grounds, speaker);
         }
         Step::RedTeam | Step::Vision => {
-            fault(draft, step, Cause::GateError, why, said);
+            fault(draft, step, Cause::GateError, (why, said), speaker);
             go_on(draft, Some(step), grounds.into());
         }
     }
 }
 
 /// A red team or a vision check gave no report. That is on record and open.
-fn fault(draft: &mut Draft<'_>, step: Step, cause: Cause, why: &str, said: &str) {
+fn fault(draft: &mut Draft<'_>, step: Step, cause: Cause, (why, said): (&str, &str), speaker: Speaker<'_>) {
     let name = draft.task_plan().scrutiny.name(step);
     let message = format!("{name} gave no report, and the work goes on without it: {why}");
     verdict(draft, step, Verdict::Fault, Some(cause), |report| {
@@ -367,14 +465,17 @@ fn fault(draft: &mut Draft<'_>, step: Step, cause: Cause, why: &str, said: &str)
             finding = finding.with_evidence(said);
         }
         report.findings = vec![finding];
+        speaker.sign(report);
     });
 }
 
-/// The agents that would be asked about a task. People are asked from outside.
-pub(super) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ {
+/// The agents that would be asked about a task, and in which step. People are asked from outside.
+pub(super) fn agents(plan: &Plan, task: TaskId) -> impl Iterator<Item = (Step, AgentId)> + '_ {
     let scrutiny = &plan.task(task).scrutiny;
-    let asked = scrutiny.steps().filter_map(|step| scrutiny.agent(step));
-    asked.filter(move |agent| {
+    let asked = scrutiny
+        .steps()
+        .filter_map(|step| Some((step, scrutiny.agent(step)?)));
+    asked.filter(move |(_, agent)| {
         plan.rules.evaluate
             && plan.agent(*agent).spec.adapter != Adapter::Human
             && depends_on_author(plan, task, *agent).is_none()
@@ -398,16 +499,6 @@ pub(super) fn withdraw(draft: &mut Draft<'_>) {
     go_on(draft, before, open.grounds.into());
 }
 
-/// What keeps the word of a judge from counting, by the models that the providers say they used (section 8).
-pub(super) fn dependence(draft: &Draft<'_>, agent: AgentId, returned: Option<&str>) -> Option<String> {
-    let plan: &Plan = draft.plan();
-    let depends = seats::dependence(draft, agent, returned)?;
-    Some(format!(
-        "'{}' is not independent: {depends}",
-        plan.agent(agent).name
-    ))
-}
-
 fn cause_of(step: Step) -> Cause {
     match step {
         Step::Stage(_) => Cause::Stage,
@@ -416,15 +507,24 @@ fn cause_of(step: Step) -> Cause {
     }
 }
 
-fn refer(draft: &mut Draft<'_>, step: Step, cause: Cause, message: &str) {
+fn refer(
+    draft: &mut Draft<'_>,
+    step: Step,
+    cause: Cause,
+    message: &str,
+    grounds: Grounds,
+    speaker: Speaker<'_>,
+) {
     verdict(draft, step, Verdict::Refer, Some(cause), |report| {
         report.findings = vec![Finding::new(Severity::Info, message)];
+        speaker.sign(report);
     });
-    ask_person(draft, step, cause, message);
+    ask_person(draft, step, cause, message, grounds);
 }
 
-fn ask_person(draft: &mut Draft<'_>, step: Step, cause: Cause, message: &str) {
-    conclude::ask_person_at(draft, step.stage(), Some(step), cause, message);
+fn ask_person(draft: &mut Draft<'_>, step: Step, cause: Cause, message: &str, grounds: Grounds) {
+    let message = conclude::put_to_a_person(message, grounds == Grounds::Unreviewed);
+    conclude::ask_person_at(draft, step.stage(), Some(step), cause, &message);
 }
 
 /// The verdict of a step, under its name.
@@ -433,7 +533,7 @@ fn verdict(
     step: Step,
     verdict: Verdict,
     cause: Option<Cause>,
-    fill: impl FnOnce(&mut crate::engine::payload::StageReport),
+    fill: impl FnOnce(&mut StageReport),
 ) {
     let name = match step {
         Step::Stage(_) => Some(draft.task_plan().scrutiny.name(step).to_owned()),

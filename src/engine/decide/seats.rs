@@ -185,7 +185,7 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
 /// Who is asked instead of a reviewer that cannot be reached.
 fn stand_in(draft: &Draft<'_>, seat: &Seat) -> Option<AgentId> {
     let first = seat.instead_of.unwrap_or(seat.agent);
-    next_judge(draft.plan(), draft.id, first, seat.agent)
+    next_judge(draft.plan(), draft.id, first, seat.agent, None)
 }
 
 fn ask_again(

@@ -374,6 +374,7 @@ impl StageReport {
             name: None,
             reason: None,
             model: None,
+            judge: None,
         }
     }
 }

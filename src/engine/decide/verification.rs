@@ -127,7 +127,7 @@ fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool)
         ask(draft, round + 1, unreviewed);
     } else {
         let message = format!("the criteria could not be graded: {message}");
-        let message = put_to_a_person(message, unreviewed);
+        let message = conclude::put_to_a_person(&message, unreviewed);
         conclude::refer(draft, Stage::Verification, Cause::GateError, &message);
     }
 }
@@ -203,18 +203,8 @@ fn settle(
             if let Some(route) = draft.plan().route(draft.id) {
                 return routes::referred(draft, route, cause, &unsure);
             }
-            let message = put_to_a_person(unsure, unreviewed);
+            let message = conclude::put_to_a_person(&unsure, unreviewed);
             conclude::ask_person(draft, Stage::Verification, cause, &message);
         }
-    }
-}
-
-/// What a person is asked. Whoever says yes accepts the work, not only the criteria, and is then its reviewer; so they
-/// must know where nobody else was (sections 9 and 20).
-fn put_to_a_person(message: String, unreviewed: bool) -> String {
-    if unreviewed {
-        message + "; nobody has reviewed the work itself, so whoever approves it is its only reviewer"
-    } else {
-        message
     }
 }

@@ -1,12 +1,12 @@
 //! How much a task may cost before anything has happened: found by playing the engine's own rules, so that a plan
 //! cannot promise other limits than a run keeps.
 
-use crate::domain::{AttemptKind, TaskId};
+use crate::domain::{AgentId, AttemptKind, Step, TaskId};
 use crate::engine::state::{State, TaskState};
 use crate::mission::TaskPlan;
 use crate::mission::model::OnExhausted;
 
-use crate::judging::eligibility::grader;
+use crate::judging::eligibility::{grader, stand_ins};
 
 use super::conclude::allowed_attempt;
 use super::scrutiny;
@@ -32,10 +32,10 @@ pub struct WorstCase {
 pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
     let judged_by = judged_by(state, id);
     let rounds = panel_rounds(&state.plan);
-    let (seats, in_all_rounds) = match &judged_by {
-        JudgedBy::Panel(panel) => (panel.seats.len() as u64, panel.seats.len() as u64 * rounds),
-        JudgedBy::Evaluation(agents) => (agents.len() as u64, agents.len() as u64),
-        JudgedBy::ChecksOnly | JudgedBy::Nobody => (0, 0),
+    let (seats, seat_rounds) = match &judged_by {
+        JudgedBy::Panel(panel) => (panel.seats.as_slice(), rounds),
+        JudgedBy::Evaluation(agents) => (agents.as_slice(), 1),
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => (&[][..], 0),
     };
     let mut attempts = attempts(state.plan.task(id), &judged_by);
     if gets_fixup(state, id) {
@@ -48,21 +48,28 @@ pub(in crate::engine) fn worst_case(state: &State, id: TaskId) -> WorstCase {
             .map(|(own, fixup)| own.saturating_add(fixup));
     }
     let per_attempt = |calls: u64| attempts.map(|attempts| u64::from(attempts).saturating_mul(calls));
-    let tries = u64::from(1 + MAX_REPROMPTS + MAX_REQUEST_RETRIES);
-    // A judge that grades by a rubric is asked anew, without a strict reprompt of its own.
-    let grades = u64::from(state.plan.rules.evaluate && grader(&state.plan, id).is_some());
-    let grade_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(rounds);
-    let further = scrutiny::agents(&state.plan, id).count() as u64;
-    let further_repeats = u64::from(1 + MAX_REQUEST_RETRIES).saturating_mul(scrutiny::MOST_ROUNDS.into());
-    let repeats = in_all_rounds.saturating_mul(tries);
+    // Whoever stands in for a judge has as many requests as that one had.
+    let asked = |first: AgentId, step: Option<Step>| 1 + stand_ins(&state.plan, id, first, step) as u64;
+    let seats_asked = seats.iter().map(|agent| asked(*agent, None));
+    let of_seats = seats_asked.map(|agents| agents * u64::from(1 + MAX_REPROMPTS + MAX_REQUEST_RETRIES));
+    // A judge that grades by a rubric is asked anew, without a strict reprompt of its own, and so is the agent of a step.
+    let requests = u64::from(1 + MAX_REQUEST_RETRIES);
+    let grader = grader(&state.plan, id).filter(|_| state.plan.rules.evaluate);
+    let of_grader = grader.map(|grader| (asked(grader, None) * requests).saturating_mul(rounds));
+    let further: Vec<(Step, AgentId)> = scrutiny::agents(&state.plan, id).collect();
+    let of_further = further
+        .iter()
+        .map(|(step, agent)| asked(*agent, Some(*step)) * requests * u64::from(scrutiny::MOST_ROUNDS));
+    let repeats = of_seats
+        .map(|calls| calls.saturating_mul(seat_rounds))
+        .chain(of_grader)
+        .chain(of_further)
+        .fold(0_u64, u64::saturating_add);
+    let calls = seats.len() + usize::from(grader.is_some()) + further.len();
     WorstCase {
         attempts,
-        judge_calls: per_attempt(seats + grades + further),
-        judge_calls_with_repeats: per_attempt(
-            repeats
-                .saturating_add(grades * grade_repeats)
-                .saturating_add(further * further_repeats),
-        ),
+        judge_calls: per_attempt(calls as u64),
+        judge_calls_with_repeats: per_attempt(repeats),
     }
 }
 

@@ -309,6 +309,61 @@ proptest! {
     }
 }
 
+/// A verification whose verdict is bad, and where its edges lead.
+fn verified(fail: &str, keys: &str) -> String {
+    format!(
+        "
+name: verified
+agents: {{w: {{run: [/bin/true]}}}}
+tasks:
+  - {{title: write}}
+  - {{title: verify, type: verification, dependsOn: [write], acceptance: [good], verification: {{grader: heuristic}},
+     onPass: publish, onFail: {fail}, onRefer: ask{keys}}}
+  - {{title: publish}}
+  - {{title: report}}
+  - {{title: ask}}
+"
+    )
+}
+
+fn bad_verdict(state: &State, effect: &Effect) -> Answer {
+    match effect {
+        Effect::Grade { .. } => Answer::Score(10),
+        _ => good(state, effect),
+    }
+}
+
+#[test]
+fn a_verdict_holds_as_long_as_it_leads_where_it_led() {
+    let after = |before: &str, yaml: &str| {
+        let mut simulation = Simulation::new(before, options());
+        simulation.run(bad_verdict);
+        let input = change(yaml, &options());
+        assert!(simulation.say(&input));
+        let state = &simulation.state;
+        let open = state
+            .plan
+            .selected_ids()
+            .filter(|id| state.takes(*id) && !state.task(*id).status.is_terminal());
+        let titles: Vec<&str> = open.map(|id| &*state.plan.task(id).title).collect();
+        titles.join(" ")
+    };
+    let reported = verified("report", "");
+    assert_eq!(
+        after(&reported, &reported.replace("name: verified", "name: other")),
+        ""
+    );
+    // The work is to be done again instead of being reported: what was reported was no verdict of this mission.
+    let again = after(&reported, &verified("write", ""));
+    assert!(again.contains("verify"), "{again}");
+    // One more visit may save what failed by its visits.
+    let once = verified("write", ", maxVisits: 1");
+    assert_eq!(
+        after(&once, &verified("write", ", maxVisits: 2")),
+        "verify publish ask"
+    );
+}
+
 #[test]
 fn a_changed_task_loses_the_turn_in_flight_and_one_between_attempts_begins_anew() {
     let in_flight = |event: &Event| matches!(event, Event::TurnLost { .. });

@@ -246,6 +246,71 @@ checkpoints:
 }
 
 #[test]
+fn a_verification_whose_work_has_left_the_run_passes_nothing() {
+    let more = "
+  - title: recheck
+    type: verification
+    dependsOn: [repair]
+    acceptance: [it is good]
+    verification: {grader: heuristic}
+    onPass: announce
+    onFail: shout
+    onRefer: call
+  - {title: announce}
+  - {title: shout}
+  - {title: call}
+";
+    let yaml = mission("repair", more).replace("onRefer: ask", "onRefer: recheck");
+    // Whoever is asked about nothing finds nothing wrong with it.
+    let simulation = run(&yaml, graded(&[UNSURE, GOOD]));
+    let state = &simulation.state;
+    assert_eq!(routed(&simulation), [(Edge::Refer, 1), (Edge::Refer, 1)]);
+    assert_eq!(left_out(state), [2, 3, 6, 7]);
+    assert_eq!(state.task(TaskId(8)).status, Done);
+    replays(&simulation);
+}
+
+#[test]
+fn work_that_is_between_two_attempts_begins_anew_where_what_it_was_built_on_does() {
+    let more = "  - {title: side, dependsOn: [write]}\n";
+    let side = TaskId(5);
+    let mut simulation = Simulation::new(&mission("write", more), options());
+    let mut script = |state: &State, effect: &Effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == side => Answer::AgentFailed(FailureClass::Unknown),
+        Effect::Grade { .. } => BAD,
+        _ => good(state, effect),
+    };
+    let is_grade = |effect: &Effect| matches!(effect, Effect::Grade { .. });
+    // Everything but the verdict, until `side` has failed and nothing new may start.
+    while simulation.state.task(side).status != InProgress {
+        let next = simulation
+            .todo
+            .iter()
+            .position(|effect| !is_grade(effect))
+            .unwrap();
+        simulation.perform(next, &mut script);
+    }
+    simulation.feed(&Input::Operator(Box::new(OperatorInput {
+        id: None,
+        command: Command::Pause,
+        by: "ada".to_owned(),
+    })));
+    while let Some(next) = simulation.todo.iter().position(|effect| !is_grade(effect)) {
+        simulation.perform(next, &mut script);
+    }
+    let task = simulation.state.task(side);
+    assert_eq!((task.status, task.attempt, task.retries), (Pending, 2, 1));
+    simulation.perform(0, &mut script);
+    assert_eq!(routed(&simulation), [(Edge::Fail, 1)]);
+    let task = simulation.state.task(side);
+    assert_eq!(
+        (task.status, task.attempt, task.retries, task.tries),
+        (Pending, 2, 0, 1)
+    );
+    replays(&simulation);
+}
+
+#[test]
 fn a_verification_that_is_redone_decides_anew() {
     let more = "  - {title: announce, dependsOn: [publish]}\n  - {title: mend, dependsOn: [repair]}\n";
     let mut simulation = run(&mission("repair", more), graded(&[BAD]));

@@ -179,6 +179,13 @@ fn what_a_task_may_take_at_most() {
     let rounds = "settings: {maxAssessmentRetries: 2}\n";
     let many = |retries: u32| format!("settings: {{maxFixAttempts: 0, maxRetries: {retries}}}\n");
     let free = ", review: none";
+    let yaml = "name: m\nagents:\n  w: {run: [x]}\n  a: {run: [x], fallback: [b, w]}\n  b: {run: [x], fallback: c}\n  c: {run: [x]}\nstages: [{name: s, agent: a}]\ntasks:\n  - {title: t, assignTo: w, maxAttempts: 1, expectations: [{type: llm_review, criteria: c, reviewers: [a]}]}\n";
+    let stood_in = worst_case(&simulation(yaml).state, TaskId(0));
+    // `b` and `c` stand in for `a`, each with requests of their own; the author never does.
+    assert_eq!(
+        (stood_in.judge_calls, stood_in.judge_calls_with_repeats),
+        (Some(2), Some(3 * 5 * 2 + 3 * 4 * 2))
+    );
     for (settings, task, expected) in [
         // Three seats; each may be reprompted once and refused three times, in each of three rounds.
         (rounds, panel, (Some(12), Some(36), Some(12 * 3 * 5 * 3))),

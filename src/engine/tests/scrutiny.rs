@@ -250,14 +250,129 @@ fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
         "{agents}settings: {{independence: family}}\nstages: [{{name: s, agent: x}}]\ntasks: [{{title: t, assignTo: w, review: none}}]\n"
     );
     let mut simulation = Simulation::new(&yaml, options());
-    // The simulation's replies name no model; the declared one of another family counts.
+    // No provider names a model: the declared one of another family counts.
     simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
     assert_eq!(statuses(&simulation.state), [Status::Done]);
+    // A provider that names one of the author's family: it is not asked again, and a person is.
+    let mut simulation = Simulation::new(&yaml, options());
+    let passes = Answer::AdviceOf("gpt-4o", opinion(DeclaredVerdict::Pass));
+    simulation.run(steps(passes, Answer::Finished));
+    assert_eq!(
+        said(&simulation),
+        [named("s", Verdict::Refer, Some(Cause::NoReviewer))]
+    );
+    assert_eq!(asked(&simulation), 1);
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
     let same = yaml.replace("qwen3", "gpt-4o");
     let mut simulation = Simulation::new(&same, options());
     simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
     assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+}
+
+/// How often agents were asked in steps.
+fn asked(simulation: &Simulation) -> usize {
+    let is_step = |purpose: &Purpose| matches!(purpose, Purpose::Scrutinise { .. });
+    simulation.count(|event| matches!(event, Event::ConsultRequested { purpose, .. } if is_step(purpose)))
+}
+
+#[test]
+fn a_model_that_turns_out_to_be_the_authors_counts_as_one_that_was_never_there() {
+    let agents = "name: m\nagents:\n  w: {run: [/bin/true], model: gpt-5}\n  x: {run: [/bin/true], model: qwen3, vision: true}\nsettings: {independence: family}\n";
+    let vision = "vision: {kind: llm_vision, agent: x, screenshots: [s.png]}";
+    for (top, expected, status) in [
+        (
+            "redTeam: {agent: x}",
+            (Stage::RedTeam, Verdict::Refer, Some(Cause::NoReviewer)),
+            Status::AwaitingApproval,
+        ),
+        (
+            "redTeam: {agent: x, onMissing: skip}",
+            (Stage::RedTeam, Verdict::Skip, None),
+            Status::Done,
+        ),
+        (
+            vision,
+            (Stage::Vision, Verdict::Fault, Some(Cause::NoReviewer)),
+            Status::Done,
+        ),
+    ] {
+        let yaml = format!("{agents}{top}\ntasks: [{{title: t, assignTo: w, review: none}}]\n");
+        let mut simulation = Simulation::new(&yaml, options());
+        let nothing = Answer::AdviceOf("gpt-4o", Advice::Findings(Vec::new()));
+        simulation.run(steps(nothing, Answer::Finished));
+        let words = said(&simulation);
+        let (stage, _, verdict, cause) = words.last().unwrap();
+        assert_eq!((*stage, *verdict, *cause), expected, "{top}");
+        assert_eq!(statuses(&simulation.state), [status], "{top}");
+        assert_eq!(
+            asked(&simulation),
+            1,
+            "it would be answered by the same model: {top}"
+        );
+    }
+}
+
+#[test]
+fn one_stage_does_not_make_up_for_the_review_that_nobody_gave() {
+    let top = "settings: {failOpenOnUnparsedEval: true}\nstages: [{name: licence, agent: x}]";
+    let simulation = run(top, "", |state: &State, effect: &Effect| match effect {
+        Effect::CallSeat { .. } => Answer::Unreadable,
+        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        _ => good(state, effect),
+    });
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.status, task.flag),
+        (Status::Done, Some(QualityFlag::Unreviewed))
+    );
+}
+
+#[test]
+fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
+    let question = |no_eval: bool| {
+        let options = RunOptions { no_eval, ..options() };
+        let killed = Answer::Unreachable(FailureClass::Unknown);
+        let simulation = run_with(
+            "stages: [{name: lint, command: c}]",
+            "",
+            options,
+            steps(Answer::Finished, killed),
+        );
+        let events = simulation.journal.iter().flatten();
+        let mut asked = events.filter_map(|event| match event {
+            Event::ApprovalRequested { message, .. } => Some(message.clone()),
+            _ => None,
+        });
+        asked.next_back().unwrap_or_default()
+    };
+    assert!(question(true).ends_with("whoever approves it is its only reviewer"));
+    // Here `j` has.
+    assert!(!question(false).contains("reviewer"), "{}", question(false));
+}
+
+#[test]
+fn whoever_stood_in_is_on_record() {
+    let yaml = "name: m\nagents:\n  w: {run: [/bin/true]}\n  x: {run: [/bin/true], fallback: y}\n  y: {run: [/bin/true]}\nstages: [{name: s, agent: x}]\ntasks: [{title: t, assignTo: w, review: none}]\n";
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.run(|state: &State, effect: &Effect| match effect {
+        Effect::Consult { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
+        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        _ => good(state, effect),
+    });
+    let events = simulation.journal.iter().flatten();
+    let report = events
+        .filter_map(|event| match event {
+            Event::StageVerdict(report) => Some(report),
+            _ => None,
+        })
+        .next_back()
+        .unwrap();
+    assert_eq!(report.judge.map(|agent| agent.0), Some(2));
+    assert_eq!(
+        report.findings[0].description,
+        "'y' judged instead of 'x', which could not be reached"
+    );
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub enum Answer {
     Asks(Asked),
     /// A consulted agent said this.
     Advice(Advice),
+    /// The same, and its provider says that it used this model.
+    AdviceOf(&'static str, Advice),
 }
 
 /// What a stage says, with this verdict.
@@ -568,12 +570,16 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             }))]
         }
         (Effect::Consult { id, .. }, answer) => {
-            let advice = match answer {
-                Answer::Advice(advice) => advice.clone(),
-                _ => Advice::Unreadable {
-                    why: "no".to_owned(),
-                    excerpt: String::new(),
-                },
+            let (model, advice) = match answer {
+                Answer::Advice(advice) => (None, advice.clone()),
+                Answer::AdviceOf(model, advice) => (Some((*model).to_owned()), advice.clone()),
+                _ => (
+                    None,
+                    Advice::Unreadable {
+                        why: "no".to_owned(),
+                        excerpt: String::new(),
+                    },
+                ),
             };
             let file = FileRef {
                 len: 1,
@@ -583,7 +589,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 id: *id,
                 reply: ReplyRef {
                     file,
-                    model: None,
+                    model,
                     usage: Usage::default(),
                     tools: None,
                     judgement: None,

@@ -2,13 +2,14 @@
 
 use std::num::NonZeroU32;
 
-use super::tables::{FILLED, PATH, SPAN};
+use super::tables::{FILLED, SPAN};
 use super::{Key, Referent, Shape, Table, key, one, reference};
 use crate::domain::Severity;
 use crate::mission::model::{Autonomy, Color, OnMissing, Stakes, VisionKind};
-use crate::mission::scalar::{Fraction, Name};
+use crate::mission::scalar::{Fraction, InnerFile, Name};
 
 const AGENT: Shape = reference(Referent::Agent);
+const PICTURE: Shape = one::<InnerFile>();
 const NUMBER: Shape = one::<u32>();
 const COUNT: Shape = one::<NonZeroU32>();
 
@@ -59,7 +60,8 @@ static STAGE: Table = Table {
         key(
             "command",
             FILLED,
-            "The command that judges: exit 0 passes, any other exit sends the work back with its output.",
+            "The command that judges: exit 0 passes, any other exit sends the work back with its output. What a shell ends with \
+             where a command cannot run (126, 127, 128 and a signal) is no verdict.",
         ),
         key("timeout", SPAN, "How long it may take [10m]."),
     ],
@@ -88,7 +90,7 @@ static VISION: Table = Table {
         ),
         key(
             "screenshots",
-            Shape::List(&PATH),
+            Shape::List(&PICTURE),
             "The pictures, PNG or JPEG, relative to the workspace; without any the check is skipped.",
         ),
         key(

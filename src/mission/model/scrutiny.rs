@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use crate::domain::Severity;
 use crate::mission::codes::Code;
 use crate::mission::read;
-use crate::mission::scalar::{Fault, Filled, Form, Fraction, InnerPath, Name, Scalar, Span, words};
+use crate::mission::scalar::{Fault, Filled, Form, Fraction, InnerFile, Name, Scalar, Span, words};
 
 use super::words::Stakes;
 
@@ -72,7 +72,7 @@ pub struct Vision {
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
     pub agent: Option<Box<str>>,
     /// The pictures, in the workspace.
-    #[serde(deserialize_with = "read::list_as::<InnerPath, _, _>")]
+    #[serde(deserialize_with = "read::list_as::<InnerFile, _, _>")]
     pub screenshots: Box<[Box<str>]>,
     /// What must be seen.
     #[serde(deserialize_with = "read::or_empty")]

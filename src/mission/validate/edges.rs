@@ -143,6 +143,8 @@ impl Checker<'_, '_> {
             ("requiresToolCalls", task.requires_tool_calls.is_some()),
             ("delegatedBy", task.delegated_by.is_some()),
             ("protect", !task.protect.is_empty()),
+            ("autonomy", task.autonomy.is_some()),
+            ("stakes", task.stakes.is_some()),
             ("maxAttempts", task.max_attempts.is_some()),
             ("maxFixAttempts", task.max_fix_attempts.is_some()),
             ("maxRetries", task.max_retries.is_some()),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
-use crate::mission::model::{Adapter, Mission, Stage, TaskType, Vision, VisionKind};
+use crate::mission::model::{Adapter, Agent, Expected, Mission, Stage, TaskType, Vision, VisionKind};
 use crate::mission::problem::{Path, Place, Problem, Problems};
 
 /// Pictures of one check.
@@ -58,6 +58,27 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Prob
             }
         }
     }
+}
+
+fn agent_of<'m>(mission: &'m Mission, name: &str) -> Option<&'m Agent> {
+    let mut agents = mission.agents.0.iter();
+    agents.find(|(known, _)| &**known == name).map(|(_, agent)| agent)
+}
+
+/// Whoever may be asked instead of an agent: those whom its `fallback` names, and those who stand in for them.
+fn stand_ins<'m>(mission: &'m Mission, name: &'m str) -> Vec<&'m str> {
+    let mut found = vec![name];
+    let mut next = 0;
+    while let Some(agent) = found.get(next).map(|name| agent_of(mission, name)) {
+        let named = agent.into_iter().flat_map(|agent| &agent.fallback);
+        for other in named {
+            if !found.contains(&&**other) {
+                found.push(other);
+            }
+        }
+        next += 1;
+    }
+    found.split_off(1)
 }
 
 struct Checker<'a, 'm> {
@@ -152,27 +173,49 @@ impl Checker<'_, '_> {
             let help = "write for example `{description: the header, color: \"#1a73e8\", region: {width: 800, height: 60}}`";
             wrong("expectations", Code::MissingKey, message, help);
         }
+        let says_something = |expected: &Expected| expected.description.is_some() || expected.color.is_some();
+        if looks && !vision.expectations.iter().all(says_something) {
+            let message = "an expectation of the vision check does not say what must be seen".to_owned();
+            let help = "give each a `description`, or a `color`";
+            wrong("expectations", Code::MissingKey, message, help);
+        }
+        if looks && vision.tolerance.is_some() {
+            let message =
+                "`tolerance` is for colours that are measured, and `kind: llm_vision` measures none";
+            let help = "remove `tolerance`, or write `kind: heuristic`";
+            wrong("tolerance", Code::KeyDoesNotApply, message.to_owned(), help);
+        }
         let Some(name) = vision.agent.as_deref().filter(|_| looks) else {
             return;
         };
         self.agent(name, false, || Place::Value(at("agent")));
-        let mut agents = self.mission.agents.0.iter();
-        let found = agents.find(|(known, _)| &**known == name);
-        if found.is_some_and(|(_, agent)| !agent.vision) {
+        let mission = self.mission;
+        let is_blind = |name: &str| agent_of(mission, name).is_some_and(|agent| !agent.vision);
+        if is_blind(name) {
             let message = format!("the agent {} is not known to see pictures", quoted(name));
             self.problems.push(
                 Problem::error(Code::BadValue, Place::Value(at("agent")), message)
                     .help("name an agent whose model can look at pictures, and give it `vision: true`"),
             );
         }
+        for instead in stand_ins(mission, name).into_iter().filter(|name| is_blind(name)) {
+            let message = format!(
+                "the agent {} would look instead of {}, and is not known to see pictures",
+                quoted(instead),
+                quoted(name)
+            );
+            let help = "give it `vision: true` if its model can look at pictures, or name an agent for `vision` whose \
+                        `fallback` does";
+            self.problems
+                .push(Problem::error(Code::BadValue, Place::Value(at("agent")), message).help(help));
+        }
     }
 
     /// It exists, and it can give the reply that is wanted.
     fn agent(&mut self, name: &str, may_be_person: bool, place: impl Fn() -> Place) {
         self.names.check_agent(name, &place, self.problems);
-        let mut agents = self.mission.agents.0.iter();
-        let found = agents.find(|(known, _)| &**known == name);
-        if found.is_some_and(|(_, agent)| agent.adapter == Adapter::Human && !may_be_person) {
+        let found = agent_of(self.mission, name);
+        if found.is_some_and(|agent| agent.adapter == Adapter::Human && !may_be_person) {
             let message = format!(
                 "the agent {} is a person, who is asked for a yes or no",
                 quoted(name)

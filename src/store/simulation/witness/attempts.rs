@@ -158,7 +158,8 @@ impl Witness {
                 let by_person = by_person
                     || (matches!(seen.verification, Some((Verdict::Pass, true)))
                         || by_stage((Verdict::Pass, true)));
-                let reviewed = judged || by_person || by_stage((Verdict::Pass, false));
+                // A stage looked at one thing, and has not reviewed the work.
+                let reviewed = judged || by_person;
                 let clean = flag == Some(seen.good(by_person)) && reviewed;
                 let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
@@ -173,7 +174,7 @@ impl Witness {
                 let by_person = by_person
                     || (matches!(seen.verification, Some((Verdict::Pass, true)))
                         || by_stage((Verdict::Pass, true)));
-                let expected = if by_person || judged || by_stage((Verdict::Pass, false)) {
+                let expected = if by_person || judged {
                     seen.good(by_person)
                 } else {
                     QualityFlag::Unreviewed
