@@ -29,9 +29,15 @@ fn soiled(state: &State) -> State {
     ] {
         *sum += 3;
     }
-    soiled.gates.iter_mut().for_each(|gate| gate.open += 5);
+    soiled.gates.iter_mut().for_each(|gate| {
+        gate.open += 5;
+        gate.left = !gate.left;
+    });
     soiled.holds.iter_mut().for_each(|hold| hold.open += 5);
-    soiled.tasks.iter_mut().for_each(|task| task.blockers += 5);
+    soiled.tasks.iter_mut().for_each(|task| {
+        task.blockers += 5;
+        task.not_taken = !task.not_taken;
+    });
     soiled
 }
 

@@ -1,10 +1,13 @@
 //! What a task keeps of its turns, its verdicts and those that were asked about it, and what a budget lets be made.
 
+use std::collections::BTreeSet;
+
 use crate::domain::{
-    AttemptKind, Cause, Millis, Points, Stage, Status, Step, TaskId, Timestamp, TurnId, Verdict,
+    AttemptKind, Cause, Digest, Millis, Points, Stage, Status, Step, TaskId, Timestamp, TurnId, Verdict,
     WaitingReason,
 };
-use crate::engine::state::TaskState;
+use crate::engine::decide::signature;
+use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
     CallId, Effect, Event, Exit, FileFact, Grounds, StageReport, Usage, apply, effects, may_be_made,
     pending_effects,
@@ -299,4 +302,26 @@ fn only_a_red_team_or_a_look_that_gave_no_report_marks_the_attempt() {
         task.plan_attempt(2, AttemptKind::Retry);
         assert!(!task.faulted);
     }
+}
+
+#[test]
+fn work_that_different_stages_send_back_does_not_look_the_same() {
+    let judging = Judging {
+        files: vec![FileFact {
+            path: "f".to_owned(),
+            size: Some(1),
+            digest: Some(Digest::of(b"f")),
+        }],
+        ..Judging::default()
+    };
+    let looks = |name: Option<&str>| {
+        let report = StageReport {
+            name: name.map(str::to_owned),
+            ..StageReport::new(TASK, 1, Stage::Stages, Verdict::Fail, Some(Cause::Stage))
+        };
+        signature(&report, Some(&judging)).unwrap()
+    };
+    let all = [looks(None), looks(Some("legal")), looks(Some("lint"))];
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 3);
+    assert_eq!(looks(Some("lint")), all[2]);
 }

@@ -10,6 +10,7 @@ mod remedies;
 mod routed;
 mod rubric;
 mod scrutinised;
+mod spending;
 
 use std::fmt::{Debug, Write as _};
 use std::sync::Arc;
