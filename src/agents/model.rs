@@ -120,6 +120,8 @@ pub struct ToolResult {
     pub text: String,
     /// Whether the call was refused or failed.
     pub failed: bool,
+    /// Why, in plain words, however the text that the model is told is wrapped.
+    pub why: Option<String>,
     /// Of a command that ran to its end: its exit code.
     pub exit: Option<i32>,
 }
@@ -131,6 +133,7 @@ impl ToolResult {
         Self {
             text: text.into(),
             failed: false,
+            why: None,
             exit: None,
         }
     }
@@ -138,8 +141,10 @@ impl ToolResult {
     /// Why a call gave nothing.
     #[must_use]
     pub fn refused(why: impl Into<String>) -> Self {
+        let why = why.into();
         Self {
             failed: true,
+            why: Some(why.clone()),
             ..Self::given(why)
         }
     }

@@ -1,10 +1,12 @@
 //! A model that may look before it answers: it asks for tools, gets their results, and in the end gives its reply.
 //!
-//! Bounded in every direction: calls, rounds, bytes handed over, time. A model that has used them up must reply
-//! without them, and what it says then is its reply. The first request is never repeated here, for nothing is lost
-//! with it; a later one is, within the bounds of section 13, because what was done until then is not done twice.
+//! Bounded in every direction: calls, rounds, bytes said on either side, time. A model that wants more than that must
+//! reply without; what it says then is its reply, and the conversation says that it did not end by itself. The first
+//! request is never repeated here, for nothing is lost with it; a later one is, within the bounds of section 13, because
+//! what was done until then is not done twice.
 
 use std::future::Future;
+use std::io;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -24,6 +26,8 @@ use super::tools::brief;
 const GRACE: Duration = Duration::from_secs(5);
 /// Characters of a refusal that are kept.
 const LONGEST_WHY: usize = 300;
+/// Characters of a tool's name that are kept. A model may ask for anything.
+const LONGEST_NAME: usize = 100;
 
 /// What a conversation may use at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub struct Limits {
     pub rounds: usize,
     /// Calls in all.
     pub calls: usize,
-    /// Bytes of results in all.
+    /// Bytes that the model says when it asks for tools, and that it is given, in all.
     pub bytes: usize,
 }
 
@@ -61,6 +65,8 @@ pub trait Workbench: Sync {
     fn note(&self, record: ToolRecord) -> impl Future<Output = ()> + Send;
     /// Whether a reply has the form that was asked for; else it is asked for once more, without tools, by schema.
     fn has_form(&self, reply: &str) -> bool;
+    /// Takes a reply on record that lacked its form and does not count.
+    fn set_aside(&self, reply: &str) -> impl Future<Output = ()> + Send;
 }
 
 /// One call, as it goes on record.
@@ -96,6 +102,8 @@ pub struct Spent {
     pub usage: Usage,
     /// Requests that were answered.
     pub requests: u32,
+    /// Requests that were made in vain.
+    pub unanswered: u32,
     /// Calls of tools.
     pub calls: usize,
     bytes: usize,
@@ -110,6 +118,8 @@ pub struct Conversation {
     pub spent: Spent,
     /// Whether the provider held the last reply to the schema.
     pub by_schema: bool,
+    /// Whether the model wanted more than its limits: it did not end by itself.
+    pub used_up: bool,
 }
 
 /// A conversation that broke off.
@@ -147,6 +157,7 @@ pub async fn converse(
             ..Dialogue::default()
         },
         spent: Spent::default(),
+        used_up: false,
     };
     let broken = |error, talk: &Talk<'_>| Broken {
         error,
@@ -165,13 +176,15 @@ pub async fn converse(
                     reply,
                     spent,
                     by_schema,
+                    used_up: talk.used_up,
                 });
             }
+            bench.set_aside(&reply.text).await;
             talk.dialogue.must_reply = true;
         } else {
             let exchange = talk.use_tools(limits, bench, reply).await;
             talk.dialogue.exchanges.push(exchange);
-            talk.dialogue.must_reply = talk.is_used_up(limits);
+            talk.dialogue.must_reply = talk.used_up;
         }
         if talk.dialogue.must_reply {
             talk.request.schema.clone_from(&request.schema);
@@ -186,6 +199,8 @@ struct Talk<'a> {
     request: ModelRequest,
     dialogue: Dialogue,
     spent: Spent,
+    /// Whether it was denied a call that its limits do not allow.
+    used_up: bool,
 }
 
 impl Talk<'_> {
@@ -208,6 +223,7 @@ impl Talk<'_> {
                 }
                 Err(error) => error,
             };
+            self.spent.unanswered += 1;
             if self.request.schema.is_some() && error.schema_unsupported {
                 // Not a failure: this endpoint does not know schemas. The prompt spells the form out anyway.
                 self.request.schema = None;
@@ -246,20 +262,26 @@ impl Talk<'_> {
     }
 
     fn is_used_up(&self, limits: Limits) -> bool {
-        self.dialogue.exchanges.len() >= limits.rounds || self.has_no_calls_left(limits)
-    }
-
-    fn has_no_calls_left(&self, limits: Limits) -> bool {
-        self.spent.calls >= limits.calls || self.spent.bytes >= limits.bytes
+        self.dialogue.exchanges.len() >= limits.rounds
+            || self.spent.calls >= limits.calls
+            || self.spent.bytes >= limits.bytes
     }
 
     async fn use_tools(&mut self, limits: Limits, bench: &impl Workbench, reply: ModelReply) -> Exchange {
+        let is_cut_short = reply.is_cut_short();
+        self.spent.bytes += length(&reply.said);
         let mut calls = Vec::with_capacity(reply.calls.len());
         for call in reply.calls {
             let (at, begin) = (Timestamp::now(), Instant::now());
             // Every call that was asked for is answered, or providers refuse what follows.
-            let result = if self.has_no_calls_left(limits) {
+            let result = if self.is_used_up(limits) {
+                self.used_up = true;
                 ToolResult::refused("no more tool calls are allowed; give your reply")
+            } else if is_cut_short {
+                // Its end is missing, and with it perhaps the end of what was to be written.
+                ToolResult::refused(
+                    "your reply was cut short at its limit, so this call was not made; say less at a time",
+                )
             } else {
                 // One that ends itself in time says more than one that is cut off.
                 let left = self.end.saturating_duration_since(Instant::now()) + GRACE;
@@ -270,12 +292,13 @@ impl Talk<'_> {
             self.spent.calls += 1;
             let record = ToolRecord {
                 at: at.to_rfc3339(),
-                tool: call.name.clone(),
+                tool: call.name.chars().take(LONGEST_NAME).collect(),
                 arguments: brief(&call.arguments),
                 failed: result.failed,
                 why: result
-                    .failed
-                    .then(|| result.text.chars().take(LONGEST_WHY).collect()),
+                    .why
+                    .as_ref()
+                    .map(|why| why.chars().take(LONGEST_WHY).collect()),
                 exit: result.exit,
                 bytes: result.text.len(),
                 digest: Digest::of(result.text.as_bytes()),
@@ -289,6 +312,25 @@ impl Talk<'_> {
             calls,
         }
     }
+}
+
+/// Bytes of what a model said.
+fn length(said: &Value) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // A value is always JSON, and counting never fails.
+    let _ = serde_json::to_writer(&mut count, said);
+    count.0
 }
 
 #[cfg(test)]

@@ -155,6 +155,25 @@ impl Spent {
     }
 }
 
+/// By how much the ceilings were overshot by calls that nobody could stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Overshoot {
+    /// Beyond `maxCost`.
+    pub cost: Option<Money>,
+    /// Beyond `maxTokens`.
+    pub tokens: Option<u64>,
+    /// Beyond `maxRequests`: one turn or call may make many.
+    pub requests: Option<u64>,
+}
+
+impl Overshoot {
+    /// Whether every ceiling held.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A call that is out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Open {
@@ -325,19 +344,18 @@ impl Ledger {
 
     /// By how much the ceilings were overshot.
     #[must_use]
-    pub fn overshoot(&self, plan: &Plan) -> (Option<Money>, Option<u64>) {
+    pub fn overshoot(&self, plan: &Plan) -> Overshoot {
         let budget = &plan.rules.budget;
-        let (cost, tokens) = (self.spent.counted_cost(), self.spent.counted_tokens());
-        (
-            budget
+        let cost = self.spent.counted_cost();
+        let beyond = |used: u64, most: Option<u64>| used.checked_sub(most?).filter(|over| *over > 0);
+        Overshoot {
+            cost: budget
                 .max_cost
                 .filter(|most| cost > *most)
                 .map(|most| cost.minus(most)),
-            budget
-                .max_tokens
-                .filter(|most| tokens > *most)
-                .map(|most| tokens - most),
-        )
+            tokens: beyond(self.spent.counted_tokens(), budget.max_tokens),
+            requests: beyond(self.spent.requests, budget.max_requests),
+        }
     }
 
     /// Follows one event but the beginning of a later session, for which the tasks must be known.
@@ -378,9 +396,12 @@ impl Ledger {
                 if let Some(tools) = tools.as_deref().filter(|_| self.is_open(call)) {
                     self.spent.requests += u64::from(tools.more_requests());
                 }
+                // Whoever was answered in the middle of its work used something, though nobody may know how much.
+                let answered = tools.as_deref().is_some_and(|tools| tools.requests > 0);
                 let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
                 let refused = exit.failure.filter(|class| {
                     usage.is_none()
+                        && !answered
                         && (unreached || matches!(close_of_failure(plan, agent, *class), Close::Nothing))
                 });
                 let how = match refused {
@@ -474,8 +495,7 @@ impl Ledger {
         };
         let how = match used {
             Some(used) => {
-                // The request that failed is the one that was counted when the call was made.
-                self.spent.requests += u64::from(used.tools.requests);
+                self.spent.requests += u64::from(used.tools.more_requests());
                 Close::Told(&used.usage, false)
             }
             None => close_of_failure(plan, open.agent, class),

@@ -45,7 +45,7 @@ pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects};
 pub use event::Event;
 pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
-pub use ledger::{Call, CallId, Ceiling, Ledger, Spent};
+pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
 pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};

@@ -43,11 +43,9 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         OutcomeClass::Interrupted => state.stop == Some(StopCause::Interrupted),
         OutcomeClass::Terminated => state.stop == Some(StopCause::Terminated),
         OutcomeClass::Limit => {
-            let (cost, tokens) = state.ledger.overshoot(&state.plan);
             state.stop == Some(StopCause::TimeLimit)
                 || state.ledger.limit().is_some()
-                || cost.is_some()
-                || tokens.is_some()
+                || !state.ledger.overshoot(&state.plan).is_none()
         }
         OutcomeClass::TaskFailed => counts.failed > 0,
         OutcomeClass::GateFailed => state.gates.iter().any(super::state::GateState::has_failed),

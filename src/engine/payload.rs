@@ -285,14 +285,29 @@ pub struct ToolLedgerRef {
     /// Requests to its provider that were answered.
     #[serde(rename = "q", default)]
     pub requests: u32,
+    /// Requests that were made in vain: refused, or without an answer.
+    #[serde(rename = "u", default, skip_serializing_if = "is_zero")]
+    pub unanswered: u32,
+    /// Whether a reply of it lacked its form and it was asked once more in the same conversation. What it said first
+    /// stands in the record.
+    #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked_again: bool,
 }
 
 impl ToolLedgerRef {
     /// Requests beyond the one that every call is.
     #[must_use]
     pub fn more_requests(&self) -> u32 {
-        self.requests.saturating_sub(1)
+        self.requests.saturating_add(self.unanswered).saturating_sub(1)
     }
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature of skip_serializing_if"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What a call that failed had used until then.

@@ -51,12 +51,14 @@ pub(super) fn sentences(state: &State) -> Vec<String> {
             ceiling_words(state, ceiling)
         ));
     }
-    let (cost, tokens) = state.ledger.overshoot(&state.plan);
-    if let Some(cost) = cost {
-        words.push(format!("the cost ceiling was overshot by {cost}"));
-    }
-    if let Some(tokens) = tokens {
-        words.push(format!("the token ceiling was overshot by {tokens}"));
+    let over = state.ledger.overshoot(&state.plan);
+    let ceilings = [
+        ("cost", over.cost.map(|cost| cost.to_string())),
+        ("token", over.tokens.map(|tokens| tokens.to_string())),
+        ("request", over.requests.map(|requests| requests.to_string())),
+    ];
+    for (ceiling, by) in ceilings {
+        words.extend(by.map(|by| format!("the {ceiling} ceiling was overshot by {by}")));
     }
     words
 }

@@ -298,13 +298,14 @@ struct BudgetRow {
 struct Overshoot {
     cost: Option<f64>,
     tokens: Option<u64>,
+    requests: Option<u64>,
 }
 
 impl BudgetRow {
     /// `None` where nothing is limited.
     fn of(state: &State) -> Option<Self> {
         let (spent, budget) = (state.ledger.spent(), &state.plan.rules.budget);
-        let (cost, tokens) = state.ledger.overshoot(&state.plan);
+        let over = state.ledger.overshoot(&state.plan);
         (!budget.is_none()).then(|| Self {
             max_cost: budget.max_cost.map(Money::to_f64),
             max_tokens: budget.max_tokens,
@@ -315,8 +316,9 @@ impl BudgetRow {
             claimed: spent.claimed.to_f64(),
             exhausted: state.ledger.limit().map(|ceiling| ceiling_words(state, ceiling)),
             overshoot: Overshoot {
-                cost: cost.map(Money::to_f64),
-                tokens,
+                cost: over.cost.map(Money::to_f64),
+                tokens: over.tokens,
+                requests: over.requests,
             },
         })
     }

@@ -422,9 +422,9 @@ fn more_requests(reply: &ReplyRef) -> u32 {
     reply.tools.as_deref().map_or(0, ToolLedgerRef::more_requests)
 }
 
-/// The requests of a call that failed beside the one that did, and what they used.
+/// The requests of a call that failed beyond the one that a call is, and what they used.
 fn used_until(used: Option<&Used>) -> (u32, Option<Usage>) {
-    let requests = used.map_or(0, |used| used.tools.requests);
+    let requests = used.map_or(0, |used| used.tools.more_requests());
     (requests, used.map(|used| used.usage))
 }
 

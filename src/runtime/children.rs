@@ -237,8 +237,10 @@ impl World {
     pub(super) fn take(&mut self, event: keeper::Event, inputs: &mut Vec<Input>) {
         match event {
             keeper::Event::Spawned { key, pid, start_time } => {
-                if let Some((Child::Turn(turn), _)) = self.children.get(&key) {
-                    let process = ProcessRef { pid, start_time };
+                let process = ProcessRef { pid, start_time };
+                if let Some(waiting) = self.waiting_for.get_mut(&key) {
+                    waiting.process = Some(process);
+                } else if let Some((Child::Turn(turn), _)) = self.children.get(&key) {
                     self.processes.insert(*turn, process.clone());
                     let process = Some(process);
                     inputs.push(Input::TurnSpawned { turn: *turn, process });
@@ -302,9 +304,9 @@ impl World {
     }
 
     fn errand_ended(&mut self, key: u64, end: Result<keeper::Exit, String>) {
-        if let Some(reply) = self.waiting_for.remove(&key) {
+        if let Some(waiting) = self.waiting_for.remove(&key) {
             // Who no longer waits does not want to know.
-            let _ = reply.send(end);
+            let _ = waiting.reply.send(end);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::{Image, ModelRequest};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
-use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage};
+use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage, Used};
 use crate::judging::parser::Quoted;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
@@ -384,10 +384,11 @@ impl Call {
 
     /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
     async fn ask_model(&self, line: &Line, endpoint: &Endpoint, toolless: &Toolless) -> Vec<Input> {
-        let (asked, judgement, images, looking) = match self.prepare(toolless.clone()).await {
-            Ok(prepared) => prepared,
-            Err(message) => return vec![self.failed(message)],
-        };
+        let (asked, judgement, images, looking) =
+            match self.prepare(toolless.clone(), line.is_on_record()).await {
+                Ok(prepared) => prepared,
+                Err(message) => return vec![self.failed(message)],
+            };
         let agent = self.plan.agent(self.agent);
         let question = Question {
             line,
@@ -415,6 +416,7 @@ impl Call {
     async fn prepare(
         &self,
         toolless: Toolless,
+        is_on_record: bool,
     ) -> Result<(String, Judgement, Vec<Image>, Option<Looking>), String> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
@@ -439,6 +441,7 @@ impl Call {
                 agent: call.agent,
                 ledger: call.path(SpoolName::ConsultTools(call.id)),
                 toolless: &toolless,
+                is_on_record,
             };
             // There is no schema to ask for its form by: one that lacks it is asked again by the engine.
             let looking = offer.looking(judgement.work.clone(), Box::new(|_, _| true))?;
@@ -453,16 +456,13 @@ impl Call {
             Ok(reply) => reply,
             Err(error) => {
                 let (class, message) = (error.class, error.message.clone());
-                let mut failed = failure(self.id, class, message, error.retry_after);
-                if let Input::ConsultFailed(failure) = &mut failed {
-                    failure.used = answered.used;
-                }
-                return failed;
+                let failed = failure(self.id, class, message, error.retry_after);
+                return with_used(failed, answered.in_vain());
             }
         };
         let path = self.path(SpoolName::ConsultReply(self.id));
         if let Err(message) = store_reply(&path, &reply.text).await {
-            return self.failed(message);
+            return with_used(self.failed(message), answered.in_vain());
         }
         let (id, purpose, folder) = (self.id, self.purpose, self.folder.clone());
         let judgement = answered.judgement(judgement, &endpoint.model, reply);
@@ -471,10 +471,11 @@ impl Call {
         let mut read = tokio::task::spawn_blocking(read)
             .await
             .unwrap_or_else(|error| self.failed(error.to_string()));
+        let in_vain = answered.in_vain();
         if let Input::ConsultReplied { reply, .. } = &mut read {
             reply.tools = answered.tools.map(Box::new);
         }
-        read
+        with_used(read, in_vain)
     }
 
     fn failed(&self, message: String) -> Input {
@@ -520,7 +521,7 @@ fn read(
     };
     Input::ConsultReplied {
         id,
-        advice: verdict::of_consult(purpose, said),
+        advice: verdict::of_consult(purpose, said, &judgement.work),
         reply: ReplyRef {
             file,
             model,
@@ -537,6 +538,14 @@ fn nothing() -> FileRef {
         len: 0,
         digest: Digest::of(b""),
     }
+}
+
+/// A failure with what the call had used until then.
+fn with_used(mut input: Input, used: Option<Box<Used>>) -> Input {
+    if let Input::ConsultFailed(failure) = &mut input {
+        failure.used = used;
+    }
+    input
 }
 
 /// An agent could not be asked.

@@ -7,6 +7,7 @@ use std::io;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::TurnId;
+use crate::engine::ProcessRef;
 use crate::keeper::{self, Command, Spawn};
 
 /// A command, and who waits for its end.
@@ -17,6 +18,13 @@ pub struct Errand {
     pub turn: Option<TurnId>,
     /// Who waits: for its exit, or for why it never ran.
     pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
+}
+
+/// Who waits for a command that was started.
+pub(super) struct Waiting {
+    pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
+    /// Its process, once it is known.
+    pub process: Option<ProcessRef>,
 }
 
 /// Where errands are handed in.

@@ -18,14 +18,14 @@ use crate::engine::{Known, TaskState, ToolLedgerRef, Usage, Used};
 use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
-use crate::review::fence::fence;
+use crate::review::fence::{fence, take_in};
 use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
 use crate::store::{self, RunFolder};
 
 use super::calls::usage_of;
 use super::material::Judged;
-use super::tool_ledger::ToolLedger;
+use super::tool_ledger::{ToolLedger, unkept};
 use super::world::workspace;
 
 /// Agents whose providers were seen to know no tools: they are not offered any again in this session.
@@ -78,6 +78,9 @@ pub(super) struct Offer<'a> {
     pub agent: AgentId,
     pub ledger: PathBuf,
     pub toolless: &'a Toolless,
+    /// Whether what is asked is recorded, or answered from a record: then it is offered tools whatever this session has
+    /// learned of its provider, so that the same is asked every time.
+    pub is_on_record: bool,
 }
 
 /// Whether who judges a task judges files, by what is known of its work.
@@ -111,11 +114,9 @@ impl Offer<'_> {
     /// # Errors
     /// When the workspace cannot be opened.
     pub fn looking(self, said: Quoted, has_form: HasForm) -> Result<Option<Looking>, String> {
-        let lacks_tools = self
-            .toolless
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(&self.agent);
+        let known = self.toolless.lock().unwrap_or_else(PoisonError::into_inner);
+        let lacks_tools = !self.is_on_record && known.contains(&self.agent);
+        drop(known);
         let denied = self
             .plan
             .agent(self.agent)
@@ -149,9 +150,10 @@ impl Workbench for Looking {
         let (toolbox, said, call) = (self.toolbox.clone(), self.said.clone(), call.clone());
         let performed = tokio::task::spawn_blocking(move || {
             let result = toolbox.call(&call);
-            said.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .add(&result.text);
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            take_in(&mut said, &result.text);
+            drop(said);
+            // Why it was refused stands on record as it is.
             ToolResult {
                 text: fence(&label(&call), &result.text, usize::MAX),
                 ..result
@@ -168,6 +170,10 @@ impl Workbench for Looking {
 
     fn has_form(&self, reply: &str) -> bool {
         (self.has_form)(reply, &self.said.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn set_aside(&self, reply: &str) {
+        self.ledger.set_aside(reply).await;
     }
 }
 
@@ -229,6 +235,7 @@ async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
             reply,
             spent,
             by_schema,
+            ..
         }) => match looking.ledger.clone().seal(&spent).await {
             Ok(tools) => {
                 let schema = request.schema.take().filter(|_| by_schema);
@@ -237,8 +244,11 @@ async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
                     ..Answered::of(Ok(reply), ModelRequest { schema, ..request })
                 }
             }
-            // What it did is not on record, so what it says rests on nothing.
-            Err(why) => Answered::failed(why, request),
+            // What it did is not on record, so what it says rests on nothing. What it used is used all the same.
+            Err(why) => Answered {
+                used: used(usage_of(&reply), unkept(&spent)),
+                ..Answered::failed(why, request)
+            },
         },
         Err(Broken { error, spent }) if spent.requests == 0 && may_mean_tools(&error) => {
             let answered = question.plainly().await;
@@ -264,26 +274,33 @@ async fn broke_off(looking: &Looking, broken: Broken, request: ModelRequest) -> 
     if spent.requests == 0 {
         return Answered::of(Err(error), request);
     }
+    let usage = usage_until(&error, &spent);
     match looking.ledger.clone().seal(&spent).await {
         Ok(tools) => Answered {
-            used: Some(Box::new(used(&error, &spent, tools))),
+            used: used(usage, tools),
             ..Answered::of(Err(error), request)
         },
-        Err(why) => Answered::failed(why, request),
+        Err(why) => Answered {
+            used: used(usage, unkept(&spent)),
+            ..Answered::failed(why, request)
+        },
     }
 }
 
+fn used(usage: Usage, tools: ToolLedgerRef) -> Option<Box<Used>> {
+    Some(Box::new(Used { usage, tools }))
+}
+
 /// What a conversation that broke off had used. What the request that ran out of time used is unknown.
-pub(super) fn used(error: &ModelError, spent: &Spent, tools: ToolLedgerRef) -> Used {
-    let usage = match error.class {
+pub(super) fn usage_until(error: &ModelError, spent: &Spent) -> Usage {
+    match error.class {
         FailureClass::Timeout => Usage::default(),
         _ => Usage {
             input_tokens: spent.usage.input_tokens,
             output_tokens: spent.usage.output_tokens,
             cost: None,
         },
-    };
-    Used { usage, tools }
+    }
 }
 
 impl Question<'_> {
@@ -351,5 +368,13 @@ impl Answered {
     /// What the reply used.
     pub fn usage(&self) -> Usage {
         self.reply.as_ref().map_or_else(|_| Usage::default(), usage_of)
+    }
+
+    /// What was used, if nothing comes of it: the reply could not be kept, or there is none.
+    pub fn in_vain(&self) -> Option<Box<Used>> {
+        match &self.reply {
+            Ok(reply) => used(usage_of(reply), self.tools.clone().unwrap_or_default()),
+            Err(_) => self.used.clone(),
+        }
     }
 }

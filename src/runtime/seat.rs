@@ -242,7 +242,7 @@ struct AskedSeat<'a> {
 impl AskedSeat<'_> {
     /// Asks it, with tools where it judges files. What comes back, and what a person should know.
     async fn ask(&self, line: &Line, endpoint: &Endpoint) -> Vec<Input> {
-        let prepared = match self.prepare().await {
+        let prepared = match self.prepare(line.is_on_record()).await {
             Ok(prepared) => prepared,
             Err(message) => return vec![self.failed(message)],
         };
@@ -274,7 +274,7 @@ impl AskedSeat<'_> {
     }
 
     /// What it is asked, what the work says, and what it may look with.
-    async fn prepare(&self) -> Result<(JudgePrompt, Judgement, Option<Looking>), String> {
+    async fn prepare(&self, is_on_record: bool) -> Result<(JudgePrompt, Judgement, Option<Looking>), String> {
         let (plan, folder, toolless) = (self.plan.clone(), self.folder.clone(), self.toolless.clone());
         let (task_state, call, agent) = (self.task_state.clone(), self.call.clone(), self.agent);
         let prepared = tokio::task::spawn_blocking(move || {
@@ -286,8 +286,11 @@ impl AskedSeat<'_> {
                 agent,
                 ledger: folder.spool_file(&SpoolName::Tools(call.task, call.seat)),
                 toolless: &toolless,
+                is_on_record,
             };
             let judged = (plan.clone(), call.task);
+            // One that is asked once more is not asked a third time.
+            let is_last = call.strict.is_some();
             let has_form = move |text: &str, said: &Quoted| {
                 let reply = Reply {
                     text,
@@ -295,7 +298,7 @@ impl AskedSeat<'_> {
                     cut_short: false,
                 };
                 let read = verdict::of_seat(panel_of(&judged.0, judged.1), reply, said);
-                !matches!(read, SeatResult::Unparsed { .. })
+                is_last || !matches!(read, SeatResult::Unparsed { .. })
             };
             let looking = offer.looking(judgement.work.clone(), Box::new(has_form))?;
             Ok((asked, judgement, looking))
@@ -316,7 +319,7 @@ impl AskedSeat<'_> {
         };
         let path = self.folder.spool_file(&SpoolName::Reply(task, seat));
         if let Err(message) = store_reply(&path, &reply.text).await {
-            return self.failed(message);
+            return with_used(self.failed(message), answered.in_vain());
         }
         let judgement = answered.judgement(judgement, &endpoint.model, reply);
         let (plan, folder, model) = (self.plan.clone(), self.folder.clone(), reply.model.clone());
@@ -324,10 +327,11 @@ impl AskedSeat<'_> {
         let mut read = tokio::task::spawn_blocking(read)
             .await
             .unwrap_or_else(|error| self.failed(error.to_string()));
+        let in_vain = answered.in_vain();
         if let Input::SeatReplied { reply, .. } = &mut read {
             reply.tools = answered.tools.map(Box::new);
         }
-        read
+        with_used(read, in_vain)
     }
 
     fn failed(&self, message: String) -> Input {

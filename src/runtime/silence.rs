@@ -1,14 +1,15 @@
 //! Agents that fall silent (semantics, section 5): no output and no word of progress for longer than their threshold.
 //!
-//! What an agent last did is when its output files or its drop folder were last written: that holds for a turn that was
-//! taken over as well. A model behind HTTP says nothing before its reply.
+//! What an agent last did is when its drop folder, its record of calls or its output was last written: that holds for a
+//! turn that was taken over as well. What a process prints may have no name before its end, so it is looked for where the
+//! process itself writes to. A model behind HTTP says nothing before its reply, but the commands that it runs may.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use crate::domain::{FailureClass, Millis, TurnId};
 use crate::engine::{Exit, Input, State, TurnEnd};
-use crate::keeper::Command;
+use crate::keeper::{self, Command};
 use crate::store::SpoolName;
 
 use super::session::RunError;
@@ -20,8 +21,8 @@ pub(super) struct Silences(BTreeMap<TurnId, Silence>);
 
 #[derive(Debug, Clone, Copy)]
 struct Silence {
-    /// When this session first saw it.
-    since: SystemTime,
+    /// The last sign of it that was seen; at first, when this session first saw it.
+    last: SystemTime,
     warned: bool,
     killed: Option<Millis>,
 }
@@ -45,16 +46,21 @@ impl World {
         let now = SystemTime::now();
         for turn in children.chain(self.model_turns.keys().copied()) {
             let silence = known.entry(turn).or_insert(Silence {
-                since: now,
+                last: now,
                 warned: false,
                 killed: None,
             });
-            let last = self
-                .last_sign(turn)
-                .map_or(silence.since, |sign| sign.max(silence.since));
-            let idle = now.duration_since(last).unwrap_or_default();
-            let idle = Millis::from(idle);
             let limits = state.plan.task(turn.task).silence;
+            let idle = |last: SystemTime| Millis::from(now.duration_since(last).unwrap_or_default());
+            silence.last = self
+                .last_sign(turn)
+                .map_or(silence.last, |sign| sign.max(silence.last));
+            if idle(silence.last) >= limits.warned_after {
+                // Looking at processes takes longer, so only who seems to be silent is looked at.
+                let word = self.last_word(turn);
+                silence.last = word.map_or(silence.last, |word| word.max(silence.last));
+            }
+            let idle = idle(silence.last);
             let too_long = limits.killed_after.is_some_and(|after| idle >= after);
             let warns = idle >= limits.warned_after && !silence.warned;
             if silence.killed.is_none() && (too_long || warns) {
@@ -65,7 +71,7 @@ impl World {
         self.silences.0 = known;
     }
 
-    fn is_at_work(&self, turn: TurnId) -> bool {
+    pub(super) fn is_at_work(&self, turn: TurnId) -> bool {
         let of_turn = |child: &Child| matches!(child, Child::Turn(of) if *of == turn);
         self.model_turns.contains_key(&turn) || self.children.values().any(|(child, _)| of_turn(child))
     }
@@ -82,6 +88,22 @@ impl World {
             found.modified().ok()
         };
         names.into_iter().filter_map(written).max()
+    }
+
+    /// When the agent's process, or a command that is part of its work, last printed something.
+    fn last_word(&self, turn: TurnId) -> Option<SystemTime> {
+        let of_turn = |child: &Child| matches!(child, Child::Errand(Some(of)) if *of == turn);
+        let commands = self.children.iter().filter(|(_, (child, _))| of_turn(child));
+        let commands = commands.filter_map(|(key, _)| self.waiting_for.get(key)?.process.as_ref());
+        let processes = self.processes.get(&turn).into_iter().chain(commands);
+        let outputs = processes.flat_map(|process| {
+            let identity = self.identity_of(process);
+            [1, 2].map(|descriptor| keeper::open_output(&identity, descriptor))
+        });
+        outputs
+            .flatten()
+            .filter_map(|output| output.metadata().ok()?.modified().ok())
+            .max()
     }
 
     /// Ends a turn whose agent has said nothing for too long: its whole process tree, or its request.

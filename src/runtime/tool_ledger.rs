@@ -5,7 +5,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::Serialize;
+
 use crate::agents::tool_loop::{Spent, ToolRecord};
+use crate::domain::Timestamp;
 use crate::engine::ToolLedgerRef;
 
 use super::spool::{Sealed, seal};
@@ -22,8 +25,28 @@ struct Kept {
     file: Option<File>,
     calls: u32,
     failed: u32,
+    /// Whether a reply was set aside.
+    asked_again: bool,
     /// Why a call is not on record.
     lost: Option<String>,
+}
+
+/// A reply that lacked its form and does not count.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SetAside<'a> {
+    at: String,
+    set_aside: &'a str,
+}
+
+/// What is known of a conversation whose record is lost.
+pub(super) fn unkept(spent: &Spent) -> ToolLedgerRef {
+    ToolLedgerRef {
+        calls: u32::try_from(spent.calls).unwrap_or(u32::MAX),
+        requests: spent.requests,
+        unanswered: spent.unanswered,
+        ..ToolLedgerRef::default()
+    }
 }
 
 impl ToolLedger {
@@ -37,8 +60,17 @@ impl ToolLedger {
     /// Takes a call on record, on a thread that may wait for the disk.
     pub async fn note(self: &Arc<Self>, record: ToolRecord) {
         let ledger = Arc::clone(self);
-        let written = tokio::task::spawn_blocking(move || ledger.write(&record)).await;
-        if written.is_err() {
+        Self::blocking(self, move || ledger.write(&record)).await;
+    }
+
+    /// Takes a reply on record that lacked its form: what a reviewer said is kept, whatever becomes of it.
+    pub async fn set_aside(self: &Arc<Self>, reply: &str) {
+        let (ledger, reply) = (Arc::clone(self), reply.to_owned());
+        Self::blocking(self, move || ledger.write_aside(&reply)).await;
+    }
+
+    async fn blocking(self: &Arc<Self>, write: impl FnOnce() + Send + 'static) {
+        if tokio::task::spawn_blocking(write).await.is_err() {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.lost.get_or_insert("the writing broke off".to_owned());
         }
@@ -48,12 +80,26 @@ impl ToolLedger {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.calls += 1;
         kept.failed += u32::from(record.failed);
-        if let Err(error) = self.append(&mut kept, record) {
+        self.append_or_lose(&mut kept, record);
+    }
+
+    fn write_aside(&self, reply: &str) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.asked_again = true;
+        let record = SetAside {
+            at: Timestamp::now().to_rfc3339(),
+            set_aside: reply,
+        };
+        self.append_or_lose(&mut kept, &record);
+    }
+
+    fn append_or_lose(&self, kept: &mut Kept, record: &impl Serialize) {
+        if let Err(error) = self.append(kept, record) {
             kept.lost.get_or_insert(error.to_string());
         }
     }
 
-    fn append(&self, kept: &mut Kept, record: &ToolRecord) -> io::Result<()> {
+    fn append(&self, kept: &mut Kept, record: &impl Serialize) -> io::Result<()> {
         let file = match &mut kept.file {
             Some(file) => file,
             none => {
@@ -79,12 +125,12 @@ impl ToolLedger {
     /// # Errors
     /// When a call is not on it.
     pub async fn seal(self: Arc<Self>, spent: &Spent) -> Result<ToolLedgerRef, String> {
-        let requests = spent.requests;
-        let sealed = tokio::task::spawn_blocking(move || self.seal_blocking(requests)).await;
+        let spent = *spent;
+        let sealed = tokio::task::spawn_blocking(move || self.seal_blocking(&spent)).await;
         sealed.unwrap_or_else(|error| Err(error.to_string()))
     }
 
-    fn seal_blocking(&self, requests: u32) -> Result<ToolLedgerRef, String> {
+    fn seal_blocking(&self, spent: &Spent) -> Result<ToolLedgerRef, String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let lost = |why: &str| {
             let path = self.path.display();
@@ -105,7 +151,9 @@ impl ToolLedger {
             file,
             calls: kept.calls,
             failed: kept.failed,
-            requests,
+            asked_again: kept.asked_again,
+            requests: spent.requests,
+            unanswered: spent.unanswered,
         })
     }
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -13,12 +13,12 @@ use tokio::sync::mpsc;
 use crate::agents::command::environment;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
-use crate::agents::model::{ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
+use crate::agents::model::{ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::voice::{self, Said};
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, run};
 use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
-use crate::engine::{Asked, Exit, Input, State, ToolCalls, TurnEnd, Usage};
+use crate::engine::{Asked, Exit, Input, State, ToolCalls, TurnEnd};
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
 use crate::mission::model::Tools;
@@ -27,10 +27,11 @@ use crate::review::fence::Excerpt;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
 
-use super::calls::store_reply;
+use super::calls::{store_reply, usage_of};
 use super::errands::{Errands, run_errand};
+use super::looking::usage_until;
 use super::spool::{read_ends, read_head};
-use super::tool_ledger::ToolLedger;
+use super::tool_ledger::{ToolLedger, unkept};
 use super::watch::protected_scopes;
 use super::world::{Message, World, jitter, not_reachable, workspace};
 
@@ -40,6 +41,8 @@ const SHOWN: usize = 12 * 1024;
 const MOST_TOLD: u32 = 200;
 /// Characters of what is told of a call.
 const LONGEST_TOLD: usize = 200;
+/// How long after its turn's time a command is ended. Before it, its end and the turn's would race for what becomes of it.
+const AFTERWARDS: Duration = Duration::from_millis(100);
 /// Characters of a question that are kept.
 const LONGEST_QUESTION: usize = 8_000;
 
@@ -95,6 +98,7 @@ impl World {
 
     /// A turn behind HTTP ended. What it did to files is looked at, where that was noted before.
     pub(super) fn worked(&mut self, plan: &Arc<Plan>, mut end: Box<TurnEnd>) {
+        self.model_turns.remove(&end.turn);
         let after = self.after(end.turn);
         let (plan, folder) = (plan.clone(), self.folder.clone());
         self.blocking(move || {
@@ -145,7 +149,7 @@ impl Work {
             tools: tools_of(&self.plan, turn),
             toolbox: Arc::new(toolbox),
             ledger: ToolLedger::new(self.folder.spool_file(&SpoolName::TurnTools(turn))),
-            end: Instant::now() + self.request.timeout,
+            end: Instant::now() + self.request.timeout + AFTERWARDS,
             cwd,
             variables: std::mem::take(&mut self.variables),
             folder: self.folder.clone(),
@@ -156,7 +160,12 @@ impl Work {
     }
 
     async fn ended(&self, hands: Hands, conversation: Conversation, begin: Timestamp) -> Message {
-        let Conversation { reply, spent, .. } = conversation;
+        let Conversation {
+            reply,
+            spent,
+            used_up,
+            ..
+        } = conversation;
         if reply.is_cut_short() {
             let cut = format!(
                 "turn {}: the model's reply ran into its token limit and is cut short",
@@ -165,16 +174,30 @@ impl Work {
             let _ = self.sender.send(Message::Input(Input::Warn(cut)));
         }
         let said = hands.done().clone();
-        let mut exit = Exit::default();
+        let usage = usage_of(&reply);
         let text = said.result.clone().unwrap_or_else(|| reply.text.clone());
-        if text.trim().is_empty() && said.calls.calls == 0 {
+        let did_nothing = said.calls.calls == 0 && said.questions.is_empty();
+        let exit = if used_up {
+            // It wanted to go on, so it is not done, whatever it says.
+            failed(FailureClass::Unknown, stopped(Limits::WORKER))
+        } else if text.trim().is_empty() && did_nothing {
             // Saying nothing and doing nothing is not doing the work, whatever the provider's status was.
-            exit.failure = Some(FailureClass::Unknown);
-            exit.message = Some("the model said nothing and used no tool".to_owned());
-        }
+            failed(
+                FailureClass::Unknown,
+                "the model said nothing and used no tool".to_owned(),
+            )
+        } else {
+            Exit::default()
+        };
         let output = match store_reply(&self.folder.spool_file(&SpoolName::Out(self.turn)), &text).await {
             Ok(output) => output,
-            Err(message) => return self.end(hands, lost(message), &spent, begin).await,
+            Err(message) => {
+                let end = TurnEnd {
+                    usage,
+                    ..self.failed(FailureClass::Unknown, message)
+                };
+                return self.end(hands, end, &spent, begin).await;
+            }
         };
         let asked = self.asked(&said, &text).filter(|_| exit.failure.is_none());
         let (delegate, refused) = read_delegations(&Value::Array(said.delegated));
@@ -188,7 +211,7 @@ impl Work {
             output,
             asked,
             delegate,
-            usage: usage_of(&reply),
+            usage,
             model: reply.model,
             ..TurnEnd::clean(self.turn)
         };
@@ -233,15 +256,9 @@ impl Work {
             true => format!("not done within {}", Millis::from(self.request.timeout)),
             false => error.message.clone(),
         };
-        let used = super::looking::used(&error, &spent, crate::engine::ToolLedgerRef::default());
         let end = TurnEnd {
-            exit: Exit {
-                failure: Some(error.class),
-                message: Some(message),
-                ..Exit::default()
-            },
-            usage: used.usage,
-            ..TurnEnd::clean(self.turn)
+            usage: usage_until(&error, &spent),
+            ..self.failed(error.class, message)
         };
         self.end(hands, end, &spent, begin).await
     }
@@ -257,36 +274,40 @@ impl Work {
             },
             Err(why) => TurnEnd {
                 usage: end.usage,
-                ..lost(why)
+                tools: Some(Box::new(unkept(spent))),
+                ..self.failed(FailureClass::Unknown, why)
             },
         };
         Message::Worked(Box::new(TurnEnd {
-            turn: self.turn,
             duration: Timestamp::now().since(begin),
             ..end
         }))
     }
-}
 
-/// The end of a turn of which something is lost that would have to be judged.
-fn lost(why: String) -> TurnEnd {
-    let nobody = TurnId {
-        task: crate::domain::TaskId(0),
-        attempt: 0,
-        turn: 0,
-    };
-    TurnEnd {
-        exit: Exit {
-            failure: Some(FailureClass::Unknown),
-            message: Some(why),
-            ..Exit::default()
-        },
-        ..TurnEnd::clean(nobody)
+    fn failed(&self, class: FailureClass, message: String) -> TurnEnd {
+        TurnEnd {
+            exit: failed(class, message),
+            ..TurnEnd::clean(self.turn)
+        }
     }
 }
 
-fn usage_of(reply: &ModelReply) -> Usage {
-    super::calls::usage_of(reply)
+fn failed(class: FailureClass, message: String) -> Exit {
+    Exit {
+        failure: Some(class),
+        message: Some(message),
+        ..Exit::default()
+    }
+}
+
+/// Why a model that wanted to go on was stopped.
+fn stopped(limits: Limits) -> String {
+    let Limits { rounds, calls, bytes } = limits;
+    format!(
+        "stopped before it was done: a turn may ask for tools {rounds} times, for {calls} calls in all, with {} MiB said \
+         on either side",
+        bytes / (1024 * 1024)
+    )
 }
 
 fn tools_of(plan: &Plan, turn: TurnId) -> Tools {
@@ -314,7 +335,7 @@ struct Hands {
     tools: Tools,
     toolbox: Arc<Toolbox>,
     ledger: Arc<ToolLedger>,
-    /// When the turn's time is up.
+    /// When a command ends at the latest: then the turn's time is up.
     end: Instant,
     cwd: PathBuf,
     variables: Vec<(String, String)>,
@@ -370,6 +391,10 @@ impl Workbench for Hands {
 
     fn has_form(&self, _: &str) -> bool {
         true
+    }
+
+    async fn set_aside(&self, reply: &str) {
+        self.ledger.set_aside(reply).await;
     }
 }
 

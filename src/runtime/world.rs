@@ -23,7 +23,7 @@ use crate::store::{self, RunFolder, SpoolName};
 
 use super::adopt::{Adopted, Left};
 use super::approver::Question;
-use super::errands::{Errand, Errands};
+use super::errands::{Errand, Errands, Waiting};
 use super::grading::{Gathering, Round};
 use super::looking::Toolless;
 use super::reach::Programs;
@@ -111,7 +111,7 @@ pub(super) struct World {
     /// Deliveries of notifications.
     pub(super) deliveries: Vec<AbortHandle>,
     /// Who waits for a command of a channel, by its key.
-    pub(super) waiting_for: HashMap<u64, tokio::sync::oneshot::Sender<Result<keeper::Exit, String>>>,
+    pub(super) waiting_for: HashMap<u64, Waiting>,
     /// Where commands of channels are handed in; the loop takes them.
     pub(super) errands: Errands,
     /// The work on letters that are due to be tried again.
@@ -316,10 +316,17 @@ impl World {
         }
     }
 
-    /// Starts a command of a channel.
+    /// Starts a command of a channel, or of a turn that is still at work: what a turn does after its end nobody would see.
     pub fn run_errand(&mut self, plan: &Arc<Plan>, errand: Errand) -> Result<(), RunError> {
-        self.waiting_for.insert(self.next_key, errand.reply);
-        self.spawn(plan, Child::Errand(errand.turn), errand.spawn)
+        let Errand { spawn, turn, reply } = errand;
+        if turn.is_some_and(|turn| !self.is_at_work(turn)) {
+            // Who no longer waits does not want to know.
+            let _ = reply.send(Err("its turn has ended".to_owned()));
+            return Ok(());
+        }
+        let process = None;
+        self.waiting_for.insert(self.next_key, Waiting { reply, process });
+        self.spawn(plan, Child::Errand(turn), spawn)
     }
 
     /// Starts a child of the keeper.
@@ -511,6 +518,15 @@ impl World {
 
     pub(super) fn send(&mut self, command: &Command) -> Result<(), RunError> {
         self.keeper.send(command).map_err(RunError::Keeper)
+    }
+
+    /// A child of this run as the system knows it.
+    pub(super) fn identity_of(&self, process: &ProcessRef) -> keeper::ProcessIdentity {
+        keeper::ProcessIdentity {
+            pid: process.pid,
+            start_time: process.start_time,
+            boot_id: self.keeper.identity().boot_id.clone(),
+        }
     }
 
     pub(super) fn is_stopping(&self) -> bool {

@@ -242,10 +242,44 @@ fn a_reviewer_that_never_stops_looking_must_reply_and_is_asked_again_strictly() 
         .filter(|body| body["messages"].to_string().contains("could not be read"))
         .collect();
     assert!(!strict.is_empty());
-    // 16 rounds and the reply that it must give, by schema; asked again, the same; one round more of the panel.
-    assert_eq!(asked.len(), 4 * 17);
+    // 16 rounds, one that is denied, and the reply that it must give, by schema; asked again, the same; one round more of
+    // the panel.
+    assert_eq!(asked.len(), 4 * 18);
     let forced = asked.iter().filter(|body| body["tool_choice"] == "none");
     assert!(forced.into_iter().all(|body| body["response_format"].is_object()));
+}
+
+#[test]
+fn a_reviewer_that_looked_is_asked_again_once_and_what_it_said_first_is_kept() {
+    // Its scale has no nine, whoever asks.
+    let model = Model::new(|body| match results(body).is_empty() {
+        true => wants(&[("read", json!({"path": "../outside"}))]),
+        false => scores("honesty", 9),
+    });
+    let workspace = workspace(STUB, &model);
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(task(&document, "work")["points"], json!(null));
+    // It looks, replies, and is asked once more; so it is in the second round of the panel.
+    assert_eq!(model.asked().len(), 2 * 3);
+    let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
+    let reviews = shown["attempts"][0]["reviews"].as_array().unwrap();
+    assert_eq!(reviews.len(), 2, "{reviews:?}");
+    for review in reviews {
+        assert_eq!(review["tools"]["askedAgain"], true);
+        let path = review["tools"]["ledger"]["path"].as_str().unwrap();
+        let ledger = std::fs::read_to_string(path).unwrap();
+        let lines: Vec<Value> = ledger
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(lines.len(), 2, "{ledger}");
+        let why = lines[0]["why"].as_str().unwrap();
+        assert!(why.starts_with("'../outside' lies outside"), "{why}");
+        assert!(
+            lines[1]["setAside"].as_str().unwrap().contains("honesty"),
+            "{ledger}"
+        );
+    }
 }
 
 #[test]

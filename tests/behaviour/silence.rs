@@ -59,6 +59,20 @@ fn others_are_warned_about_and_work_on() {
 }
 
 #[test]
+fn what_an_agent_prints_is_a_sign_of_life() {
+    for to in ["", " >&2"] {
+        let workspace = Workspace::with(&format!(
+            "name: lively\n\
+             agents: {{worker: {{run: 'for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo $n{to}; sleep 0.2; done'}}}}\n\
+             settings: {{evaluate: false, maxRetries: 0}}\ntasks: [{{title: work, staleThreshold: 1s}}]\n",
+        ));
+        let document = workspace.run_json(0, &[]);
+        assert_eq!(attempts(&document, "work"), ["execute"]);
+        assert!(stale(&workspace).is_empty());
+    }
+}
+
+#[test]
 fn a_word_of_progress_is_a_sign_of_life() {
     let quorum = crate::support::BINARY;
     let workspace = Workspace::new();

@@ -128,18 +128,18 @@ fn a_model_reads_writes_and_runs_and_every_call_is_on_record() {
 
 #[test]
 fn what_is_not_allowed_is_not_offered_and_refused() {
-    let model = doing(
-        vec![
-            ("write", json!({"path": "x", "content": "x"})),
-            ("run", json!({"shell": "touch x"})),
-            ("read", json!({"path": "mission.yaml"})),
-        ],
-        "done",
-    );
     for (tools, names) in [
         ("[read]", vec!["list", "read", "search"]),
         ("{read: allow, write: deny}", vec!["list", "read", "search"]),
     ] {
+        let model = doing(
+            vec![
+                ("write", json!({"path": "x", "content": "x"})),
+                ("run", json!({"shell": "touch x"})),
+                ("read", json!({"path": "mission.yaml"})),
+            ],
+            "done",
+        );
         let workspace = workspace(&model, tools, "type: research");
         workspace.run_json(0, &[]);
         let mut offered = offered(&model.asked()[0]);
@@ -367,6 +367,100 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
     );
     let said = workspace.quorum(&["logs", "work"]).exits(0).stdout;
     assert!(said.ends_with("The answer."), "{said}");
+}
+
+#[test]
+fn whoever_asks_and_then_says_nothing_has_asked() {
+    let model = Model::new(|body| match results(body).len() {
+        0 if !body["messages"].to_string().contains("Your questions") => {
+            wants(&[("ask", json!({"text": "Tabs or spaces?"}))])
+        }
+        0 => says(
+            "Every line of the file is to be indented with spaces, four of them a level, and none of them with tabs, \
+                   as it is said in the answer.",
+        ),
+        // Then it does as it was told: it ends its turn.
+        _ => says(""),
+    });
+    let workspace = workspace(&model, "[read]", "type: research");
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(document["approvals"][0]["reason"], "question");
+    let id = document["approvals"][0]["id"].as_str().unwrap().to_owned();
+    workspace.quorum(&["answer", &id, "spaces"]);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+}
+
+#[test]
+fn a_worker_that_is_stopped_by_its_limits_has_not_done_its_work() {
+    let model = Model::new(|body| match results(body).len() {
+        0 => wants(&vec![("list", json!({"path": "."})); 401]),
+        _ => says("All of it is done."),
+    });
+    let workspace = workspace(&model, "[read]", "type: research");
+    let document = workspace.run_json(3, &[]);
+    let message = task(&document, "work")["failure"]["message"].as_str().unwrap();
+    assert!(message.contains("stopped before it was done"), "{message}");
+}
+
+#[test]
+fn requests_of_a_conversation_beyond_the_ceiling_are_no_success() {
+    let calls = || vec![("list", json!({"path": "."})); 4];
+    for (most, code) in [(5, 0), (4, 7)] {
+        let model = doing(calls(), "done");
+        let workspace = workspace(&model, "[read]", "type: research")
+            .tap_mission("agents:", &format!("budget: {{maxRequests: {most}}}\nagents:"));
+        let run = workspace.quorum(&["run", "mission.yaml"]).exits(code);
+        if code == 7 {
+            let said = "the request ceiling was overshot by 1";
+            assert!(run.stdout.contains(said), "{}", run.stdout);
+        }
+        let document = workspace.quorum(&["status", "--json"]).json();
+        assert_eq!(standing(&document, "work").0, "done");
+        let over = &document["budget"]["overshoot"]["requests"];
+        assert_eq!(over.as_u64(), (most == 4).then_some(1), "{over}");
+    }
+}
+
+#[test]
+fn a_command_that_prints_is_a_sign_of_life() {
+    let model = doing(
+        vec![(
+            "run",
+            // It prints, and nothing else is heard of it, for far longer than it may be silent.
+            json!({"shell": "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo $n; sleep 0.2; done"}),
+        )],
+        "It worked.",
+    );
+    let workspace = workspace(&model, "[run]", "type: other, staleThreshold: 1s");
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute"]);
+}
+
+#[test]
+fn tests_that_a_lost_turn_changed_are_missed_whatever_becomes_of_the_next_one() {
+    let down = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_down = down.clone();
+    let model = Model::new(move |body| match results(body).len() {
+        // Once: the attempt after it finds the provider again.
+        0 if is_down.swap(false, std::sync::atomic::Ordering::Relaxed) => refuses(400, "no"),
+        0 => wants(&[(
+            "run",
+            json!({"shell": "[ -e again ] || { echo edited >tests/a.txt; echo >hangs; sleep 60; }"}),
+        )]),
+        _ => says("It is done."),
+    });
+    let workspace = workspace(&model, "[run]", "type: other, protect: ['tests/**']")
+        .tap_mission("maxRetries: 0", "maxRetries: 2");
+    workspace.write("tests/a.txt", "as it was");
+    let running = workspace.start(&["run", "mission.yaml", "--json"]);
+    wait_for_file(&workspace.path("hangs"));
+    running.kill();
+    workspace.write("again", "");
+    down.store(true, std::sync::atomic::Ordering::Relaxed);
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(attempts(&document, "work"), ["execute", "retry"]);
+    assert_eq!(task(&document, "work")["failure"]["mode"], "protected");
 }
 
 #[test]

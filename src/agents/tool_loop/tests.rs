@@ -98,6 +98,7 @@ struct Bench {
     _folder: tempfile::TempDir,
     toolbox: Toolbox,
     ledger: Mutex<Vec<ToolRecord>>,
+    set_aside: Mutex<Vec<String>>,
     /// What a reply must hold to have its form.
     form: &'static str,
 }
@@ -110,6 +111,7 @@ impl Bench {
             toolbox: Toolbox::new(folder.path(), &FOR_REVIEWERS).unwrap(),
             _folder: folder,
             ledger: Mutex::default(),
+            set_aside: Mutex::default(),
             form,
         }
     }
@@ -130,6 +132,10 @@ impl Workbench for Bench {
 
     fn has_form(&self, reply: &str) -> bool {
         reply.contains(self.form)
+    }
+
+    async fn set_aside(&self, reply: &str) {
+        self.set_aside.lock().unwrap().push(reply.to_owned());
     }
 }
 
@@ -197,7 +203,12 @@ async fn a_model_that_never_stops_looking_must_reply() {
         let conversation = talk(adapter, &provider, &bench).await.unwrap();
         // It said nothing even then: that is an empty reply, which nobody takes for a verdict.
         assert_eq!(conversation.reply.text, "", "{adapter:?}");
-        assert_eq!(conversation.spent.requests as usize, Limits::REVIEWER.rounds + 1);
+        // Denied once, it must reply.
+        assert_eq!(conversation.spent.requests as usize, Limits::REVIEWER.rounds + 2);
+        assert!(conversation.used_up, "{adapter:?}");
+        let ledger = bench.ledger.lock().unwrap();
+        let made = ledger.iter().filter(|record| !record.failed).count();
+        assert_eq!((made, ledger.len()), (Limits::REVIEWER.rounds, made + 1));
         let asked = provider.asked.lock().unwrap();
         let last = asked.last().unwrap();
         let forbidden = match adapter {
@@ -207,6 +218,58 @@ async fn a_model_that_never_stops_looking_must_reply() {
             _ => last.get("tools").is_none(),
         };
         assert!(forbidden, "{adapter:?}: {last}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_needs_all_that_it_may_use_has_ended_by_itself() {
+    let adapter = Adapter::Openai;
+    let list = || wants(adapter, &[("list", json!({}))]);
+    let mut answers: Vec<Value> = (0..Limits::REVIEWER.rounds).map(|_| list()).collect();
+    answers.push(says(adapter, "done"));
+    let provider = provider(answers).await;
+    let conversation = talk(adapter, &provider, &Bench::new("")).await.unwrap();
+    assert_eq!(
+        (conversation.reply.text.as_str(), conversation.used_up),
+        ("done", false)
+    );
+}
+
+#[tokio::test]
+async fn the_calls_of_a_reply_that_was_cut_short_are_not_made() {
+    let adapter = Adapter::Openai;
+    let mut cut = wants(adapter, &[("list", json!({}))]);
+    cut["choices"][0]["finish_reason"] = json!("length");
+    let provider = provider(vec![cut, says(adapter, "done")]).await;
+    let bench = Bench::new("");
+    let conversation = talk(adapter, &provider, &bench).await.unwrap();
+    assert!(!conversation.used_up);
+    let ledger = bench.ledger.lock().unwrap();
+    let why = ledger[0].why.as_deref().unwrap();
+    assert!(why.contains("cut short"), "{why}");
+    let asked = provider.asked.lock().unwrap();
+    assert!(
+        asked[1].to_string().contains("say less at a time"),
+        "{}",
+        asked[1]
+    );
+}
+
+#[tokio::test]
+async fn what_a_model_says_is_bounded_like_what_it_is_given() {
+    let adapter = Adapter::Openai;
+    let huge = json!({"path": "x".repeat(Limits::REVIEWER.bytes / 4)});
+    let name = "n".repeat(100_000);
+    let read = || wants(adapter, &[("read", huge.clone()), (&name, json!({}))]);
+    let provider = provider(vec![read(), read(), read(), says(adapter, "done")]).await;
+    let bench = Bench::new("");
+    let conversation = talk(adapter, &provider, &bench).await.unwrap();
+    assert!(conversation.used_up);
+    // The second one is over it, and then it must reply.
+    assert_eq!(provider.asked.lock().unwrap().len(), 3);
+    let ledger = bench.ledger.lock().unwrap();
+    for record in ledger.iter() {
+        assert!(serde_json::to_string(record).unwrap().len() < 1_000, "{record:?}");
     }
 }
 
@@ -275,7 +338,11 @@ async fn a_later_request_is_made_again_within_its_bounds() {
     let bench = Bench::new("");
     let conversation = talk(adapter, &provider, &bench).await.unwrap();
     assert_eq!(conversation.reply.text, "fine");
-    // What was done until then is not done twice, and what was refused used nothing.
+    // What was done until then is not done twice, and what was refused used nothing but a request.
+    assert_eq!(
+        (conversation.spent.requests, conversation.spent.unanswered),
+        (2, 2)
+    );
     assert_eq!(bench.ledger.lock().unwrap().len(), 1);
     assert_eq!(conversation.reply.usage.input_tokens, Some(10));
     for (status, requests) in [(503, 5), (401, 2)] {
@@ -283,6 +350,8 @@ async fn a_later_request_is_made_again_within_its_bounds() {
         let broken = talk(adapter, &provider, &Bench::new("")).await.unwrap_err();
         assert_eq!(broken.spent.usage.input_tokens, Some(5));
         assert_eq!(provider.asked.lock().unwrap().len(), requests, "{status}");
+        let made = broken.spent.requests + broken.spent.unanswered;
+        assert_eq!(made as usize, requests, "{status}");
     }
 }
 
@@ -295,10 +364,12 @@ async fn a_reply_without_its_form_is_asked_for_once_more_by_schema() {
     for adapter in ALL {
         let read = wants(adapter, &[("read", json!({"path": "work.txt"}))]);
         let provider = provider(vec![read, says(adapter, "hm"), says(adapter, "{}")]).await;
-        let conversation = talk_of(adapter, &provider, &Bench::new("{}"), &asked)
-            .await
-            .unwrap();
+        let bench = Bench::new("{}");
+        let conversation = talk_of(adapter, &provider, &bench, &asked).await.unwrap();
         assert_eq!(conversation.reply.text, "{}", "{adapter:?}");
+        assert!(!conversation.used_up, "{adapter:?}");
+        // What it said first is kept.
+        assert_eq!(*bench.set_aside.lock().unwrap(), ["hm"], "{adapter:?}");
         let asked = provider.asked.lock().unwrap();
         assert_eq!(asked.len(), 3, "{adapter:?}");
         let has_schema = |body: &Value| match adapter {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
@@ -18,6 +19,8 @@ fn is_hidden(name: &str) -> bool {
 
 /// Names of one folder that are held at a time.
 const MOST_NAMES: usize = 20_000;
+/// How often a name for a new file is looked for that nobody has yet.
+const MOST_TRIES: u32 = 16;
 
 /// An opened folder.
 #[derive(Debug)]
@@ -71,6 +74,17 @@ pub struct Entry {
     pub size: Option<u64>,
 }
 
+/// What is in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// Its names, sorted.
+    pub entries: Vec<Entry>,
+    /// Whether there are more.
+    pub more: bool,
+    /// Names that are not UTF-8, so that nobody can ask for them.
+    pub unnamed: usize,
+}
+
 impl Confined {
     /// Opens the folder.
     ///
@@ -119,36 +133,37 @@ impl Confined {
         }
     }
 
-    /// The names in a folder, sorted; at most `most` of them, and whether there are more. Links are named, not followed.
+    /// The names in a folder, sorted; at most `most` of them. Links are named, not followed.
     ///
     /// # Errors
     /// When it is hidden, outside, missing or no folder.
-    pub fn list(&self, path: &str, most: usize) -> Result<(Vec<Entry>, bool), Refused> {
+    pub fn list(&self, path: &str, most: usize) -> Result<Listing, Refused> {
         let folder = self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         let entries = rustix::fs::Dir::read_from(&folder).map_err(|error| system(path, &error.into()))?;
-        let mut found = Vec::new();
-        let mut more = false;
+        let mut found = Listing::default();
         for entry in entries {
             let entry = entry.map_err(|error| system(path, &error.into()))?;
-            if found.len() >= MOST_NAMES {
-                more = true;
+            if found.entries.len() >= MOST_NAMES {
+                found.more = true;
                 break;
             }
             let Ok(name) = entry.file_name().to_str() else {
+                found.unnamed += 1;
                 continue;
             };
             if name == "." || name == ".." || is_hidden(name) {
                 continue;
             }
-            found.push(described(&folder, name));
+            found.entries.push(described(&folder, name));
         }
-        found.sort();
-        more |= found.len() > most;
-        found.truncate(most);
-        Ok((found, more))
+        found.entries.sort();
+        found.more |= found.entries.len() > most;
+        found.entries.truncate(most);
+        Ok(found)
     }
 
-    /// Writes a file whole: what was there before stays until the new one is complete. Folders on the way are made.
+    /// Writes a file whole: what was there before stays until the new one is complete, and who may do what with it is as
+    /// before. Folders on the way are made.
     ///
     /// # Errors
     /// When it is hidden, outside, or what is there is no regular file.
@@ -168,14 +183,15 @@ impl Confined {
         if let Some(real) = real_path(&parent) {
             self.unguarded(path, &real.join(name))?;
         }
-        match rustix::fs::statat(&parent, *name, AtFlags::SYMLINK_NOFOLLOW) {
+        let mode = match rustix::fs::statat(&parent, *name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(there) if FileType::from_raw_mode(there.st_mode) != FileType::RegularFile => {
                 return Err(Refused::NotA(path.to_owned(), "a regular file"));
             }
-            Ok(_) | Err(rustix::io::Errno::NOENT) => {}
+            Ok(there) => Some(Mode::from_raw_mode(there.st_mode & 0o777)),
+            Err(rustix::io::Errno::NOENT) => None,
             Err(error) => return Err(system(path, &error.into())),
-        }
-        replace(&parent, name, content).map_err(|error| system(path, &error))
+        };
+        replace(&parent, name, content, mode).map_err(|error| system(path, &error))
     }
 
     fn unguarded(&self, path: &str, real: &Path) -> Result<(), Refused> {
@@ -305,18 +321,32 @@ fn described(folder: &OwnedFd, name: &str) -> Entry {
 }
 
 /// A new file under a name of its own, then renamed over the old one.
-fn replace(folder: &OwnedFd, name: &str, content: &[u8]) -> io::Result<()> {
-    // One name is enough: a leftover of a killed process is replaced, and no second writer works in this process.
-    let temporary = format!(".{name}.{}.quorum-new", std::process::id());
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(folder, temporary.as_str(), flags, Mode::from_raw_mode(0o666))?;
-    let written = File::from(file).write_all(content);
+fn replace(folder: &OwnedFd, name: &str, content: &[u8], mode: Option<Mode>) -> io::Result<()> {
+    let (temporary, mut file) = new_beside(folder)?;
+    let written = file.write_all(content).and_then(|()| {
+        if let Some(mode) = mode {
+            rustix::fs::fchmod(&file, mode)?;
+        }
+        Ok(rustix::fs::renameat(folder, temporary.as_str(), folder, name)?)
+    });
     if written.is_err() {
         let _ = rustix::fs::unlinkat(folder, temporary.as_str(), AtFlags::empty());
     }
-    written?;
-    rustix::fs::renameat(folder, temporary.as_str(), folder, name)?;
-    Ok(())
+    written
+}
+
+/// A new file that nobody else writes, and that was not put there for us to write: a name that cannot be foreseen.
+fn new_beside(folder: &OwnedFd) -> io::Result<(String, File)> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut tries = 1;
+    loop {
+        let name = format!(".{:016x}.quorum-new", RandomState::new().build_hasher().finish());
+        match rustix::fs::openat(folder, name.as_str(), flags, Mode::from_raw_mode(0o666)) {
+            Ok(file) => return Ok((name, File::from(file))),
+            Err(rustix::io::Errno::EXIST) if tries < MOST_TRIES => tries += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Opens a path so that the kernel itself refuses to leave the folder.
@@ -462,7 +492,7 @@ mod tests {
             );
         }
         assert!(matches!(confined.write(".env", b""), Err(Refused::Hidden(_))));
-        let (entries, _) = confined.list(".", 100).unwrap();
+        let entries = confined.list(".", 100).unwrap().entries;
         let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
         assert!(names.contains(&"src/") && names.contains(&"a.txt"), "{names:?}");
         assert!(
@@ -501,6 +531,47 @@ mod tests {
             .unwrap()
             .collect();
         assert_eq!(left.len(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn who_may_do_what_with_a_file_outlives_its_being_written() {
+        use std::os::unix::fs::PermissionsExt;
+        let outer = workspace();
+        let path = outer.path().join("work/run.sh");
+        fs::write(&path, "old").unwrap();
+        for mode in [0o755, 0o600, 0o444] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            confined(&outer).write("run.sh", b"new").unwrap();
+            let now = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+            assert_eq!(now, mode, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn two_who_write_one_file_do_not_write_into_each_others() {
+        let outer = workspace();
+        let confined = confined(&outer);
+        let whole = [vec![b'a'; 300_000], vec![b'b'; 100_000]];
+        std::thread::scope(|scope| {
+            for content in &whole {
+                scope.spawn(|| (0..50).for_each(|_| confined.write("both", content).unwrap()));
+            }
+        });
+        let left = fs::read(outer.path().join("work/both")).unwrap();
+        assert!(whole.contains(&left), "{} bytes", left.len());
+        let names = fs::read_dir(outer.path().join("work")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert_eq!(names.filter(|name| name.contains("quorum-new")).count(), 0);
+    }
+
+    #[test]
+    fn names_that_nobody_can_say_are_counted() {
+        use std::os::unix::ffi::OsStrExt;
+        let outer = workspace();
+        let name = std::ffi::OsStr::from_bytes(b"odd-\xff");
+        fs::write(outer.path().join("work/src").join(name), "x").unwrap();
+        let found = confined(&outer).list("src", 10).unwrap();
+        assert_eq!((found.entries.len(), found.unnamed, found.more), (2, 1, false));
     }
 
     #[test]

@@ -37,6 +37,10 @@ const LONGEST_LINE: usize = 300;
 const MOST_WRITTEN: usize = 4 * 1024 * 1024;
 /// Memory that a compiled pattern may take.
 const PATTERN_SIZE: usize = 1 << 20;
+/// Bytes of one argument of a call that are kept on record, where it is a list or an object.
+const LONGEST_ARGUMENT: usize = 1_000;
+/// Bytes of all arguments of a call that are kept on record.
+const LONGEST_ARGUMENTS: usize = 4 * 1024;
 
 /// What a model may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -217,16 +221,20 @@ impl Toolbox {
     }
 
     fn list(&self, arguments: &ListArguments) -> Result<String, String> {
-        let (entries, more) = self.folder.list(&arguments.path, MOST_ENTRIES).map_err(said)?;
-        let mut lines: Vec<String> = entries
+        let found = self.folder.list(&arguments.path, MOST_ENTRIES).map_err(said)?;
+        let mut lines: Vec<String> = found
+            .entries
             .iter()
             .map(|entry| match entry.size {
                 Some(size) => format!("{} ({size} bytes)", entry.name),
                 None => entry.name.clone(),
             })
             .collect();
-        if more {
+        if found.more {
             lines.push(format!("[only the first {MOST_ENTRIES} names]"));
+        }
+        if found.unnamed > 0 {
+            lines.push(format!("[and {} whose names are not UTF-8]", found.unnamed));
         }
         if lines.is_empty() {
             return Ok("[empty]".to_owned());
@@ -264,19 +272,20 @@ impl Toolbox {
             bytes: 0,
             lines: Vec::new(),
             is_cut: false,
+            missed: Missed::default(),
         };
-        match self.folder.list(&arguments.path, MOST_ENTRIES) {
-            Ok(_) => search.folder(&self.folder, arguments.path.trim_end_matches('/'), 0),
-            Err(Refused::NotA(..)) => search.file(&self.folder, &arguments.path).map_err(said)?,
+        let path = match arguments.path.trim_end_matches('/') {
+            // An absolute one is refused below.
+            "" if arguments.path.is_empty() => ".",
+            "" => "/",
+            path => path,
+        };
+        match self.folder.list(path, 0) {
+            Ok(_) => search.folder(&self.folder, path, 0),
+            Err(Refused::NotA(..)) => search.file(&self.folder, path).map_err(said)?,
             Err(refused) => return Err(said(refused)),
         }
-        if search.is_cut {
-            search.lines.push("[cut: there may be more]".to_owned());
-        }
-        if search.lines.is_empty() {
-            return Ok(format!("[no line matches in {} files]", search.files));
-        }
-        Ok(search.lines.join("\n"))
+        Ok(search.told())
     }
 
     fn write(&self, arguments: &WriteArguments) -> Result<String, String> {
@@ -303,16 +312,64 @@ struct Search {
     bytes: u64,
     lines: Vec<String>,
     is_cut: bool,
+    missed: Missed,
+}
+
+/// What a search did not look into. Where it did not look, it cannot say that there is nothing.
+#[derive(Debug, Default)]
+struct Missed {
+    binary: usize,
+    unreadable: usize,
+    unnamed: usize,
+    special: usize,
+}
+
+impl Missed {
+    /// What is hidden does not exist for a model, and what vanishes meanwhile is not there.
+    fn refused(&mut self, refused: &Refused) {
+        if !matches!(refused, Refused::Hidden(_) | Refused::Missing(_)) {
+            self.unreadable += 1;
+        }
+    }
+
+    /// `[3 not searched: 2 binary, 1 unreadable]`; `None` if nothing was missed.
+    fn told(&self) -> Option<String> {
+        let kinds = [
+            (self.binary, "binary"),
+            (self.unreadable, "unreadable"),
+            (self.unnamed, "with a name that is not UTF-8"),
+            (self.special, "no regular files, or links"),
+        ];
+        let all: usize = kinds.iter().map(|(count, _)| count).sum();
+        let kinds = kinds.iter().filter(|(count, _)| *count > 0);
+        let kinds: Vec<_> = kinds.map(|(count, kind)| format!("{count} {kind}")).collect();
+        (all > 0).then(|| format!("[{all} not searched: {}]", kinds.join(", ")))
+    }
 }
 
 impl Search {
+    /// What was found, and where was not looked.
+    fn told(mut self) -> String {
+        if self.lines.is_empty() && !self.is_cut {
+            self.lines
+                .push(format!("[no line matches in {} files]", self.files));
+        }
+        if self.is_cut {
+            self.lines.push("[cut: there may be more]".to_owned());
+        }
+        self.lines.extend(self.missed.told());
+        self.lines.join("\n")
+    }
+
     fn folder(&mut self, confined: &Confined, path: &str, depth: usize) {
-        let Ok((entries, more)) = confined.list(path, MOST_FILES) else {
-            return;
+        let found = match confined.list(path, MOST_FILES) {
+            Ok(found) => found,
+            Err(refused) => return self.missed.refused(&refused),
         };
-        self.is_cut |= more;
+        self.is_cut |= found.more;
+        self.missed.unnamed += found.unnamed;
         self.folders += 1;
-        for entry in entries {
+        for entry in found.entries {
             if self.is_used_up() {
                 self.is_cut = true;
                 return;
@@ -327,30 +384,35 @@ impl Search {
                     self.folder(confined, inner.trim_end_matches('/'), depth + 1)
                 }
                 (Some(_), _) => self.is_cut = true,
-                // What vanishes meanwhile is not there.
-                (None, Some(_)) => drop(self.file(confined, &inner)),
-                (None, None) => {}
+                (None, Some(_)) => {
+                    if let Err(refused) = self.file(confined, &inner) {
+                        self.missed.refused(&refused);
+                    }
+                }
+                (None, None) => self.missed.special += 1,
             }
         }
     }
 
     fn is_used_up(&self) -> bool {
         self.lines.len() >= MOST_MATCHES
-            || self.files >= MOST_FILES
+            || self.files + self.missed.binary + self.missed.unreadable >= MOST_FILES
             || self.folders >= MOST_FOLDERS
             || self.bytes >= MOST_SEARCHED_IN_ALL
     }
 
     fn file(&mut self, confined: &Confined, path: &str) -> Result<(), Refused> {
         let file = confined.read(path)?;
-        self.files += 1;
         let Ok((bytes, more)) = read_at_most(file, MOST_SEARCHED) else {
+            self.missed.unreadable += 1;
             return Ok(());
         };
         self.bytes += bytes.len() as u64;
         if is_binary(&bytes) {
+            self.missed.binary += 1;
             return Ok(());
         }
+        self.files += 1;
         self.is_cut |= more;
         for (number, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
             if !self.pattern.is_match(line) {
@@ -385,24 +447,38 @@ fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(8 * 1024)].contains(&0)
 }
 
-/// The arguments of a call as they are shown and kept: long texts cut.
+/// The arguments of a call as they are shown and kept: cut, and never longer than [`LONGEST_ARGUMENTS`].
 #[must_use]
 pub fn brief(arguments: &Value) -> Value {
     const LONGEST: usize = 200;
     let Some(object) = arguments.as_object() else {
         return Value::Null;
     };
+    let head = |text: &str| {
+        let head: String = text.chars().take(LONGEST).collect();
+        json!(format!("{head}… [{} bytes]", text.len()))
+    };
     let cut = |value: &Value| match value {
-        Value::String(text) if text.chars().count() > LONGEST => {
-            let head: String = text.chars().take(LONGEST).collect();
-            json!(format!("{head}… [{} bytes]", text.len()))
+        Value::String(text) if text.chars().count() > LONGEST => head(text),
+        Value::Array(_) | Value::Object(_) => {
+            let text = value.to_string();
+            match text.len() > LONGEST_ARGUMENT {
+                true => head(&text),
+                false => value.clone(),
+            }
         }
         value => value.clone(),
     };
-    object
+    let kept: Value = object
         .iter()
         .map(|(key, value)| (key.clone(), cut(value)))
-        .collect()
+        .collect();
+    // Its names may be as long, or as many, as it likes.
+    let text = kept.to_string();
+    match text.len() > LONGEST_ARGUMENTS {
+        true => head(&text),
+        false => kept,
+    }
 }
 
 #[cfg(test)]
@@ -449,7 +525,10 @@ mod tests {
         let rest = ask(&folder, "read", json!({"path": "long.txt", "offset": 32_768})).text;
         assert_eq!(rest.len(), 40_000 - 32_768);
         let found = ask(&folder, "search", json!({"pattern": r"^(pub )?fn \w"})).text;
-        assert_eq!(found, "src/lib.rs:1: pub fn a() {}\nsrc/lib.rs:2: fn b() {}");
+        assert_eq!(
+            found,
+            "src/lib.rs:1: pub fn a() {}\nsrc/lib.rs:2: fn b() {}\n[1 not searched: 1 binary]"
+        );
         let in_file = ask(
             &folder,
             "search",
@@ -459,6 +538,46 @@ mod tests {
         assert_eq!(in_file, "src/lib.rs:2: fn b() {}");
         assert!(!ask(&folder, "write", json!({"path": "new/x.txt", "content": "hi"})).failed);
         assert_eq!(fs::read_to_string(folder.path().join("new/x.txt")).unwrap(), "hi");
+    }
+
+    #[test]
+    fn the_workspace_is_searched_whatever_it_is_called() {
+        let folder = folder();
+        for path in ["", ".", "./", "././"] {
+            let found = ask(&folder, "search", json!({"pattern": "fn b", "path": path})).text;
+            assert!(found.contains("src/lib.rs:2: fn b() {}"), "'{path}': {found}");
+        }
+        for path in ["src", "src/", "./src//"] {
+            let found = ask(&folder, "search", json!({"pattern": "fn b", "path": path})).text;
+            assert!(found.contains("lib.rs:2: fn b() {}"), "'{path}': {found}");
+        }
+        for path in ["/", "//", "/src"] {
+            let refused = ask(&folder, "search", json!({"pattern": "fn b", "path": path}));
+            assert!(
+                refused.failed && refused.text.contains("outside"),
+                "{}",
+                refused.text
+            );
+        }
+    }
+
+    #[test]
+    fn where_a_search_did_not_look_it_does_not_claim_that_there_is_nothing() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = folder();
+        let odd = std::ffi::OsStr::from_bytes(b"odd-\xff");
+        fs::write(folder.path().join("src").join(odd), "fn wanted").unwrap();
+        std::os::unix::fs::symlink("src/lib.rs", folder.path().join("link")).unwrap();
+        let found = ask(&folder, "search", json!({"pattern": "wanted"})).text;
+        assert_eq!(
+            found,
+            "[no line matches in 2 files]\n[3 not searched: 1 binary, 1 with a name that is not UTF-8, \
+             1 no regular files, or links]"
+        );
+        let listed = ask(&folder, "list", json!({"path": "src"})).text;
+        assert!(listed.ends_with("[and 1 whose names are not UTF-8]"), "{listed}");
+        let alone = ask(&folder, "search", json!({"pattern": "fn", "path": "data.bin"})).text;
+        assert_eq!(alone, "[no line matches in 0 files]\n[1 not searched: 1 binary]");
     }
 
     #[test]
@@ -519,5 +638,18 @@ mod tests {
         let kept = brief(&json!({"path": "a", "content": "y".repeat(1_000)}));
         assert_eq!(kept["path"], "a");
         assert!(kept["content"].as_str().unwrap().ends_with("… [1000 bytes]"));
+        let argv = brief(&json!({"argv": ["sh", "-c", "z".repeat(300)]}));
+        assert_eq!(argv["argv"][0], "sh");
+        let many: serde_json::Map<String, Value> =
+            (0..10_000).map(|n| (format!("key {n}"), json!(n))).collect();
+        for huge in [
+            json!({"argv": ["x".repeat(1 << 20)]}),
+            json!({"path": {"deep": [vec![7; 100_000]]}}),
+            json!({"n".repeat(1 << 20): 1}),
+            Value::Object(many),
+        ] {
+            let bytes = brief(&huge).to_string();
+            assert!(bytes.len() < 1_000 && bytes.contains(" bytes]"), "{bytes}");
+        }
     }
 }

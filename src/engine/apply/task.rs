@@ -1,8 +1,8 @@
 //! What events change of one task. What other tasks feel of it is the business of [`super::apply`].
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, ConsultId, Phase, Purpose, QualityFlag, Stage, Status, Timestamp, Verdict,
-    WaitingReason,
+    AgentId, AttemptKind, Cause, ConsultId, Phase, Purpose, QualityFlag, Stage, Status, Timestamp, TurnId,
+    Verdict, WaitingReason,
 };
 use crate::engine::event::Event;
 use crate::engine::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
@@ -49,6 +49,7 @@ impl TaskState {
                 }
             }
             Event::TurnFinished {
+                turn,
                 output,
                 result,
                 files,
@@ -63,7 +64,7 @@ impl TaskState {
                 if asked.is_some() || self.dialog.is_some() {
                     self.dialog.get_or_insert_default().said.clone_from(asked);
                 }
-                self.evidence.take_turn(files.as_ref(), *tool_calls);
+                self.evidence.take_turn(*turn, files.as_ref(), *tool_calls);
                 self.output = OutputRefs {
                     stdout: output.clone(),
                     result: result.clone(),
@@ -495,9 +496,14 @@ impl TaskState {
 }
 
 impl Evidence {
-    /// A turn ended. What it did is on record, and the next one is looked at anew.
-    fn take_turn(&mut self, files: Option<&TurnFiles>, calls: Option<ToolCalls>) {
-        let was_watched = self.noted.take().is_some();
+    /// A turn ended. What it did is on record, and the next one is looked at anew. But one that never came to its work,
+    /// and whose files nobody looked at, leaves the record of a turn that was lost before it: that one may have acted.
+    fn take_turn(&mut self, turn: TurnId, files: Option<&TurnFiles>, calls: Option<ToolCalls>) {
+        let noted = self.noted.as_deref().map(|noted| noted.turn);
+        let was_watched = noted.is_some();
+        if files.is_some() || noted == Some(turn) {
+            self.noted = None;
+        }
         self.calls = self.calls.and(calls);
         if !was_watched {
             return;

@@ -2,7 +2,7 @@
 //! (semantics, sections 1 and 6; protected paths).
 //!
 //! What stands in the files is on record before the turn starts, so whatever happens to the runner meanwhile, the end of
-//! the turn is held against it. A turn that was lost leaves its record to the next one.
+//! the turn is held against it. A turn that was lost, or never came to its work, leaves its record to the next one.
 
 use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, TaskId, TurnId, Verdict};
 use crate::engine::event::Event;

@@ -119,8 +119,10 @@ pub(super) fn replied(
         settle(&mut draft);
         return draft.into_events();
     }
+    // One that was asked again while it still knew what it had seen has had its reprompt.
+    let was_asked_again = reply.tools.as_deref().is_some_and(|tools| tools.asked_again);
     match result {
-        SeatResult::Unparsed { why, .. } if asked.strict.is_none() => {
+        SeatResult::Unparsed { why, .. } if asked.strict.is_none() && !was_asked_again => {
             ask_again(&mut draft, seat, &asked, Some(why.clone()), None);
         }
         _ => settle(&mut draft),

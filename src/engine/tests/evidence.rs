@@ -96,6 +96,42 @@ fn files_are_noted_before_every_turn_and_a_lost_turn_leaves_its_record() {
 }
 
 #[test]
+fn a_turn_that_never_began_leaves_the_record_of_the_one_that_was_lost_before_it() {
+    let to_the_next_turn = |simulation: &mut Simulation| {
+        while simulation.running().is_empty() {
+            simulation.perform(0, &mut good);
+        }
+        simulation.running()[0]
+    };
+    let never_begins = |simulation: &mut Simulation, turn: TurnId| {
+        simulation.todo.clear();
+        simulation.feed(&Input::TurnRequestFailed {
+            turn,
+            class: crate::domain::FailureClass::Unknown,
+            before_effect: false,
+            message: "nobody is there".to_owned(),
+            retry_after: None,
+            jitter: 0,
+        });
+    };
+    // A turn is lost, and may have changed them; the one after it never begins, and its attempt is over.
+    let mut simulation = Simulation::new(PROTECTED, options());
+    let first = to_the_next_turn(&mut simulation);
+    let mut later = Simulation::recovered(simulation.state.plan.clone(), &simulation.journal);
+    later.resume();
+    let second = to_the_next_turn(&mut later);
+    never_begins(&mut later, second);
+    let third = to_the_next_turn(&mut later);
+    assert_eq!((third.attempt, noted(&later)), (2, vec![first]));
+    // Where nothing was lost, nothing is held against what others did meanwhile.
+    let mut simulation = Simulation::new(PROTECTED, options());
+    let first = to_the_next_turn(&mut simulation);
+    never_begins(&mut simulation, first);
+    let second = to_the_next_turn(&mut simulation);
+    assert_eq!(noted(&simulation), [first, second]);
+}
+
+#[test]
 fn an_agent_whose_files_cannot_be_noted_is_not_started() {
     let mut simulation = Simulation::new(PROTECTED, options());
     simulation.run(|state, effect| match effect {

@@ -7,7 +7,10 @@ use crate::domain::{
     Advice, AgentId, ConsultId, Digest, FailureClass, Millis, Money, Purpose, TaskId, Timestamp, TurnId,
 };
 use crate::engine::ledger::{CallId, Room};
-use crate::engine::{Ceiling, Event, Exit, FileRef, Ledger, ReplyRef, SeatId, SeatResult, Usage};
+use crate::engine::{
+    Ceiling, Event, Exit, FileRef, Ledger, Overshoot, ReplyRef, SeatId, SeatResult, ToolLedgerRef, Usage,
+    Used,
+};
 use crate::mission::Plan;
 use crate::mission::model::Budget;
 
@@ -534,14 +537,97 @@ fn what_is_over_a_ceiling_is_told_to_the_last_token() {
         let mut book = Book::with(Budget {
             max_cost: Some(money(cost)),
             max_tokens: Some(tokens),
+            max_requests: Some(1),
             ..Budget::default()
         });
         for event in [seat(0, M), replied(0, used(Some(30), Some(7), Some("0.75")))] {
             book.ledger.follow(&book.plan, &event);
         }
-        book.ledger.overshoot(&book.plan)
+        let Overshoot {
+            cost,
+            tokens,
+            requests,
+        } = book.ledger.overshoot(&book.plan);
+        assert_eq!(requests, None);
+        (cost, tokens)
     };
     assert_eq!(over("0.75", 37), (None, None));
     assert_eq!(over("0.5", 36), (Some(money("0.25")), Some(1)));
     assert_eq!(over("0.74", 40), (Some(money("0.01")), None));
+}
+
+/// A record of this many requests, answered and made in vain.
+fn made(requests: u32, unanswered: u32) -> Option<Box<ToolLedgerRef>> {
+    Some(Box::new(ToolLedgerRef {
+        requests,
+        unanswered,
+        ..ToolLedgerRef::default()
+    }))
+}
+
+fn finished_with(task: u32, failure: Option<FailureClass>, made: Option<Box<ToolLedgerRef>>) -> Event {
+    let mut event = finished(task, failure, Usage::default());
+    if let Event::TurnFinished { tools, .. } = &mut event {
+        *tools = made;
+    }
+    event
+}
+
+#[test]
+fn every_request_of_a_conversation_counts_and_what_is_beyond_the_ceiling_is_told() {
+    let over = |most: u64, event: Event| {
+        let mut book = Book::with(Budget {
+            max_requests: Some(most),
+            ..Budget::default()
+        });
+        for event in [starts(M), spawned(M), event] {
+            book.ledger.follow(&book.plan, &event);
+        }
+        book.ledger.overshoot(&book.plan).requests
+    };
+    assert_eq!(over(10, finished_with(M, None, made(10, 0))), None);
+    assert_eq!(over(10, finished_with(M, None, made(9, 2))), Some(1));
+    // The request that failed is one, of a turn as of a reviewer.
+    let failed = Some(FailureClass::Unknown);
+    assert_eq!(over(3, finished_with(M, failed, made(2, 1))), None);
+    assert_eq!(over(2, finished_with(M, failed, made(2, 1))), Some(1));
+    let seat_used = |made: Option<Box<ToolLedgerRef>>| {
+        let mut book = Book::with(Budget::default());
+        let mut event = seat_failed(0, FailureClass::Unknown);
+        if let Event::SeatFailed { used, .. } = &mut event {
+            *used = made.map(|tools| {
+                Box::new(Used {
+                    usage: Usage::default(),
+                    tools: *tools,
+                })
+            });
+        }
+        for event in [seat(0, M), event] {
+            book.ledger.follow(&book.plan, &event);
+        }
+        book.ledger.spent().requests
+    };
+    assert_eq!(seat_used(made(2, 1)), 3);
+    assert_eq!(seat_used(made(2, 0)), 2, "its reply could not be kept");
+    assert_eq!(seat_used(None), 1);
+}
+
+#[test]
+fn a_turn_that_was_answered_and_failed_without_telling_its_usage_is_not_free() {
+    let untold = |made: Option<Box<ToolLedgerRef>>| {
+        let mut book = Book::with(Budget {
+            max_tokens: Some(1_000),
+            ..Budget::default()
+        });
+        let failed = finished_with(M, Some(FailureClass::ProviderTransient), made);
+        for event in [starts(M), spawned(M), failed] {
+            book.ledger.follow(&book.plan, &event);
+        }
+        let room = book.ledger.room(&book.plan, AgentId(C));
+        (book.ledger.spent().untold, book.ledger.spent().charged, room)
+    };
+    let unknown = Room::Exhausted(Ceiling::UnknownTokens(AgentId(M)));
+    assert_eq!(untold(made(3, 1)), (1, money("0.5"), unknown));
+    assert_eq!(untold(made(0, 4)), (0, money("0"), Room::Fits));
+    assert_eq!(untold(None), (0, money("0"), Room::Fits));
 }

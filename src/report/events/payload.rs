@@ -89,7 +89,9 @@ pub(super) fn tool_ledger(tools: &ToolLedgerRef) -> Value {
     let row = Payload::default()
         .with("calls", tools.calls)
         .with("failed", tools.failed)
-        .with("requests", tools.requests);
+        .with("requests", tools.requests)
+        .with("unanswered", tools.unanswered)
+        .with("askedAgain", tools.asked_again);
     Value::Object(row.maybe("ledger", tools.file.as_ref().map(file)).0)
 }
 

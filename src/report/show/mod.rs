@@ -135,7 +135,12 @@ struct CallRow<'a> {
 struct ToolsRow {
     calls: u32,
     failed: u32,
+    /// Answered ones.
     requests: u32,
+    /// Those that were made in vain.
+    unanswered: u32,
+    /// Whether a reply lacked its form and it was asked once more.
+    asked_again: bool,
     /// One line a call.
     ledger: Option<FileView>,
 }
@@ -146,6 +151,8 @@ impl ToolsRow {
             calls: tools.calls,
             failed: tools.failed,
             requests: tools.requests,
+            unanswered: tools.unanswered,
+            asked_again: tools.asked_again,
             ledger,
         }
     }

@@ -38,8 +38,8 @@ pub(super) struct Seen {
     pub(super) attempt: u32,
     pub(super) turn: u32,
     pub(super) in_flight: bool,
-    /// What its turn is held against is on record.
-    pub(super) noted: bool,
+    /// The turn before which was noted what the next one is held against.
+    pub(super) noted: Option<TurnId>,
     /// What the finish gate said of this attempt.
     pub(super) gate_met: Option<bool>,
     /// The commands of the finish gate that ended since the last turn.
@@ -200,7 +200,10 @@ impl Witness {
                     "{event:?}"
                 );
                 let is_protected = !state.plan.task(turn.task).protect.is_empty();
-                assert!(seen.noted || !is_protected, "nobody looked before: {event:?}");
+                assert!(
+                    seen.noted.is_some() || !is_protected,
+                    "nobody looked before: {event:?}"
+                );
                 seen.turn += 1;
                 seen.gate.clear();
                 seen.in_flight = true;
@@ -214,9 +217,9 @@ impl Witness {
             Event::FilesNoted { turn, .. } => {
                 let seen = &mut self.tasks[turn.task.index()];
                 let next = (seen.attempt, seen.turn + 1);
-                assert!(!seen.in_flight && !seen.noted, "{event:?} {seen:?}");
+                assert!(!seen.in_flight && seen.noted.is_none(), "{event:?} {seen:?}");
                 assert_eq!((turn.attempt, turn.turn), next, "{event:?} {seen:?}");
-                seen.noted = true;
+                seen.noted = Some(*turn);
             }
             Event::AgentSpawned { turn, .. }
             | Event::TurnAdopted { turn }
@@ -228,7 +231,8 @@ impl Witness {
                 assert!(self.ended.insert(*turn));
                 let seen = &mut self.tasks[turn.task.index()];
                 (seen.in_flight, seen.finished) = (false, true);
-                seen.noted = false;
+                // What was noted before a turn that was lost stays until somebody looked.
+                seen.noted = seen.noted.filter(|noted| files.is_none() && noted != turn);
                 seen.tampered |= files.as_ref().is_some_and(|files| !files.protected.is_empty());
                 seen.agent_failed = exit.failure.is_some();
             }

@@ -45,6 +45,8 @@ pub(super) fn tool_ledger() -> ToolLedgerRef {
         calls: 3,
         failed: 1,
         requests: 2,
+        unanswered: 1,
+        asked_again: true,
     }
 }
 pub(super) fn advised(advice: Advice) -> Event {

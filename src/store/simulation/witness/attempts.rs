@@ -242,7 +242,7 @@ impl Witness {
             AttemptKind::Execute => {
                 let agent = state.plan.agent(state.plan.task(task).agent).name.to_string();
                 self.rejections.remove(&(agent, state.plan.task(task).wave));
-                seen.noted = false;
+                seen.noted = None;
                 seen.sent_back = false;
                 assert_eq!(seen.status, Status::Pending, "{task:?}");
                 (seen.tries, seen.fixes, seen.retries, seen.questions) = (0, 0, 0, 0);
