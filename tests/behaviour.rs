@@ -10,6 +10,8 @@ mod again;
 mod approvals;
 #[path = "behaviour/attacks.rs"]
 mod attacks;
+#[path = "behaviour/attacks_by_parrots.rs"]
+mod attacks_by_parrots;
 #[path = "behaviour/attacks_by_tools.rs"]
 mod attacks_by_tools;
 #[path = "behaviour/bad_input.rs"]

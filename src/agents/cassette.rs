@@ -2,26 +2,27 @@
 //!
 //! ```text
 //! DIR/cassette.json                                       what was recorded
-//! DIR/replies/write-the-docs-1a2b3c4d.1.judge.0.1-1.1.json   one question and its answer, for people to read
+//! DIR/replies/write-the-docs-1a2b3c4d.1.judge.0-1-1.1.json   one question and its answer, for people to read
 //! ```
 //!
 //! A reply is found by what it is for: task, attempt, stage, seat, try. It is given only to the question that was asked
 //! when it was recorded; where anything of that differs there is an error that says what, never another's reply. Only
 //! the time in a prompt may differ. Keys never stand in a cassette: headers and addresses are not recorded, and a key
-//! that a text repeats is blotted out.
+//! that a text repeats is blotted out, whoever's key it is: what one agent says is shown to others.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::domain::{Digest, FailureClass, Millis, undated};
+use crate::domain::{Digest, FailureClass, Millis, RunId, undated};
 use crate::store::{create_dir_durable, read_regular, replace_file};
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Secrets};
 use super::model::{Dialogue, ModelError, ModelReply, ModelRequest};
 
 /// The form of a cassette's head.
@@ -273,37 +274,52 @@ pub enum CassetteError {
     },
 }
 
+/// The head of a recording.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    schema: String,
+    quorum: String,
+    /// The run that was recorded. Files are named by what a call is for, so there is one run in a recording.
+    #[serde(default)]
+    run: Option<RunId>,
+}
+
 /// A folder of recorded replies.
 #[derive(Debug)]
 pub struct Cassette {
     folder: PathBuf,
+    secrets: OnceLock<Secrets>,
 }
 
 impl Cassette {
-    /// A folder to record into. One with replies in it is refused, unless the run that recorded them goes on.
+    /// A folder to record a run into. One with replies of another run in it is refused.
     ///
     /// # Errors
     /// [`CassetteError`]
-    pub fn record_into(folder: &Path, goes_on: bool) -> Result<Self, CassetteError> {
-        let cassette = Self {
-            folder: folder.to_owned(),
-        };
+    pub fn record_into(folder: &Path, run: &RunId) -> Result<Self, CassetteError> {
+        let cassette = Self::at(folder);
         let replies = cassette.replies();
         let io = |path: &Path, source| CassetteError::Io {
             path: path.to_owned(),
             source,
         };
         create_dir_durable(&replies).map_err(|error| io(&replies, error))?;
-        if !goes_on {
-            let mut entries = fs::read_dir(&replies).map_err(|error| io(&replies, error))?;
-            if entries.next().is_some() {
-                return Err(CassetteError::Taken(folder.to_owned()));
-            }
+        let mut entries = fs::read_dir(&replies).map_err(|error| io(&replies, error))?;
+        if entries.next().is_some() {
+            let of_this = cassette.read_head()?.run.as_ref() == Some(run);
+            return match of_this {
+                true => Ok(cassette),
+                false => Err(CassetteError::Taken(folder.to_owned())),
+            };
         }
-        let head = json!({"schema": CASSETTE, "quorum": env!("CARGO_PKG_VERSION")});
-        let text = format!("{head:#}\n");
+        let head = Head {
+            schema: CASSETTE.to_owned(),
+            quorum: env!("CARGO_PKG_VERSION").to_owned(),
+            run: Some(run.clone()),
+        };
         let path = cassette.head();
-        replace_file(&path, text.as_bytes()).map_err(|error| io(&path, error))?;
+        let text = serde_json::to_string_pretty(&head).map_err(|error| io(&path, error.into()))?;
+        replace_file(&path, format!("{text}\n").as_bytes()).map_err(|error| io(&path, error))?;
         Ok(cassette)
     }
 
@@ -312,26 +328,60 @@ impl Cassette {
     /// # Errors
     /// [`CassetteError`]
     pub fn open(folder: &Path) -> Result<Self, CassetteError> {
-        let cassette = Self {
+        let cassette = Self::at(folder);
+        cassette.read_head()?;
+        Ok(cassette)
+    }
+
+    fn at(folder: &Path) -> Self {
+        Self {
             folder: folder.to_owned(),
-        };
-        let path = cassette.head();
+            secrets: OnceLock::new(),
+        }
+    }
+
+    fn read_head(&self) -> Result<Head, CassetteError> {
+        let path = self.head();
         let bytes = match read_regular(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(CassetteError::Nothing(folder.to_owned()));
+                return Err(CassetteError::Nothing(self.folder.clone()));
             }
             Err(source) => return Err(CassetteError::Io { path, source }),
         };
-        let head: Value = serde_json::from_slice(&bytes).map_err(|error| CassetteError::Unknown {
+        let unknown = |problem| CassetteError::Unknown {
             path: path.clone(),
-            problem: error.to_string(),
-        })?;
+            problem,
+        };
+        let head: Value = serde_json::from_slice(&bytes).map_err(|error| unknown(error.to_string()))?;
         if head["schema"] != CASSETTE {
-            let problem = format!("its schema is {}", head["schema"]);
-            return Err(CassetteError::Unknown { path, problem });
+            return Err(unknown(format!("its schema is {}", head["schema"])));
         }
-        Ok(cassette)
+        serde_json::from_value(head).map_err(|error| unknown(error.to_string()))
+    }
+
+    /// Says whose keys must not be recorded: those of all that are spoken to in the run. Once, before the first call.
+    pub fn hold_back<'a>(&self, endpoints: impl Iterator<Item = &'a Endpoint>) {
+        // A second time it would be the same run with the same agents.
+        let _ = self.secrets.set(Secrets::of(endpoints));
+    }
+
+    /// Takes the keys of all agents out of every text.
+    fn blot_out(&self, value: &mut Value) {
+        if let Some(secrets) = self.secrets.get() {
+            secrets.blot_out(value);
+        }
+    }
+
+    /// Of a question as it is, and without any key.
+    fn digests(&self, question: &Question) -> Vec<Digest> {
+        let as_asked = question.digest();
+        let mut clean = serde_json::to_value(question).unwrap_or_default();
+        self.blot_out(&mut clean);
+        let clean = serde_json::from_value(clean).map_or(as_asked, |clean: Question| clean.digest());
+        let mut digests = vec![as_asked, clean];
+        digests.dedup();
+        digests
     }
 
     fn head(&self) -> PathBuf {
@@ -366,12 +416,12 @@ impl Cassette {
         let entry = Entry {
             call: call.clone(),
             request: number,
-            digests: asked.digests(),
-            question: asked.question.clone(),
+            digests: self.digests(&asked.0),
+            question: asked.0.clone(),
             answer,
         };
         let mut entry = serde_json::to_value(entry).map_err(|error| error.to_string())?;
-        blot_out(&mut entry, &asked.endpoint);
+        self.blot_out(&mut entry);
         let document = Document {
             schema: REPLY.to_owned(),
             checksum: Digest::of(entry.to_string().as_bytes()),
@@ -400,10 +450,11 @@ impl Cassette {
                     was.describe()
                 ));
             }
-            if !entry.digests.contains(&asked.question.digest()) {
+            let digests = self.digests(&asked.0);
+            if !digests.iter().any(|digest| entry.digests.contains(digest)) {
                 return Err(format!(
                     "another question was recorded: {}",
-                    asked.question.difference(&entry.question)
+                    asked.0.difference(&entry.question)
                 ));
             }
             Ok(entry)
@@ -459,39 +510,12 @@ impl Cassette {
     }
 }
 
-/// A question on its way, with whom it goes to.
-pub(super) struct Asked {
-    question: Question,
-    endpoint: Endpoint,
-}
+/// A question on its way.
+pub(super) struct Asked(Question);
 
 impl Asked {
     pub fn of(endpoint: &Endpoint, request: &ModelRequest, dialogue: &Dialogue) -> Self {
-        Self {
-            question: Question::of(endpoint, request, dialogue),
-            endpoint: endpoint.clone(),
-        }
-    }
-
-    /// Of the question as it is, and without the endpoint's keys.
-    fn digests(&self) -> Vec<Digest> {
-        let as_asked = self.question.digest();
-        let mut clean = serde_json::to_value(&self.question).unwrap_or_default();
-        blot_out(&mut clean, &self.endpoint);
-        let clean = serde_json::from_value(clean).map_or(as_asked, |clean: Question| clean.digest());
-        let mut digests = vec![as_asked, clean];
-        digests.dedup();
-        digests
-    }
-}
-
-/// Takes the endpoint's keys out of every text.
-fn blot_out(value: &mut Value, endpoint: &Endpoint) {
-    match value {
-        Value::String(text) => *text = endpoint.redact(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| blot_out(item, endpoint)),
-        Value::Object(entries) => entries.values_mut().for_each(|inner| blot_out(inner, endpoint)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Self(Question::of(endpoint, request, dialogue))
     }
 }
 

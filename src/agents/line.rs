@@ -32,6 +32,15 @@ pub enum Line {
     Recorded(Tape),
 }
 
+impl Line {
+    /// Whether what comes over it is recorded, or is from a record. Then the same must be asked again and again: nothing
+    /// that only this session remembers may change a question.
+    #[must_use]
+    pub fn is_on_record(&self) -> bool {
+        matches!(self, Self::Recording(..) | Self::Recorded(_))
+    }
+}
+
 /// The record of one call.
 #[derive(Debug, Clone)]
 pub struct Tape {

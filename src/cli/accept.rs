@@ -107,7 +107,7 @@ impl ChangedMission {
             engine::apply(&mut after, event);
         }
         refuse_active_titles(folder, run, &becoming_active(state, &after))?;
-        resolve_programs(&after, options, true)?;
+        resolve_programs(&after, options, run.id())?;
         screen.error(&format!(
             "{}the mission was changed, and run {} goes on by it:\n{}",
             self.difference(),

@@ -72,7 +72,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     lay_over(&mut options, &arguments.flags, matches)?;
     recovered.replan(&options).map_err(refuse)?;
     refuse_unpriced(&recovered.state)?;
-    let programs = resolve_programs(&recovered.state, &options, true)?;
+    let programs = resolve_programs(&recovered.state, &options, run.id())?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));

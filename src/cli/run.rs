@@ -52,16 +52,16 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         &arguments.flags.only,
     )?));
     refuse_unpriced(&state)?;
-    let programs = resolve_programs(&state, &options, false)?;
-    let reports = Reports::of_session(&arguments.flags.session.reports)?;
-
     let folder = state_folder(screen.output())?;
-    folder.create().map_err(unusable)?;
     let id = arguments
         .flags
         .run_id
         .clone()
         .map_or_else(|| new_run_id(&folder), Ok)?;
+    let programs = resolve_programs(&state, &options, &id)?;
+    let reports = Reports::of_session(&arguments.flags.session.reports)?;
+
+    folder.create().map_err(unusable)?;
     let _lock = lock(&folder, "quorum run", &id)?;
     clear_the_way(&folder, &state.plan, &arguments.flags, screen)?;
     make_workspace(&state.plan.rules.workspace)?;

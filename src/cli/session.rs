@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 
 use crate::agents::cassette::{Cassette, CassetteError};
 use crate::agents::line::Network;
-use crate::domain::{Bar, BarOrigin, Points};
+use crate::domain::{Bar, BarOrigin, Points, RunId};
 use crate::engine::{Input, KeeperRef, State, agents_needed};
 use crate::keeper;
 use crate::mission::RunOptions;
@@ -93,10 +93,10 @@ pub fn keeper_ref(keeper: &keeper::Handle) -> KeeperRef {
     }
 }
 
-/// Programs and credentials of all agents, or everything that is missing. A run that `goes_on` may add to what it
-/// recorded before.
-pub fn resolve_programs(state: &State, options: &RunOptions, goes_on: bool) -> Result<Programs, Failure> {
-    let network = network(options, goes_on)?;
+/// Programs and credentials of all agents, or everything that is missing. A run may add to what it recorded before, and to
+/// no other recording.
+pub fn resolve_programs(state: &State, options: &RunOptions, run: &RunId) -> Result<Programs, Failure> {
+    let network = network(options, run)?;
     let offline = options.offline;
     Programs::resolve(state, &options.mission_folder, network).map_err(|problems| {
         let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
@@ -111,7 +111,7 @@ pub fn resolve_programs(state: &State, options: &RunOptions, goes_on: bool) -> R
 }
 
 /// What the session may use of the network.
-fn network(options: &RunOptions, goes_on: bool) -> Result<Network, Failure> {
+fn network(options: &RunOptions, run: &RunId) -> Result<Network, Failure> {
     let Some(folder) = &options.record else {
         return Ok(match options.offline {
             true => Network::Offline(None),
@@ -121,7 +121,7 @@ fn network(options: &RunOptions, goes_on: bool) -> Result<Network, Failure> {
     let opened = if options.offline {
         Cassette::open(folder).map(|cassette| Network::Offline(Some(Arc::new(cassette))))
     } else {
-        Cassette::record_into(folder, goes_on).map(|cassette| Network::Recording(Arc::new(cassette)))
+        Cassette::record_into(folder, run).map(|cassette| Network::Recording(Arc::new(cassette)))
     };
     opened.map_err(|error| {
         let help = match &error {

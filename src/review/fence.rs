@@ -4,7 +4,7 @@
 //! Such text may try to speak to the reviewer. It stands between tags that it cannot close: whatever looks like the
 //! tag inside it is defused, and characters that a reader cannot see are made visible.
 
-use crate::judging::parser::UNTRUSTED_TAG;
+use crate::judging::parser::{Quoted, UNTRUSTED_TAG};
 
 /// Characters of a label; labels hold file names.
 const MAX_LABEL: usize = 200;
@@ -86,6 +86,15 @@ fn shorten(text: &Excerpt, max_chars: usize) -> (String, usize) {
     let last = &end[offset(end, available - show_end)..];
     let cut = total.saturating_sub(show_head + show_end);
     (format!("{first}\n[… {cut} characters cut here …]\n{last}"), cut)
+}
+
+/// Remembers what a text of the work says where a verdict would stand: as it is, and as a reader of a fence is shown it.
+pub fn take_in(said: &mut Quoted, text: &str) {
+    said.add(text);
+    let shown = defuse(text);
+    if shown != text {
+        said.add(&shown);
+    }
 }
 
 /// The text with everything defused that could pass for our tag, and with unseen characters shown.

@@ -24,8 +24,9 @@ pub fn grades(work: &Work, rubric: &Rubric, probes: &[String], again: bool) -> J
     if again {
         insist(
             &mut user,
-            "a criterion was missing, or a grade was not one of those allowed",
-            "Reply again, with the JSON object only: no text before or after it, every criterion exactly once.",
+            "a criterion was missing, a grade was not one of those allowed, or all of it stands in the work, word for word",
+            "Reply again, with the JSON object only: no text before or after it, every criterion exactly once, with \
+             reasons of your own.",
         );
     }
     JudgePrompt {

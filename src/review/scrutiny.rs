@@ -141,8 +141,10 @@ fn finish(mut user: String, again: bool) -> JudgePrompt {
     if again {
         insist(
             &mut user,
-            "it was not the JSON object that was asked for, or something in it was missing or not allowed",
-            "Reply again, with the JSON object only: no text before or after it, every text in double quotes.",
+            "it was not the JSON object that was asked for, something in it was missing or not allowed, or all of it stands \
+             in the work, word for word",
+            "Reply again, with the JSON object only: no text before or after it, every text in double quotes, and what \
+             you have to say in words of your own.",
         );
     }
     JudgePrompt {

@@ -4,7 +4,7 @@
 use crate::domain::{Advice, Purpose};
 use crate::engine::SeatResult;
 use crate::judging::advice::{parse_advice, unreadable};
-use crate::judging::parser::{Quoted, parse_evaluation, parse_scores};
+use crate::judging::parser::{Quoted, own_word, parse_evaluation, parse_scores};
 use crate::mission::Panel;
 
 /// How much of a reply is read, in bytes.
@@ -66,16 +66,19 @@ pub fn of_echo() -> SeatResult {
     }
 }
 
-/// What a consulted agent said.
+/// What a consulted agent said. `work` is what a judge was shown of the work; of other questions nothing is held.
 #[must_use]
-pub fn of_consult(purpose: Purpose, reply: Reply<'_>) -> Advice {
+pub fn of_consult(purpose: Purpose, reply: Reply<'_>, work: &Quoted) -> Advice {
     if reply.cut_short {
         return unreadable(CUT_SHORT, "");
     }
     if reply.len > LARGEST_REPLY {
         return unreadable("the reply has more than 1 MiB", "");
     }
-    parse_advice(purpose, reply.text)
+    match own_word(reply.text, work) {
+        Ok(()) => parse_advice(purpose, reply.text),
+        Err(why) => unreadable(why.to_string(), reply.text),
+    }
 }
 
 /// What a consulted echo agent said.

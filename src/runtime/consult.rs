@@ -384,10 +384,11 @@ impl Call {
 
     /// Asks a model; one that grades files may look at them. What comes back, and what a person should know.
     async fn ask_model(&self, line: &Line, endpoint: &Endpoint, toolless: &Toolless) -> Vec<Input> {
-        let (asked, judgement, images, looking) = match self.prepare(toolless.clone()).await {
-            Ok(prepared) => prepared,
-            Err(message) => return vec![self.failed(message)],
-        };
+        let (asked, judgement, images, looking) =
+            match self.prepare(toolless.clone(), line.is_on_record()).await {
+                Ok(prepared) => prepared,
+                Err(message) => return vec![self.failed(message)],
+            };
         let agent = self.plan.agent(self.agent);
         let question = Question {
             line,
@@ -415,6 +416,7 @@ impl Call {
     async fn prepare(
         &self,
         toolless: Toolless,
+        is_on_record: bool,
     ) -> Result<(String, Judgement, Vec<Image>, Option<Looking>), String> {
         let call = self.clone();
         let prepared = tokio::task::spawn_blocking(move || {
@@ -439,6 +441,7 @@ impl Call {
                 agent: call.agent,
                 ledger: call.path(SpoolName::ConsultTools(call.id)),
                 toolless: &toolless,
+                is_on_record,
             };
             // There is no schema to ask for its form by: one that lacks it is asked again by the engine.
             let looking = offer.looking(judgement.work.clone(), Box::new(|_, _| true))?;
@@ -518,7 +521,7 @@ fn read(
     };
     Input::ConsultReplied {
         id,
-        advice: verdict::of_consult(purpose, said),
+        advice: verdict::of_consult(purpose, said, &judgement.work),
         reply: ReplyRef {
             file,
             model,

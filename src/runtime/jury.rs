@@ -6,17 +6,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::agents::command::Placeholders;
 use crate::agents::line::{Line, Network};
 use crate::agents::model::{self, ModelRequest};
-use crate::domain::{AgentId, Dimension, FailureClass, Millis, Timestamp};
+use crate::domain::{AgentId, Digest, Dimension, FailureClass, Millis, Timestamp, undated};
 use crate::judging::parser::{Quoted, parse_scores};
 use crate::keeper::{self, Spawn};
+use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan};
-use crate::review::fence::Excerpt;
+use crate::review::fence::{Excerpt, take_in};
 use crate::review::prompt::{self, JudgePrompt, Work};
 
 use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure};
@@ -40,6 +42,37 @@ pub struct Piece {
     pub work: String,
     /// What is scored, from 1 to 5.
     pub dimensions: Vec<Dimension>,
+}
+
+impl Piece {
+    /// What a reviewer is asked about it; once more with why its reply could not be read.
+    fn question(&self, unread: Option<&str>) -> JudgePrompt {
+        let output = Excerpt::whole(self.work.as_str());
+        let work = Work {
+            title: self.task.lines().next().unwrap_or_default(),
+            description: Some(&self.task),
+            handed_down: false,
+            criteria: self.criteria.as_deref(),
+            output: &output,
+            course: None,
+            artifacts: &[],
+            checks: &[],
+            prior_feedback: &[],
+            now: Timestamp::now(),
+        };
+        prompt::panel(&work, &self.dimensions, unread)
+    }
+}
+
+/// Who is asked what: replies to another question, or of another judge of the same name, are not to be mixed with these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedAs {
+    /// The agent's adapter.
+    pub adapter: Adapter,
+    /// The model that is asked for, where there is one.
+    pub model: Option<String>,
+    /// The digest of all that can change its reply: the agent's definition, and the prompt but for the time in it.
+    pub digest: Digest,
 }
 
 /// What a reviewer said of a piece.
@@ -130,6 +163,26 @@ impl Jury {
         }
     }
 
+    /// As what a juror is asked about a piece; `None` if there is no such juror.
+    #[must_use]
+    pub fn asked_as(&self, juror: usize, piece: &Piece) -> Option<AskedAs> {
+        let spec = &self.jurors.get(juror)?.agent.spec;
+        let all = serde_json::json!({
+            "adapter": spec.adapter,
+            "model": spec.model,
+            "baseUrl": spec.base_url,
+            "run": spec.run,
+            "temperature": spec.temperature,
+            "maxTokens": spec.max_tokens,
+            "prompt": undated(&piece.question(None).joined()),
+        });
+        Some(AskedAs {
+            adapter: spec.adapter,
+            model: spec.model.clone(),
+            digest: Digest::of(all.to_string().as_bytes()),
+        })
+    }
+
     /// Asks jurors about pieces, `at_once` at a time. `tell` hears of each as it comes: which of the questions, and what
     /// was said, or why nothing. It stops everything by returning an error.
     ///
@@ -157,7 +210,7 @@ impl Jury {
                 });
             }
             while let Some(joined) = asked.join_next().await {
-                // A question that broke off has no answer, and its number is not known any more.
+                // A question that broke off has no answer, and its number is not known any more: who asked counts.
                 if let Ok((number, said)) = joined {
                     tell(number, said)?;
                 }
@@ -171,19 +224,18 @@ impl Jury {
 impl Juror {
     /// Asks about one piece; once more, strictly, if the reply cannot be read.
     async fn judge(&self, piece: &Piece, errands: &Errands, place: &std::path::Path) -> Result<Said, String> {
-        let mut quoted = Quoted::default();
-        quoted.add(&piece.work);
+        let dimensions = piece.dimensions.iter().map(|dimension| dimension.name.as_str());
+        let mut quoted = Quoted::scored_on(dimensions);
+        take_in(&mut quoted, &piece.work);
         let first = self.hear(piece, None, errands, place).await?;
         let unread = match parse_scores(&first.text, &piece.dimensions, &quoted) {
             Ok(_) if first.cut_short => "the reply ran into its token limit and is cut short".to_owned(),
             Ok(_) => return Ok(first.into_said(None)),
             Err(why) => why.to_string(),
         };
-        // The reviewer has been heard. If it cannot be asked again, what it said is what there is.
-        match self.hear(piece, Some(&unread), errands, place).await {
-            Ok(second) => Ok(second.into_said(Some(first.text))),
-            Err(_) => Ok(first.into_said(None)),
-        }
+        // One that cannot be asked again has given no verdict, which is not the worst one: it can be asked another time.
+        let second = self.hear(piece, Some(&unread), errands, place).await?;
+        Ok(second.into_said(Some(first.text)))
     }
 
     /// One reply, requests that a provider did not answer made again.
@@ -194,23 +246,7 @@ impl Juror {
         errands: &Errands,
         place: &std::path::Path,
     ) -> Result<Heard, String> {
-        let output = Excerpt::whole(piece.work.as_str());
-        let asked = prompt::panel(
-            &Work {
-                title: piece.task.lines().next().unwrap_or_default(),
-                description: Some(&piece.task),
-                handed_down: false,
-                criteria: piece.criteria.as_deref(),
-                output: &output,
-                course: None,
-                artifacts: &[],
-                checks: &[],
-                prior_feedback: &[],
-                now: Timestamp::now(),
-            },
-            &piece.dimensions,
-            unread,
-        );
+        let asked = piece.question(unread);
         let mut retries = 0;
         loop {
             let unheard = match &self.reach {

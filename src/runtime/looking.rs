@@ -18,7 +18,7 @@ use crate::engine::{Known, TaskState, ToolLedgerRef, Usage, Used};
 use crate::judging::evidence_rules::is_file_task;
 use crate::judging::parser::Quoted;
 use crate::mission::Plan;
-use crate::review::fence::fence;
+use crate::review::fence::{fence, take_in};
 use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
 use crate::store::{self, RunFolder};
@@ -80,6 +80,9 @@ pub(super) struct Offer<'a> {
     pub agent: AgentId,
     pub ledger: PathBuf,
     pub toolless: &'a Toolless,
+    /// Whether what is asked is recorded, or answered from a record: then it is offered tools whatever this session has
+    /// learned of its provider, so that the same is asked every time.
+    pub is_on_record: bool,
 }
 
 /// Whether who judges a task judges files, by what is known of its work.
@@ -119,11 +122,9 @@ impl Offer<'_> {
     /// # Errors
     /// When the workspace cannot be opened.
     pub fn looking(self, said: Quoted, has_form: HasForm) -> Result<Option<Looking>, String> {
-        let lacks_tools = self
-            .toolless
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(&self.agent);
+        let known = self.toolless.lock().unwrap_or_else(PoisonError::into_inner);
+        let lacks_tools = !self.is_on_record && known.contains(&self.agent);
+        drop(known);
         let denied = self
             .plan
             .agent(self.agent)
@@ -175,9 +176,9 @@ impl Workbench for Looking {
         let (toolbox, said, call) = (self.toolbox.clone(), self.said.clone(), call.clone());
         let performed = tokio::task::spawn_blocking(move || {
             let result = toolbox.call(&call);
-            said.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .add(&result.text);
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            take_in(&mut said, &result.text);
+            drop(said);
             // Why it was refused stands on record as it is.
             ToolResult {
                 text: fence(&label(&call), &result.text, usize::MAX),

@@ -8,7 +8,7 @@ use crate::engine::{FileFact, State, TaskState};
 use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
-use crate::review::fence::Excerpt;
+use crate::review::fence::{Excerpt, take_in};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
 use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
 use crate::store::{RunFolder, SpoolName};
@@ -99,22 +99,34 @@ impl Material {
                 .collect(),
             prior_findings: 0,
         };
-        let mut said = Quoted::default();
-        said.add(&output.head);
-        said.add(&output.tail);
-        checks.iter().for_each(|check| said.add(&check.output));
+        let mut said = Quoted::scored_on(scored(plan, task));
+        for text in [&output.head, &output.tail] {
+            take_in(&mut said, text);
+        }
+        checks.iter().for_each(|check| take_in(&mut said, &check.output));
         for artifact in &mut artifacts {
+            take_in(&mut said, &artifact.path);
             if let Preview::Text(text) = &mut artifact.preview {
-                said.add(text);
+                take_in(&mut said, text);
                 // The prompt shows less, and what it does not need must not be held.
                 let most = (0..=4 * MAX_PREVIEW).rfind(|at| text.is_char_boundary(*at));
                 text.truncate(most.unwrap_or_default());
             }
         }
+        if let Some(course) = &course {
+            course.said.iter().for_each(|text| take_in(&mut said, text));
+        }
+        let course = course.map(|course| course.shown);
         let is_handed_down = |id: TaskId| {
             let from = plan.task(id).provenance.as_deref();
             from.is_some_and(|from| from.origin == Origin::Delegated)
         };
+        // An agent wrote what these tasks are about.
+        for (id, _) in judged.iter().filter(|(id, _)| is_handed_down(*id)) {
+            let handed = plan.task(*id);
+            take_in(&mut said, &handed.title);
+            take_in(&mut said, handed.description.as_deref().unwrap_or_default());
+        }
         Ok(Self {
             output,
             course,
@@ -166,11 +178,23 @@ const LONGEST_ARGUMENTS: usize = 120;
 /// Bytes of a record of steps that are read.
 const LARGEST_RECORD: u64 = 1024 * 1024;
 
+/// What a task's work is scored on.
+fn scored(plan: &Plan, task: TaskId) -> impl Iterator<Item = &str> {
+    let dimensions = panel_of(plan, task).map_or(&[][..], |panel| &panel.dimensions);
+    dimensions.iter().map(|dimension| dimension.name.as_str())
+}
+
+/// How work went, and what the worker itself says in that.
+struct Told {
+    shown: Course,
+    said: Vec<String>,
+}
+
 /// How work went that is all in its answer. Blocks.
 ///
 /// # Errors
 /// When the record of what it did is not what it was.
-fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Result<Option<Course>, String> {
+fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Result<Option<Told>, String> {
     if is_about_files(plan, *task, task_state) {
         return Ok(None);
     }
@@ -199,21 +223,29 @@ fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Resul
         Some(calls) => facts.push(format!("It made {} tool calls in this attempt.", calls.calls)),
         None => facts.push("Whether it used tools is not known.".to_owned()),
     }
+    let mut said = Vec::new();
     let steps = match &task_state.output.tools {
         Some(record) => {
             let path = folder.spool_file(&SpoolName::TurnTools(turn));
             let lost = |error: std::io::Error| format!("the record of its tool calls is lost: {error}");
             check(&path, record).map_err(lost)?;
             let is_cut = record.len > LARGEST_RECORD;
-            steps(&read_head(&path, LARGEST_RECORD).map_err(lost)?, is_cut)
+            steps(
+                &read_head(&path, LARGEST_RECORD).map_err(lost)?,
+                is_cut,
+                &mut said,
+            )
         }
         None => String::new(),
     };
-    Ok(Some(Course { facts, steps }))
+    said.push(steps.clone());
+    let shown = Course { facts, steps };
+    Ok(Some(Told { shown, said }))
 }
 
-/// The steps of a record, a line each. What is missing is said.
-fn steps(record: &str, is_cut: bool) -> String {
+/// The steps of a record, a line each; what is missing is told. The texts among their arguments are `said` by the worker, who
+/// chose them.
+fn steps(record: &str, is_cut: bool, said: &mut Vec<String>) -> String {
     // The last line of a part may be one half of it.
     let whole = record
         .rfind('\n')
@@ -225,7 +257,8 @@ fn steps(record: &str, is_cut: bool) -> String {
         unreadable += usize::from(step.is_none());
         step
     });
-    let step = |step: serde_json::Value| {
+    let mut step = |step: serde_json::Value| {
+        texts_in(&step["arguments"], said);
         let arguments: String = step["arguments"]
             .to_string()
             .chars()
@@ -239,7 +272,7 @@ fn steps(record: &str, is_cut: bool) -> String {
         };
         format!("{tool} {arguments}: {outcome}\n")
     };
-    let mut lines: Vec<String> = lines.map(step).collect();
+    let mut lines: Vec<String> = lines.map(&mut step).collect();
     let more = lines.len().saturating_sub(MOST_STEPS);
     lines.truncate(MOST_STEPS);
     if more > 0 {
@@ -252,6 +285,16 @@ fn steps(record: &str, is_cut: bool) -> String {
         lines.push("[the record goes on: what came later is not shown]\n".to_owned());
     }
     lines.concat()
+}
+
+/// Texts as they are, without the quotes and escapes that stand around them in JSON.
+fn texts_in(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(text) => found.push(text.clone()),
+        serde_json::Value::Array(items) => items.iter().for_each(|item| texts_in(item, found)),
+        serde_json::Value::Object(entries) => entries.values().for_each(|inner| texts_in(inner, found)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+    }
 }
 
 /// What the judged tasks said. Of several each has its part of what a prompt can hold.

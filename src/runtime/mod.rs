@@ -52,7 +52,7 @@ pub use adopt::{Adopted, Keeping, Left, adopt};
 pub use control::{Answer, ask};
 pub use dead_letters::{RetryError, retry_now};
 pub use inspect::{Inspection, SalvageError, inspect, salvage};
-pub use jury::{Jury, Piece, Said};
+pub use jury::{AskedAs, Jury, Piece, Said};
 pub use missions::Missions;
 pub use observer::Observer;
 pub use operator::{TellError, drain, tell};

@@ -91,8 +91,16 @@ impl Programs {
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
         let others = others.filter_map(|(id, agent)| Some((id, reach(agent, folder, &network).ok()?)));
+        let others: HashMap<AgentId, Reach> = others.collect();
+        if let Network::Recording(cassette) | Network::Offline(Some(cassette)) = &network {
+            let all = found.values().chain(others.values());
+            cassette.hold_back(all.filter_map(|reach| match reach {
+                Reach::Model(endpoint) => Some(&**endpoint),
+                Reach::Command(..) | Reach::Echo => None,
+            }));
+        }
         Ok(Self {
-            others: others.collect(),
+            others,
             needed: found,
             channels,
             network,

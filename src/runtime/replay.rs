@@ -11,16 +11,16 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Millis, Stage, TaskId, Verdict};
-use crate::engine::{self, ConsultFailure, Event, FileRef, Input, ReplyRef, SeatFailure, State};
+use crate::domain::{Advice, DeclaredVerdict, Millis, Opinion, Stage, Verdict};
+use crate::engine::{self, ConsultFailure, Event, FileRef, Input, ReplyRef, SeatFailure, StageReport, State};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, LARGEST_REPLY, Reply};
 use crate::store::{Record, RunFolder, SpoolName};
 
 use compare::{
-    Place, advice_difference, differing, essence, is_decisive, said_by_advice, said_by_seat, seat_difference,
-    standing,
+    Ground, Place, advice_difference, differing, essence, is_decisive, said_by_advice, said_by_seat,
+    seat_difference, standing,
 };
 
 use super::calls::panel_of;
@@ -128,8 +128,16 @@ struct Rejudge<'a> {
     run: &'a RunFolder,
     readings: Vec<Reading>,
     decisions: Vec<Decision>,
-    /// Attempts whose verdict rests on a reply that is lost or says something else.
-    doubtful: BTreeSet<(TaskId, u32)>,
+    /// Verdicts that rest on a reply that is lost or says something else.
+    doubtful: BTreeSet<Ground>,
+}
+
+/// The files that belong to one reply.
+struct Names {
+    reply: SpoolName,
+    judgement: SpoolName,
+    request: SpoolName,
+    tools: SpoolName,
 }
 
 impl Rejudge<'_> {
@@ -142,6 +150,7 @@ impl Rejudge<'_> {
             "advice-failed" => failed_consult(record),
             "checked" => checked(state, record),
             "graded" => graded(state, record),
+            "stage-judged" => step_judged(state, record),
             "advance" => Some(Input::Advance),
             _ => None,
         };
@@ -168,14 +177,18 @@ impl Rejudge<'_> {
         let sits = sits.and_then(|judging| judging.seats.get(seat.seat as usize));
         let agent = sits.map(|sits| state.plan.agent(sits.agent));
         let is_echo = agent.is_some_and(|agent| agent.spec.adapter == Adapter::Echo);
-        let names = (SpoolName::Reply(task, seat), SpoolName::Judgement(task, seat));
-        let request = SpoolName::Request(task, seat);
-        let (judgement, derived) = self.read(reply, names, request, |said, judgement| match is_echo {
+        let names = Names {
+            reply: SpoolName::Reply(task, seat),
+            judgement: SpoolName::Judgement(task, seat),
+            request: SpoolName::Request(task, seat),
+            tools: SpoolName::Tools(task, seat),
+        };
+        let (judgement, derived) = self.read(reply, &names, |said, judgement| match is_echo {
             true => verdict::of_echo(),
             false => verdict::of_seat(panel_of(&state.plan, task), said, &judgement.work),
         });
         let standing = standing(&derived, |derived| seat_difference(result, derived));
-        self.doubt(task, seat.attempt, &standing);
+        self.doubt(Ground::new(task, seat.attempt, Stage::Judge, None), &standing);
         self.readings.push(Reading {
             task: state.plan.task(task).title.to_string(),
             attempt: seat.attempt,
@@ -204,14 +217,20 @@ impl Rejudge<'_> {
         let task = state.task(id.task);
         let open = task.consults.iter().find(|open| open.id == id)?;
         let agent = state.plan.agent(open.agent);
-        let names = (SpoolName::ConsultReply(id), SpoolName::ConsultJudgement(id));
-        let request = SpoolName::ConsultRequest(id);
-        let (judgement, derived) = self.read(reply, names, request, |said, _| match agent.spec.adapter {
+        let names = Names {
+            reply: SpoolName::ConsultReply(id),
+            judgement: SpoolName::ConsultJudgement(id),
+            request: SpoolName::ConsultRequest(id),
+            tools: SpoolName::ConsultTools(id),
+        };
+        let (judgement, derived) = self.read(reply, &names, |said, judgement| match agent.spec.adapter {
             Adapter::Echo => verdict::of_consulted_echo(),
-            _ => verdict::of_consult(open.purpose, said),
+            _ => verdict::of_consult(open.purpose, said, &judgement.work),
         });
         let standing = standing(&derived, |derived| advice_difference(advice, derived));
-        self.doubt(id.task, task.attempt, &standing);
+        if let Some(ground) = Ground::of_advice(state, id.task, open.purpose) {
+            self.doubt(ground, &standing);
+        }
         self.readings.push(Reading {
             task: state.plan.task(id.task).title.to_string(),
             attempt: task.attempt,
@@ -235,11 +254,10 @@ impl Rejudge<'_> {
     fn read<T>(
         &self,
         reply: &ReplyRef,
-        (said, judged): (SpoolName, SpoolName),
-        request: SpoolName,
+        names: &Names,
         parse: impl FnOnce(Reply<'_>, &Judgement) -> T,
     ) -> (Option<Judgement>, Result<T, String>) {
-        let judgement = match self.judgement(reply.judgement.as_deref(), &judged) {
+        let judgement = match self.judgement(reply.judgement.as_deref(), &names.judgement) {
             Ok(judgement) => judgement,
             Err(why) => return (None, Err(why)),
         };
@@ -248,11 +266,19 @@ impl Rejudge<'_> {
             digest: judgement.prompt.digest,
         };
         let text = self
-            .vouched(&request, &asked)
-            .and_then(|()| self.vouched(&said, &reply.file))
+            .vouched(&names.request, &asked)
+            .and_then(|()| self.vouched(&names.reply, &reply.file))
+            // What it did with tools is what its word rests on, as much as what it was shown.
+            .and_then(
+                |()| match reply.tools.as_ref().and_then(|tools| tools.file.as_ref()) {
+                    Some(ledger) => self.vouched(&names.tools, ledger),
+                    None => Ok(()),
+                },
+            )
             .and_then(|()| match reply.file.len {
                 0 => Ok(String::new()),
-                _ => read_head(&self.run.spool_file(&said), LARGEST_REPLY).map_err(|error| error.to_string()),
+                _ => read_head(&self.run.spool_file(&names.reply), LARGEST_REPLY)
+                    .map_err(|error| error.to_string()),
             });
         let read = text.map(|text| {
             let said = Reply {
@@ -289,9 +315,9 @@ impl Rejudge<'_> {
         is_as_recorded(&path, &recorded).map_err(|error| error.to_string())
     }
 
-    fn doubt(&mut self, task: TaskId, attempt: u32, standing: &Standing) {
+    fn doubt(&mut self, ground: Ground, standing: &Standing) {
         if *standing != Standing::Equal {
-            self.doubtful.insert((task, attempt));
+            self.doubtful.insert(ground);
         }
     }
 
@@ -308,8 +334,8 @@ impl Rejudge<'_> {
             );
             let of = Place::of(state, event);
             let standing = match (&was, &is) {
-                (Some(was), Some(is)) if was == is => match of.task {
-                    Some(attempt) if of.is_judged && self.doubtful.contains(&attempt) => {
+                (Some(was), Some(is)) if was == is => match &of.ground {
+                    Some(ground) if self.doubtful.contains(ground) => {
                         Standing::Lost("it rests on a reply that is lost or says something else".to_owned())
                     }
                     _ => Standing::Equal,
@@ -333,15 +359,15 @@ impl Rejudge<'_> {
         }
     }
 
-    /// A verdict of judges can only come of what they said, or of a person's word.
+    /// A verdict of judges, or of a stage behind them, can only come of what was said, or of a person's word.
     fn out_of_nothing(&mut self, state: &State, record: &Record) {
         for event in &record.events {
             let Event::StageVerdict(report) = event else {
                 continue;
             };
-            let by_judges = matches!(report.stage, Stage::Judge | Stage::Verification);
+            let is_judging = report.stage >= Stage::Judge;
             let says_something = report.points.is_some() || report.verdict == Verdict::Pass;
-            if !by_judges || !says_something || report.by.is_some() {
+            if !is_judging || !says_something || report.by.is_some() {
                 continue;
             }
             let of = Place::of(state, event);
@@ -438,4 +464,43 @@ fn graded(state: &State, record: &Record) -> Option<Input> {
             result,
         })
     })
+}
+
+/// What a stage said that needs no agent. What it rests on is gone; what follows from its word is not.
+fn step_judged(state: &State, record: &Record) -> Option<Input> {
+    record.events.iter().find_map(|event| {
+        let (task, result) = match event {
+            Event::StageVerdict(report) => (report.task, Ok(word_of(report)?)),
+            Event::StepFailed { task, message, .. } => (*task, Err(message.clone())),
+            _ => return None,
+        };
+        let open = state.task(task).judging.as_deref()?.step?;
+        Some(Input::StepJudged {
+            task,
+            attempt: state.task(task).attempt,
+            step: open.step,
+            round: open.round,
+            result,
+        })
+    })
+}
+
+/// The word that a verdict was made of.
+fn word_of(report: &StageReport) -> Option<Advice> {
+    let findings = report.findings.iter();
+    if report.stage == Stage::Vision {
+        return Some(Advice::Findings(findings.cloned().collect()));
+    }
+    let (verdict, ours) = match report.verdict {
+        Verdict::Pass => (DeclaredVerdict::Pass, 0),
+        // The first finding of a failed one says which stage it was.
+        Verdict::Fail => (DeclaredVerdict::Fail, 1),
+        Verdict::Refer => (DeclaredVerdict::Refer, 0),
+        Verdict::Skip | Verdict::Fault => return None,
+    };
+    Some(Advice::Opinion(Box::new(Opinion {
+        verdict,
+        reason: report.reason.clone().unwrap_or_default(),
+        findings: findings.skip(ours).cloned().collect(),
+    })))
 }

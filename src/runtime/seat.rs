@@ -242,7 +242,7 @@ struct AskedSeat<'a> {
 impl AskedSeat<'_> {
     /// Asks it, with tools where it judges files. What comes back, and what a person should know.
     async fn ask(&self, line: &Line, endpoint: &Endpoint) -> Vec<Input> {
-        let prepared = match self.prepare().await {
+        let prepared = match self.prepare(line.is_on_record()).await {
             Ok(prepared) => prepared,
             Err(message) => return vec![self.failed(message)],
         };
@@ -274,7 +274,7 @@ impl AskedSeat<'_> {
     }
 
     /// What it is asked, what the work says, and what it may look with.
-    async fn prepare(&self) -> Result<(JudgePrompt, Judgement, Option<Looking>), String> {
+    async fn prepare(&self, is_on_record: bool) -> Result<(JudgePrompt, Judgement, Option<Looking>), String> {
         let (plan, folder, toolless) = (self.plan.clone(), self.folder.clone(), self.toolless.clone());
         let (task_state, call, agent) = (self.task_state.clone(), self.call.clone(), self.agent);
         let prepared = tokio::task::spawn_blocking(move || {
@@ -286,6 +286,7 @@ impl AskedSeat<'_> {
                 agent,
                 ledger: folder.spool_file(&SpoolName::Tools(call.task, call.seat)),
                 toolless: &toolless,
+                is_on_record,
             };
             let judged = (plan.clone(), call.task);
             // One that is asked once more is not asked a third time.

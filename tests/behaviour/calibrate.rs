@@ -285,3 +285,133 @@ fn a_model_that_was_busy_is_asked_again_and_one_that_refuses_is_missing() {
     let kept: Value = serde_json::from_str(&workspace.lines("replies.jsonl")[0]).expect("a row");
     assert_eq!(kept["raw_replies"][0]["model"], "m-1");
 }
+
+#[test]
+fn what_was_paid_for_is_never_overwritten() {
+    let workspace = labelled("  a: {run: [/bin/sh, '@agents/judge.sh', a]}");
+    workspace.judge("a", &[&reply(4, 4)]);
+    // The labels themselves are no place for replies, whatever they are called.
+    let labels = workspace.read("labels.jsonl");
+    std::fs::hard_link(workspace.path("labels.jsonl"), workspace.path("same.jsonl"))
+        .expect("it can be linked");
+    for record in ["labels.jsonl", "./labels.jsonl", "same.jsonl"] {
+        workspace
+            .quorum(&[
+                "calibrate",
+                "labels.jsonl",
+                "--reviewers",
+                "a",
+                "--record",
+                record,
+            ])
+            .exits(2)
+            .says(&["another file"]);
+        assert_eq!(workspace.read("labels.jsonl"), labels);
+    }
+    assert_eq!(workspace.calls("a"), 0);
+    live(&workspace, "a").exits(0);
+    let kept = workspace.lines("replies.jsonl");
+
+    // One row is edited: what was said of the others, and of its old self, stays.
+    workspace.write("labels.jsonl", labels.replace("The sea.", "The see."));
+    let document = live(&workspace, "a").exits(0).json();
+    assert_eq!(
+        (&document["asked"][0]["kept"], &document["asked"][0]["replied"]),
+        (&json!(3), &json!(1))
+    );
+    assert_eq!(document["sets"][0]["judges"][0]["items"], 4);
+    let now = workspace.lines("replies.jsonl");
+    assert_eq!(now.len(), 5);
+    assert!(kept.iter().all(|row| now.contains(row)), "{now:#?}");
+
+    // A line that is whole and no row is somebody's mistake, and not torn.
+    let spoilt = format!("{}{}\n", workspace.read("replies.jsonl"), &kept[0][..40]);
+    workspace.write("replies.jsonl", &spoilt);
+    live(&workspace, "a").exits(2).says(&["replies.jsonl:6: "]);
+    assert_eq!(workspace.read("replies.jsonl"), spoilt);
+}
+
+#[test]
+fn what_would_fail_in_the_end_is_found_before_anybody_is_asked() {
+    let workspace = labelled(
+        "  a: {run: [/bin/sh, '@agents/judge.sh', a]}\n  b: {run: [/bin/sh, -c, 'test -f b && cat b']}",
+    );
+    workspace.judge("a", &[&reply(4, 4)]);
+    let good = row("x", "w", [1, 1]);
+    let texts = json!({"judge": "k", "texts": ["4"]});
+    let twice = json!({"judge": "k", "scores": [4, 4]});
+    for (replies, why) in [
+        (json!([texts]), "1 texts for 2 dimensions"),
+        (json!([twice, twice]), "'k' stands in it twice"),
+    ] {
+        let mut bad = good.clone();
+        bad["raw_replies"] = replies;
+        workspace.write("labels.jsonl", format!("{good}\n{bad}\n"));
+        live(&workspace, "a").exits(2).says(&["labels.jsonl:2: ", why]);
+        // The same among what was kept.
+        workspace.write("labels.jsonl", format!("{good}\n"));
+        workspace.write(
+            "replies.jsonl",
+            format!("{good}\n{bad}\n").replacen(
+                "\"human\"",
+                "\"raw_replies\":[{\"judge\":\"a\",\"reply\":\"\"}],\"human\"",
+                1,
+            ),
+        );
+        live(&workspace, "a").exits(2).says(&["replies.jsonl:2: ", why]);
+        std::fs::remove_file(workspace.path("replies.jsonl")).expect("it was there");
+    }
+    workspace.write("labels.jsonl", format!("{good}\n"));
+    let panel = ["--panel", "a,nobody"];
+    let asked =
+        |reviewers: &str, panel: &[&str]| workspace.quorum(&[&LIVE[..], &[reviewers], panel].concat());
+    asked("a", &panel).exits(2).says(&["called 'nobody'"]);
+    assert_eq!(workspace.calls("a"), 0);
+    // A seat that gives no reply is missing, and no mistake of the command line.
+    let document = asked("a,b", &["--panel", "a,b"])
+        .exits(6)
+        .says(&["--panel a,b"])
+        .json();
+    assert_eq!(document["sets"][0]["judges"][0]["items"], 1);
+}
+
+#[test]
+fn a_reviewer_that_cannot_be_asked_again_is_missing_and_no_low_score() {
+    let workspace =
+        labelled("  a: {run: [/bin/sh, -c, 'test -f said && exit 1; touch said; echo I like it']}");
+    let document = live(&workspace, "a").exits(6).json();
+    let asked = &document["asked"][0];
+    assert_eq!(
+        (&asked["replied"], &asked["missing"]),
+        (&json!(0), &json!(4)),
+        "{asked}"
+    );
+}
+
+#[test]
+fn replies_of_a_judge_that_was_changed_are_not_mixed_with_new_ones() {
+    let workspace = labelled("  a: {run: [/bin/sh, '@agents/judge.sh', a]}");
+    workspace.judge("a", &[&reply(4, 4)]);
+    live(&workspace, "a").exits(0);
+    let kept = workspace.read("replies.jsonl");
+    live(&workspace, "a").exits(0);
+    assert_eq!(
+        (workspace.calls("a"), workspace.read("replies.jsonl")),
+        (4, kept.clone())
+    );
+    workspace.judge("c", &[&reply(1, 1)]);
+    workspace.mission(
+        &workspace
+            .read("mission.yaml")
+            .replace("judge.sh, a]", "judge.sh, c]"),
+    );
+    workspace.mission(
+        &workspace
+            .read("mission.yaml")
+            .replace("judge.sh', a]", "judge.sh', c]"),
+    );
+    live(&workspace, "a")
+        .exits(2)
+        .says(&["4 row(s)", "'a'", "asked otherwise", "another file"]);
+    assert_eq!((workspace.calls("c"), workspace.read("replies.jsonl")), (0, kept));
+}

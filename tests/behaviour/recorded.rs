@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
+use crate::support::model::{Model, offered, refuses, scores as score};
 use crate::support::{Finished, Workspace, attempts, standing, task};
 
 const KEY: &str = "sk-0123456789abcdef";
@@ -338,4 +339,89 @@ fn a_session_that_goes_on_is_as_it_was_told() {
     approve(&waits);
     let ended = workspace.resume_json(0, &[]);
     assert_eq!(task(&ended, "rubric")["points"], 80.0);
+}
+
+#[test]
+fn no_key_of_any_agent_is_recorded_whoever_repeats_it() {
+    const OTHER: &str = "sk-fedcba9876543210";
+    let provider = Provider::start(reply);
+    let mission = ["first", "second", "grader"].iter().fold(
+        MISSION.replace("@url", &provider.url()),
+        |mission, model| {
+            let agent = format!("model: {model}, apiKey: '${{");
+            mission.replace(&format!("{agent}THE_KEY"), &format!("{agent}OTHER_KEY"))
+        },
+    );
+    let workspace = Workspace::with(&mission);
+    let keys = [("THE_KEY", KEY), ("OTHER_KEY", OTHER)];
+    let recording = ["run", "mission.yaml", "--json", "--record", "tape"];
+    // The writer repeats its key, and its judges are shown what it said.
+    let first = workspace.quorum_with(&keys, &recording).exits(0).json();
+    provider.gone();
+    for name in files(&workspace) {
+        let text = workspace.read(&format!("tape/replies/{name}"));
+        assert!(!text.contains(KEY) && !text.contains(OTHER), "{name}: {text}");
+    }
+    let again = run(&workspace, false, &["--offline", "--record", "tape"])
+        .exits(0)
+        .json();
+    assert_eq!(task(&first, "panel")["reviews"], task(&again, "panel")["reviews"]);
+}
+
+#[test]
+fn a_run_that_goes_on_does_not_write_into_the_recording_of_another() {
+    let provider = Provider::start(reply);
+    let mission = MISSION.replace("@url", &provider.url());
+    let workspace = Workspace::with(&mission);
+    run(&workspace, true, &["--record", "tape"]).exits(0);
+    let recorded: Vec<(String, String)> = files(&workspace)
+        .into_iter()
+        .map(|name| (name.clone(), workspace.read(&format!("tape/replies/{name}"))))
+        .collect();
+    workspace.mission(&mission.replace("title: panel\n", "title: panel\n    requiresApproval: true\n"));
+    let waits = run(&workspace, true, &[]).exits(8).json();
+    let id = waits["approvals"][0]["id"].as_str().expect("it waits");
+    workspace.quorum(&["approve", id]).exits(0);
+    let keys = [("THE_KEY", KEY)];
+    workspace
+        .quorum_with(&keys, &["resume", "--record", "tape"])
+        .exits(9)
+        .says(&["tape holds a recording already", "another folder"]);
+    for (name, text) in recorded {
+        assert_eq!(workspace.read(&format!("tape/replies/{name}")), text, "{name}");
+    }
+    workspace
+        .quorum_with(&keys, &["resume", "--record", "other"])
+        .exits(0);
+}
+
+#[test]
+fn what_a_session_learns_of_a_provider_changes_no_recorded_question() {
+    // It takes no tools, which a session remembers; the next one has to learn it again.
+    let model = Model::new(|body| match offered(body).is_empty() {
+        false => refuses(400, "tools are not supported"),
+        true => score("depth", 4),
+    });
+    let review = "[{type: llm_review, reviewers: [j], dimensions: [{name: depth, weight: 1}]}]";
+    let mission = format!(
+        "
+name: toolless
+agents:
+  worker: {{run: 'echo work > \"$QUORUM_TASK.txt\"; echo done', input: none}}
+  j: {{adapter: openai, model: m, baseUrl: '{}', role: reviewer}}
+tasks:
+  - {{title: first, assignTo: worker, targetFiles: [first.txt], expectations: {review}}}
+  - {{title: second, assignTo: worker, targetFiles: [second.txt], expectations: {review}, dependsOn: [first], requiresApproval: true}}
+",
+        model.base()
+    );
+    let workspace = Workspace::with(&mission);
+    let waits = workspace.run_json(8, &["--record", "tape"]);
+    let id = waits["approvals"][0]["id"].as_str().expect("it waits");
+    workspace.quorum(&["approve", id]).exits(0);
+    workspace.resume_json(0, &[]);
+    // The same in one session.
+    workspace.mission(&mission.replace(", requiresApproval: true", ""));
+    let again = workspace.run_json(0, &["--offline", "--record", "tape"]);
+    assert_eq!(task(&again, "second")["points"], 80.0);
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::support::model::{Model, offered, results, scores as score, wants};
 use crate::support::{Workspace, task};
 
 /// A panel whose first judge is read at the second try, an evaluation that goes back once, a rubric, plain facts, a check.
@@ -334,4 +335,182 @@ tasks: [{title: t, assignTo: w, expectations: [{type: llm_review, reviewers: [e]
     workspace.run_json(6, &["--run-id", "r1"]);
     let document = replay(&workspace, 0);
     assert_eq!(document["judgements"][0]["derived"]["result"], "unparsed");
+}
+
+/// Work that fails once, then a stage of a command, one of an agent, and a red team.
+fn scrutinised() -> Workspace {
+    let workspace = Workspace::with(
+        "
+name: scrutinised
+agents:
+  worker: {run: '[ $QUORUM_ATTEMPT = 1 ] && exit 1; echo done', input: none}
+  lawyer: {run: [/bin/sh, '@agents/judge.sh', lawyer]}
+  mallet: {run: [/bin/sh, '@agents/judge.sh', mallet]}
+redTeam: {agent: mallet}
+tasks:
+  - {title: work, assignTo: worker, review: none, stages: [{name: legal, agent: lawyer}, {name: shape, command: 'true'}]}
+  - title: plain
+    assignTo: worker
+    review: none
+    dependsOn: [work]
+    stakes: low
+    stages: [{name: form, command: 'echo fine'}]
+",
+    )
+    .tap_mission("redTeam: {agent: mallet}", "redTeam: {agent: mallet, minStakes: medium}");
+    let opinion = json!({"verdict": "pass", "reason": "no objection"}).to_string();
+    workspace.judge("lawyer", &[&opinion]);
+    workspace.judge(
+        "mallet",
+        &[&json!({"findings": [], "summary": "it holds"}).to_string()],
+    );
+    workspace.run_json(0, &["--run-id", "r1"]);
+    workspace
+}
+
+#[test]
+fn what_rests_on_a_stage_or_a_red_team_is_doubted_where_its_reply_is_gone() {
+    let workspace = scrutinised();
+    let document = replay(&workspace, 0);
+    assert_eq!(document["counts"]["judgements"], 2, "{document:#}");
+    let decided = document["decisions"].as_array().expect("there are decisions");
+    // A command's word is taken as recorded, and what it leads to is derived.
+    let of = |stage: &str| decided.iter().filter(|row| row["stage"] == stage).count();
+    assert_eq!((of("stages"), of("redTeam")), (3, 2), "{document:#}");
+    for (stage, at) in [("stage", "stages"), ("redTeam", "redTeam")] {
+        let workspace = scrutinised();
+        let readings = replay(&workspace, 0);
+        let rows = readings["judgements"].as_array().expect("there are judgements");
+        let row = rows
+            .iter()
+            .find(|row| row["stage"] == stage)
+            .expect("it was asked");
+        let end = format!(".consult.{}.1.reply", row["number"]);
+        let replies: Vec<PathBuf> = fs::read_dir(workspace.run_folder().join("spool"))
+            .expect("there is a spool")
+            .map(|entry| entry.expect("it can be read").path())
+            .filter(|path| path.to_string_lossy().ends_with(&end))
+            .collect();
+        assert_eq!(replies.len(), 1, "{replies:?}");
+        fs::remove_file(&replies[0]).expect("it can be removed");
+        let document = replay(&workspace, 6);
+        assert_eq!(wrong(&document, "judgements").len(), 1, "{document:#}");
+        let decisions = wrong(&document, "decisions");
+        let named: Vec<_> = decisions
+            .iter()
+            .map(|row| {
+                (
+                    row["about"].as_str(),
+                    row["stage"].as_str(),
+                    row["standing"].as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(named, [(Some("work"), Some(at), Some("lost"))], "{document:#}");
+    }
+}
+
+#[test]
+fn a_verdict_of_a_red_team_that_nothing_leads_to_is_found() {
+    let workspace = scrutinised();
+    // The end of a turn is made to say that the red team is content.
+    forge(
+        &workspace,
+        r#""s":"outcome","v":"fail""#,
+        r#""s":"red_team","v":"pass""#,
+    );
+    let document = replay(&workspace, 6);
+    let found = wrong(&document, "decisions");
+    assert_eq!(
+        (&found[0]["stage"], &found[0]["why"]),
+        (&json!("redTeam"), &json!("nothing leads to it")),
+        "{document:#}"
+    );
+}
+
+#[test]
+fn what_follows_from_a_commands_stage_is_derived() {
+    let workspace = scrutinised();
+    let path = workspace.journal();
+    let journal = fs::read_to_string(&path).expect("the journal is text");
+    let last = journal.lines().rfind(|line| line.contains("stage-judged"));
+    let last = last.expect("a command was a stage");
+    let flag = r#""q":"clean""#;
+    let from = if last.contains(flag) {
+        flag
+    } else {
+        r#""q":"unreviewed""#
+    };
+    let to = if last.contains(flag) {
+        r#""q":"unreviewed""#
+    } else {
+        flag
+    };
+    let body = last.replacen(from, to, 1)[18..].to_owned();
+    assert_ne!(last[18..], body, "{last}");
+    let sealed = format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()));
+    fs::write(&path, journal.replace(last, &sealed)).expect("the journal can be written");
+    let document = replay(&workspace, 6);
+    assert!(
+        wrong(&document, "decisions")[0]["why"]
+            .as_str()
+            .is_some_and(|why| why.contains("flag")),
+        "{document:#}"
+    );
+}
+
+#[test]
+fn what_a_judge_did_with_its_tools_is_vouched_for_too() {
+    let model = Model::new(|body| {
+        let looks = results(body).is_empty() && !offered(body).is_empty();
+        match looks {
+            true => wants(&[("read", json!({"path": "out.txt"}))]),
+            false => score("depth", 4),
+        }
+    });
+    let workspace = Workspace::with(&format!(
+        "
+name: looked
+agents:
+  worker: {{run: 'echo work > out.txt; echo done', input: none}}
+  j: {{adapter: openai, model: m, baseUrl: '{}', role: reviewer}}
+tasks:
+  - {{title: work, assignTo: worker, targetFiles: [out.txt], expectations: [
+      {{type: llm_review, reviewers: [j], dimensions: [{{name: depth, weight: 1}}]}}]}}
+",
+        model.base()
+    ));
+    workspace.run_json(0, &["--run-id", "r1"]);
+    replay(&workspace, 0);
+    let ledger = spooled(&workspace, ".tools");
+    let text = fs::read_to_string(&ledger).expect("it is text");
+    fs::write(&ledger, text.replacen("out.txt", "new.txt", 1)).expect("it can be written");
+    let document = replay(&workspace, 6);
+    let readings = wrong(&document, "judgements");
+    assert!(
+        readings[0]["why"]
+            .as_str()
+            .is_some_and(|why| why.contains(".tools")),
+        "{document:#}"
+    );
+}
+
+#[test]
+fn what_a_replay_cannot_heed_is_refused() {
+    let workspace = judged();
+    for flags in [
+        &["--report", "json=x.json"][..],
+        &["--eval-threshold", "3"],
+        &["--mission", "mission.yaml"],
+        &["--record", "tape"],
+        &["--grader", "heuristic"],
+    ] {
+        let asked = [&["review", "--replay", "r1"], flags].concat();
+        workspace.quorum(&asked).exits(2).says(&[flags[0], "--replay"]);
+    }
+    // A pipeline may set variables for all its commands.
+    let variables = [("QUORUM_OFFLINE", "1"), ("QUORUM_EVAL_THRESHOLD", "3")];
+    workspace
+        .quorum_with(&variables, &["review", "--replay", "r1", "--offline"])
+        .exits(0);
 }

@@ -6,6 +6,10 @@ use crate::agents::model::{Exchange, ToolCall, ToolResult, Usage};
 use crate::domain::{Timestamp, date_line};
 use crate::mission::model::Adapter;
 
+fn run(id: &str) -> RunId {
+    RunId::new(id).unwrap()
+}
+
 fn call() -> Call {
     Call {
         task: "Write the docs, überall".to_owned(),
@@ -46,7 +50,7 @@ fn error(class: FailureClass) -> Result<ModelReply, ModelError> {
 
 fn recorded(result: &Result<ModelReply, ModelError>) -> (tempfile::TempDir, Cassette) {
     let folder = tempfile::tempdir().unwrap();
-    let cassette = Cassette::record_into(folder.path(), false).unwrap();
+    let cassette = Cassette::record_into(folder.path(), &run("r1")).unwrap();
     cassette.put(&call(), 1, &asked(|_| {}), result).unwrap();
     let cassette = Cassette::open(folder.path()).unwrap();
     (folder, cassette)
@@ -140,7 +144,7 @@ fn another_question_gets_nothing_and_is_told_what_differs() {
 fn the_time_of_day_is_no_difference() {
     let at = |now| asked(|request| request.prompt = format!("Judge.\n{}\n", date_line(Timestamp(now))));
     let folder = tempfile::tempdir().unwrap();
-    let cassette = Cassette::record_into(folder.path(), false).unwrap();
+    let cassette = Cassette::record_into(folder.path(), &run("r1")).unwrap();
     cassette
         .put(&call(), 1, &at(1_795_298_340_000), &reply("x"))
         .unwrap();
@@ -175,7 +179,7 @@ fn what_tools_gave_is_part_of_the_question() {
         )
     };
     let folder = tempfile::tempdir().unwrap();
-    let cassette = Cassette::record_into(folder.path(), false).unwrap();
+    let cassette = Cassette::record_into(folder.path(), &run("r1")).unwrap();
     cassette.put(&call(), 1, &given("a"), &reply("x")).unwrap();
     assert_eq!(cassette.get(&call(), 1, &given("a")), reply("x"));
     let error = cassette.get(&call(), 1, &given("b")).unwrap_err();
@@ -185,7 +189,8 @@ fn what_tools_gave_is_part_of_the_question() {
 #[test]
 fn a_key_is_never_recorded() {
     let folder = tempfile::tempdir().unwrap();
-    let cassette = Cassette::record_into(folder.path(), false).unwrap();
+    let cassette = Cassette::record_into(folder.path(), &run("r1")).unwrap();
+    cassette.hold_back([endpoint_of(Adapter::Openai, "http://h/v1")].iter());
     let leaky = || asked(|request| request.prompt = format!("The key is {KEY}."));
     cassette
         .put(&call(), 1, &leaky(), &reply(&format!("So it is {KEY}?")))
@@ -221,10 +226,20 @@ fn a_file_that_was_changed_is_no_record() {
 fn a_folder_holds_one_recording() {
     let (folder, _) = recorded(&reply("x"));
     assert!(matches!(
-        Cassette::record_into(folder.path(), false),
+        Cassette::record_into(folder.path(), &run("r2")),
         Err(CassetteError::Taken(_))
     ));
-    assert!(Cassette::record_into(folder.path(), true).is_ok());
+    assert!(Cassette::record_into(folder.path(), &run("r1")).is_ok());
+    // One that does not say whose it is is nobody's.
+    let head = folder.path().join("cassette.json");
+    let text = fs::read_to_string(&head).unwrap();
+    assert!(text.contains(r#""run": "r1""#), "{text}");
+    fs::write(&head, format!(r#"{{"schema": "{CASSETTE}", "quorum": "0.1.0"}}"#)).unwrap();
+    assert!(matches!(
+        Cassette::record_into(folder.path(), &run("r1")),
+        Err(CassetteError::Taken(_))
+    ));
+    assert!(Cassette::open(folder.path()).is_ok());
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(
         Cassette::open(empty.path()),

@@ -1,9 +1,11 @@
 //! Live reviewers for `quorum calibrate`: asked about every row that has no reply of theirs yet. What they say is kept
 //! as it comes, so nothing is asked twice, and what is kept is itself a file of labels.
+//!
+//! All that can be wrong with rows, kept replies and panels is found before anybody is asked: what was paid for must not
+//! be lost to a slip of the pen.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,14 +20,14 @@ use crate::cli::review::defined_agents;
 use crate::cli::run::load;
 use crate::cli::screen::Screen;
 use crate::cli::session::{fork_keeper, options_with_config};
-use crate::domain::{AgentId, Digest};
-use crate::judging::calibration::{Shown, shown};
+use crate::domain::AgentId;
+use crate::judging::calibration::{Collector, Shown, shown};
 use crate::mission::model::Adapter;
 use crate::mission::{Plan, Source, compile};
-use crate::runtime::{EnvironmentProblem, Jury, Piece, Said};
-use crate::store::{read_regular, replace_file};
+use crate::runtime::{AskedAs, EnvironmentProblem, Jury, Piece, Said};
 
-use super::{Calibrate, bad_row};
+use super::kept::{Kept, judges, replies_mut, reply_of, take_over, unusable};
+use super::{Calibrate, bad_row, panels_of};
 
 /// The author of rows. No agent of a mission can be called so.
 const STRANGER: &str = "(the labelled work)";
@@ -70,7 +72,7 @@ impl Answered {
                 "note: {} row(s) have no reply of '{}': {}; the same command asks again for these only\n",
                 row.missing,
                 row.judge,
-                row.why.as_deref().unwrap_or("unknown")
+                row.why.as_deref().unwrap_or("asking broke off")
             )
         });
         notes.collect()
@@ -79,54 +81,64 @@ impl Answered {
 
 /// One row.
 struct Row {
+    /// Its line in the file of labels.
+    number: u64,
     value: Value,
-    shown: Shown,
+    piece: Piece,
 }
 
 /// Asks the reviewers about all rows that they have not judged yet.
 pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answered, Failure> {
+    refuse_labels(&arguments.labels, record)?;
     let keeper = fork_keeper()?;
     let (plan, folder) = plan(arguments, screen)?;
     let reviewers = reviewers(&plan, &arguments.reviewers)?;
     let mut rows = rows(&arguments.labels)?;
-    let known = kept(record)?;
-    let mut asked: Vec<AskedRow> = reviewers
-        .iter()
-        .map(|(_, name)| AskedRow {
-            judge: name.clone(),
-            ..AskedRow::default()
-        })
-        .collect();
-    let mut questions = Vec::new();
-    let mut places = Vec::new();
-    for (at, row) in rows.iter_mut().enumerate() {
-        if let Some(earlier) = known.get(&key(&row.value)) {
+    let mut known = Kept::read(record)?;
+    for row in &mut rows {
+        if let Some(earlier) = known.of(&row.value) {
             take_over(&mut row.value, earlier);
         }
-        let judged = judges(&row.value);
-        for (juror, (_, name)) in reviewers.iter().enumerate() {
-            if judged.contains(name) {
-                asked[juror].kept += 1;
-                continue;
-            }
-            places.push((at, juror));
-            questions.push((juror, piece(&row.shown)));
-        }
     }
+    let names: Vec<String> = reviewers.iter().map(|(_, name)| name.clone()).collect();
+    refuse_what_will_fail(arguments, &rows, &names)?;
     let ids: Vec<AgentId> = reviewers.iter().map(|(id, _)| *id).collect();
     let jury = Jury::of(&plan, &ids, &folder).map_err(|problems| {
         let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
         Failure::environment(anyhow!(list.join("\n       ")))
             .help("nobody was asked; correct the agents, then try again")
     })?;
-    let mut log = open_log(record)?;
+    refuse_other_judges(&jury, &rows, &names, record)?;
+    let mut asked: Vec<AskedRow> = names
+        .iter()
+        .map(|name| AskedRow {
+            judge: name.clone(),
+            ..AskedRow::default()
+        })
+        .collect();
+    let mut questions = Vec::new();
+    let mut places = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        for (juror, name) in names.iter().enumerate() {
+            if reply_of(&row.value, name).is_some() {
+                asked[juror].kept += 1;
+                continue;
+            }
+            places.push(Place {
+                row: at,
+                juror,
+                asked_as: jury.asked_as(juror, &row.piece),
+            });
+            questions.push((juror, row.piece.clone()));
+        }
+    }
+    let mut log = known.open_log(record)?;
     let all = questions.len();
     let progress = super::progress(all, "replies", screen);
     let mut heard = Heard {
         rows: &mut rows,
         asked: &mut asked,
         places: &places,
-        names: reviewers.iter().map(|(_, name)| name.clone()).collect(),
         done: 0,
         last: Instant::now(),
     };
@@ -152,23 +164,87 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Answ
     runtime.shutdown_background();
     progress.finish_and_clear();
     told.map_err(|error: io::Error| Failure::internal(anyhow!("cannot keep the replies: {error}")))?;
-    let lines: Vec<String> = rows
-        .iter()
-        .filter(|row| !judges(&row.value).is_empty())
-        .map(|row| row.value.to_string())
-        .collect();
-    // In the order of the labels, and each row once.
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    replace_file(record, text.as_bytes()).map_err(|error| unusable(record, &error))?;
+    for row in &mut asked {
+        // Whatever became of a question: what is neither kept nor replied is missing.
+        row.missing = rows.len().saturating_sub(row.kept + row.replied);
+    }
+    let rows = rows.into_iter().map(|row| row.value);
+    let rows: Vec<Value> = rows.filter(|row| !judges(row).is_empty()).collect();
+    known
+        .replace(record, &rows)
+        .map_err(|error| unusable(record, &error))?;
+    let lines = rows.iter().map(Value::to_string).collect();
     Ok(Answered { lines, asked })
+}
+
+/// Labels are read, and what is kept is written: one file cannot be both.
+fn refuse_labels(labels: &Path, record: &Path) -> Result<(), Failure> {
+    let place = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    match (place(labels), place(record)) {
+        (Some(labels), Some(kept)) if labels == kept => Err(Failure::usage(anyhow!(
+            "--record {} is the file of labels itself",
+            record.display()
+        ))
+        .help("name another file for the replies; it can be calibrated like this one")),
+        _ => Ok(()),
+    }
+}
+
+/// Everything that would go wrong once all have replied.
+fn refuse_what_will_fail(arguments: &Calibrate, rows: &[Row], reviewers: &[String]) -> Result<(), Failure> {
+    let mut collector = Collector::default();
+    for row in rows {
+        let mut value = row.value.clone();
+        for name in reviewers {
+            if reply_of(&value, name).is_none() {
+                replies_mut(&mut value).push(json!({"judge": name, "reply": ""}));
+            }
+        }
+        let pushed = collector.push(&value.to_string());
+        pushed.map_err(|why| bad_row(&arguments.labels, row.number, &why))?;
+    }
+    panels_of(&collector.finish(), &arguments.panel).map(drop)
+}
+
+/// An agent that was changed is another judge. Its old replies are not its own, and they are not thrown away either.
+fn refuse_other_judges(
+    jury: &Jury,
+    rows: &[Row],
+    reviewers: &[String],
+    record: &Path,
+) -> Result<(), Failure> {
+    for (juror, name) in reviewers.iter().enumerate() {
+        let is_other = |row: &&Row| {
+            let reply = reply_of(&row.value, name);
+            // Where it is not known as what it was asked, there is nothing to hold against it.
+            let was = reply.and_then(|reply| serde_json::from_value::<AskedAs>(reply["asked"].clone()).ok());
+            was.is_some_and(|was| jury.asked_as(juror, &row.piece).is_some_and(|is| is != was))
+        };
+        let others = rows.iter().filter(is_other).count();
+        if others > 0 {
+            return Err(Failure::usage(anyhow!(
+                "{} holds replies of '{name}' to {others} row(s) that it was asked otherwise: the agent or its prompt was \
+                 changed since",
+                record.display()
+            ))
+            .help("nobody was asked; keep the new replies in another file, or give the changed agent another name"));
+        }
+    }
+    Ok(())
+}
+
+/// Which question a reply is to.
+struct Place {
+    row: usize,
+    juror: usize,
+    asked_as: Option<AskedAs>,
 }
 
 /// Takes what comes.
 struct Heard<'a> {
     rows: &'a mut [Row],
     asked: &'a mut [AskedRow],
-    places: &'a [(usize, usize)],
-    names: Vec<String>,
+    places: &'a [Place],
     done: usize,
     last: Instant,
 }
@@ -177,19 +253,18 @@ impl Heard<'_> {
     /// The row with the reply, to be kept.
     fn take(&mut self, number: usize, said: Result<Said, String>) -> Option<String> {
         self.done += 1;
-        let (at, juror) = *self.places.get(number)?;
-        let asked = self.asked.get_mut(juror)?;
+        let place = self.places.get(number)?;
+        let asked = self.asked.get_mut(place.juror)?;
         let said = match said {
             Ok(said) => said,
             Err(why) => {
-                asked.missing += 1;
                 asked.why = Some(why);
                 return None;
             }
         };
         asked.replied += 1;
-        let row = self.rows.get_mut(at)?;
-        let mut reply = json!({"judge": self.names.get(juror)?, "reply": said.reply});
+        let row = self.rows.get_mut(place.row)?;
+        let mut reply = json!({"judge": asked.judge, "reply": said.reply, "asked": place.asked_as});
         if said.cut_short {
             reply["cut_short"] = json!(true);
         }
@@ -211,12 +286,12 @@ impl Heard<'_> {
     }
 }
 
-fn piece(shown: &Shown) -> Piece {
+fn piece(shown: Shown) -> Piece {
     Piece {
-        task: shown.task.clone(),
-        criteria: shown.criteria.clone(),
-        work: shown.work.clone(),
-        dimensions: shown.dimensions.clone(),
+        task: shown.task,
+        criteria: shown.criteria,
+        work: shown.work,
+        dimensions: shown.dimensions,
     }
 }
 
@@ -273,85 +348,12 @@ fn rows(path: &Path) -> Result<Vec<Row>, Failure> {
     super::each_line(path, |number, line| {
         let shown = shown(line).map_err(|why| bad_row(path, number, &why))?;
         let value = serde_json::from_str(line).map_err(|error| bad_row(path, number, &error.to_string()))?;
-        rows.push(Row { value, shown });
+        rows.push(Row {
+            number,
+            value,
+            piece: piece(shown),
+        });
         Ok(())
     })?;
     Ok(rows)
-}
-
-/// What was kept earlier, by row. The last line may be torn.
-fn kept(record: &Path) -> Result<BTreeMap<Digest, Value>, Failure> {
-    let bytes = match read_regular(record) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(unusable(record, &error)),
-    };
-    let text = String::from_utf8_lossy(&bytes);
-    let mut known: BTreeMap<Digest, Value> = BTreeMap::new();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    for (at, line) in lines.iter().enumerate() {
-        match serde_json::from_str::<Value>(line) {
-            Ok(row) => drop(known.insert(key(&row), row)),
-            Err(_) if at + 1 == lines.len() => {}
-            Err(error) => {
-                let number = at as u64 + 1;
-                return Err(bad_row(record, number, &format!("it keeps no replies: {error}")));
-            }
-        }
-    }
-    Ok(known)
-}
-
-/// What a row is, whoever judged it.
-fn key(row: &Value) -> Digest {
-    let mut row = row.clone();
-    if let Some(object) = row.as_object_mut() {
-        object.shift_remove("raw_replies");
-    }
-    Digest::of(row.to_string().as_bytes())
-}
-
-fn judges(row: &Value) -> Vec<String> {
-    let replies = row["raw_replies"].as_array().into_iter().flatten();
-    replies
-        .filter_map(|reply| Some(reply["judge"].as_str()?.to_owned()))
-        .collect()
-}
-
-/// Takes replies that were kept for the same row.
-fn take_over(row: &mut Value, earlier: &Value) {
-    let known = judges(row);
-    let kept = earlier["raw_replies"].as_array().into_iter().flatten();
-    let new = kept.filter(|reply| {
-        reply["judge"]
-            .as_str()
-            .is_some_and(|judge| !known.iter().any(|k| k == judge))
-    });
-    let new: Vec<Value> = new.cloned().collect();
-    replies_mut(row).extend(new);
-}
-
-fn replies_mut(row: &mut Value) -> &mut Vec<Value> {
-    if !row["raw_replies"].is_array() {
-        row["raw_replies"] = json!([]);
-    }
-    row["raw_replies"].as_array_mut().expect("it was made a list")
-}
-
-fn open_log(record: &Path) -> Result<File, Failure> {
-    let mut log = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(record)
-        .map_err(|error| unusable(record, &error))?;
-    // A torn line must not take the next one with it.
-    let torn = read_regular(record).is_ok_and(|bytes| bytes.last().is_some_and(|last| *last != b'\n'));
-    if torn {
-        writeln!(log).map_err(|error| unusable(record, &error))?;
-    }
-    Ok(log)
-}
-
-fn unusable(record: &Path, error: &io::Error) -> Failure {
-    Failure::environment(anyhow!("cannot use {}: {error}", record.display()))
 }

@@ -1,5 +1,6 @@
 //! `quorum calibrate`: judges, recorded or live, held against people.
 
+mod kept;
 mod live;
 
 use std::fs::File;
@@ -87,8 +88,9 @@ Other keys are left alone.
 reprompt, requests tried again. Such rows need no raw_replies but what is shown to a reviewer:
   task, work   what was to be done, and what came out
   criteria     what good work is (optional); `meanings` says per dimension what it means
-What comes is kept in --record FILE at once; after a break the same command goes on. What a provider did not answer is
-missing, never a low score: exit 6, and the rest is measured.
+What comes is kept in --record FILE at once; after a break the same command goes on. Nothing that was kept is thrown away:
+rows that are no labels any more stay, and an agent that was changed since needs another file or name. What a provider did
+not answer is missing, never a low score: exit 6, and the rest is measured.
 
 Example: quorum calibrate labels.jsonl --panel gpt-4,gpt-3.5,llama --json";
 
@@ -109,7 +111,19 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         rounds: arguments.bootstrap,
         seed: arguments.seed,
     };
-    let panels = panels_of(&sets, &arguments.panel)?;
+    let is_partial = answered.as_ref().is_some_and(live::Answered::is_partial);
+    let mut named = arguments.panel.clone();
+    if is_partial {
+        // Seats that gave no reply were there when the panels were checked: they are missing, like their replies.
+        named.retain(|panel| match panel_in(&sets, panel) {
+            Ok(_) => true,
+            Err(why) => {
+                screen.error(&format!("note: --panel {panel} is not measured: {why}\n"));
+                false
+            }
+        });
+    }
+    let panels = panels_of(&sets, &named)?;
     let all: usize = sets
         .iter()
         .zip(&panels)
@@ -131,7 +145,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
     } else {
         screen.result(&human(&document, &screen.out()));
     }
-    let class = match answered.is_some_and(|answered| answered.is_partial()) {
+    let class = match is_partial {
         true => OutcomeClass::Indeterminate,
         false => OutcomeClass::Ok,
     };
@@ -216,29 +230,40 @@ fn bad_row(path: &Path, line: u64, why: &str) -> Failure {
 fn panels_of(sets: &[LabelSet], named: &[String]) -> Result<Vec<Vec<Vec<usize>>>, Failure> {
     let mut found = vec![Vec::new(); sets.len()];
     for panel in named {
-        let seats: Vec<&str> = panel
-            .split(',')
-            .map(str::trim)
-            .filter(|seat| !seat.is_empty())
-            .collect();
-        let mut problem = None;
-        let mut is_found = false;
-        for (set, found) in sets.iter().zip(&mut found) {
-            let judges: Result<Vec<usize>, String> = seats.iter().map(|seat| judge(set, seat)).collect();
-            match judges {
-                Ok(judges) if !judges.is_empty() => {
-                    found.push(judges);
-                    is_found = true;
-                }
-                Ok(_) => problem = Some(format!("'{panel}' names no seat")),
-                Err(why) => problem = problem.or(Some(why)),
-            }
-        }
-        if let Some(why) = problem.filter(|_| !is_found) {
-            return Err(Failure::usage(anyhow!("--panel {panel}: {why}")));
+        let seats = panel_in(sets, panel).map_err(|why| Failure::usage(anyhow!("--panel {panel}: {why}")))?;
+        for (seats, found) in seats.into_iter().zip(&mut found) {
+            found.extend(seats);
         }
     }
     Ok(found)
+}
+
+/// The seats of a panel in each set that has them all; there must be one.
+fn panel_in(sets: &[LabelSet], panel: &str) -> Result<Vec<Option<Vec<usize>>>, String> {
+    let seats: Vec<&str> = panel
+        .split(',')
+        .map(str::trim)
+        .filter(|seat| !seat.is_empty())
+        .collect();
+    if seats.is_empty() {
+        return Err(format!("'{panel}' names no seat"));
+    }
+    let mut problem = None;
+    let mut found = Vec::with_capacity(sets.len());
+    for set in sets {
+        let judges: Result<Vec<usize>, String> = seats.iter().map(|seat| judge(set, seat)).collect();
+        found.push(match judges {
+            Ok(judges) => Some(judges),
+            Err(why) => {
+                problem.get_or_insert(why);
+                None
+            }
+        });
+    }
+    match problem.filter(|_| found.iter().all(Option::is_none)) {
+        Some(why) => Err(why),
+        None => Ok(found),
+    }
 }
 
 fn judge(set: &LabelSet, name: &str) -> Result<usize, String> {

@@ -121,6 +121,7 @@ struct Subject {
 
 pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     if let Some(run) = &arguments.replay {
+        replay::refuse_what_it_cannot_heed(matches)?;
         return replay::replay(run, screen);
     }
     let keeper = fork_keeper()?;
@@ -152,11 +153,10 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let source = Source::new("the review", mission);
     let loaded = load(&source, &options, screen)?;
     let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
-    let programs = resolve_programs(&state, &options, false)?;
-
     let folder = StateFolder::at(place.path()).map_err(Failure::environment)?;
     folder.create().map_err(Failure::environment)?;
     let id = new_run_id(&folder)?;
+    let programs = resolve_programs(&state, &options, &id)?;
     let _lock = lock(&folder, "quorum review", &id)?;
     let run = folder.run(&id);
     let places = programs.places(&state);

@@ -1,13 +1,39 @@
 //! `quorum review --replay RUN`: every judgement of a run derived again from what is stored.
 
+use anyhow::anyhow;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command};
+
 use crate::cli::failure::Failure;
 use crate::cli::project::{find_run, refuse, state_folder};
 use crate::cli::screen::Screen;
 use crate::domain::RunId;
 use crate::report::replay::{class, document, human};
 
+use super::Review;
+
 /// The word for the run that was started last.
 pub(super) const LATEST: &str = "latest";
+
+/// Refuses flags that a replay would leave aside. Variables hold for all commands of a pipeline, and are no such wish.
+///
+/// # Errors
+/// The first of them.
+pub(super) fn refuse_what_it_cannot_heed(matches: &ArgMatches) -> Result<(), Failure> {
+    let command = Review::augment_args(Command::new("review"));
+    let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let mut vain = command.get_arguments().filter(|argument| {
+        let id = argument.get_id().as_str();
+        // Nothing is asked, and there is no progress: these are heeded as it is.
+        let is_heeded = matches!(id, "replay" | "offline" | "progress" | "verbose");
+        !is_heeded && typed(id)
+    });
+    match vain.next().and_then(|argument| argument.get_long()) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(anyhow!("--{name} changes nothing with --replay"))
+            .help("leave it out; --json prints all that was derived")),
+    }
+}
 
 /// Derives, compares, prints. Starts nothing and takes no lock.
 pub(super) fn replay(wanted: &str, screen: &Screen) -> Result<u8, Failure> {

@@ -102,6 +102,8 @@ fn only_where_others_were_asked_is_one_reviewer_said_to_be_alone() {
     let alone = ", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]";
     let mut simulation = Simulation::new(&mission(&[("j", "big")], alone), options());
     simulation.run(good);
+    // It was judged, and nothing was found.
+    assert!(simulation.state.task(TaskId(0)).points.is_some());
     assert_eq!(findings(&simulation), []);
 }
 

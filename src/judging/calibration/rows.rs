@@ -65,8 +65,6 @@ pub struct Shown {
     pub work: String,
     /// What is scored.
     pub dimensions: Vec<Dimension>,
-    /// Who has judged it already.
-    pub judges: Vec<String>,
 }
 
 /// What a live reviewer is shown of a row.
@@ -76,17 +74,13 @@ pub struct Shown {
 /// is asked.
 pub fn shown(line: &str) -> Result<Shown, String> {
     let row: Row = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    truth(&row, &scales(&row)?)?;
-    let judges = row.raw_replies.iter().map(|replies| replies.judge.clone());
-    let judges = judges.collect();
-    let dimensions = dimensions(&row)?;
+    let Judged { dimensions, .. } = judged(&row)?;
     let said = |text: Option<String>, what: &str| {
         let text = text.filter(|text| !text.trim().is_empty());
         text.ok_or_else(|| format!("it has no `{what}` to show to a reviewer"))
     };
     Ok(Shown {
         dimensions,
-        judges,
         criteria: row.criteria,
         task: said(row.task, "task")?,
         // Nothing is work, too.
@@ -121,14 +115,14 @@ impl Collector {
     /// What is wrong with the line, in words.
     pub fn push(&mut self, line: &str) -> Result<(), String> {
         let row: Row = serde_json::from_str(line).map_err(|error| error.to_string())?;
-        let scales = scales(&row)?;
-        let dimensions = dimensions(&row)?;
-        let truth = truth(&row, &scales)?;
-        if row.raw_replies.is_empty() {
+        let Judged {
+            dimensions,
+            truth,
+            says: said,
+        } = judged(&row)?;
+        if said.is_empty() {
             return Err("nobody judged it: it has no `raw_replies`; --reviewers asks live ones".to_owned());
         }
-        let mut quoted = Quoted::default();
-        quoted.add(row.work.as_deref().unwrap_or_default());
         let group = row
             .group
             .clone()
@@ -138,14 +132,10 @@ impl Collector {
         let group = *self.groups.entry(format!("{name}\0{group}")).or_insert(fresh);
         let set = self.set(name, dimensions);
         let mut says = vec![None; set.judges.len()];
-        for replies in &row.raw_replies {
-            let say = say(replies, &scales, &set.dimensions, &quoted)
-                .map_err(|why| format!("judge '{}': {why}", replies.judge))?;
-            let judge = judge(set, &replies.judge);
+        for (name, say) in said {
+            let judge = judge(set, name);
             says.resize(set.judges.len(), None);
-            if says[judge].replace(say).is_some() {
-                return Err(format!("judge '{}' stands in it twice", replies.judge));
-            }
+            says[judge] = Some(say);
         }
         set.items.push(Item { group, truth, says });
         Ok(())
@@ -178,6 +168,38 @@ impl Collector {
         }
         self.sets
     }
+}
+
+/// What a row says.
+struct Judged<'a> {
+    dimensions: Vec<Dimension>,
+    truth: Truth,
+    /// What each judge said of it.
+    says: Vec<(&'a str, Say)>,
+}
+
+/// Reads all of a row.
+fn judged(row: &Row) -> Result<Judged<'_>, String> {
+    let scales = scales(row)?;
+    let dimensions = dimensions(row)?;
+    let truth = truth(row, &scales)?;
+    let mut quoted = Quoted::scored_on(row.dims.iter().map(String::as_str));
+    quoted.add(row.work.as_deref().unwrap_or_default());
+    let mut says: Vec<(&str, Say)> = Vec::new();
+    for replies in &row.raw_replies {
+        let name = replies.judge.as_str();
+        let say =
+            say(replies, &scales, &dimensions, &quoted).map_err(|why| format!("judge '{name}': {why}"))?;
+        if says.iter().any(|(known, _)| *known == name) {
+            return Err(format!("judge '{name}' stands in it twice"));
+        }
+        says.push((name, say));
+    }
+    Ok(Judged {
+        dimensions,
+        truth,
+        says,
+    })
 }
 
 fn judge(set: &mut LabelSet, name: &str) -> usize {

@@ -96,19 +96,50 @@ pub(super) fn find(reply: &str, parts: &Parts) -> Found {
     found
 }
 
-/// All objects and lists of objects in a text, whoever wrote it.
-pub(super) fn all_in(text: &str) -> Vec<Json> {
-    let mut found = Found {
-        values: parse(text.trim())
-            .map(|value| (value, Place::Whole))
-            .into_iter()
-            .collect(),
-        broken: false,
-    };
-    if found.values.is_empty() {
-        scan(text, &mut found);
+/// How often a text within a text is looked into.
+const MOST_LAYERS: usize = 3;
+
+/// Hands on all objects and lists of objects in a text, whoever wrote it: those within others too, those within texts of
+/// others, and those behind what is broken. What was planted to be quoted need not stand where a reply of ours would have
+/// it.
+///
+/// Nesting is limited, so that no character is read more often than that.
+pub(super) fn each_in(text: &str, mut take: impl FnMut(&Json)) {
+    look_through(text, MOST_LAYERS, &mut take);
+}
+
+fn look_through(text: &str, layers: usize, take: &mut impl FnMut(&Json)) {
+    let mut at = 0;
+    while let Some(offset) = text[at..].find(['{', '[']) {
+        let rest = &text[at + offset..];
+        at += offset + 1;
+        if !looks_like_json(rest) {
+            continue;
+        }
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Json>();
+        if let Some(Ok(value)) = values.next() {
+            // Nothing within starts anywhere but where the value knows it.
+            at += values.byte_offset().saturating_sub(1);
+            hand_on(&value, layers, take);
+        }
     }
-    found.values.into_iter().map(|(value, _)| value).collect()
+}
+
+fn hand_on(value: &Json, layers: usize, take: &mut impl FnMut(&Json)) {
+    match value {
+        Json::Object(entries) => {
+            take(value);
+            entries.iter().for_each(|(_, inner)| hand_on(inner, layers, take));
+        }
+        Json::List(items) => {
+            if items.iter().any(|item| matches!(item, Json::Object(_))) {
+                take(value);
+            }
+            items.iter().for_each(|item| hand_on(item, layers, take));
+        }
+        Json::Text(text) if layers > 0 => look_through(text, layers - 1, take),
+        Json::Text(_) | Json::Number(_) | Json::Other => {}
+    }
 }
 
 fn parse(text: &str) -> Option<Json> {

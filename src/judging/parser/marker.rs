@@ -90,6 +90,9 @@ pub(super) fn read(reply: &str, scale: &Scale, work: &Quoted) -> Result<Read, Un
     if reply.trim().is_empty() {
         return Err(Unparsed::Empty);
     }
+    if work.drowns_out() {
+        return Err(Unparsed::Drowned);
+    }
     let parts = split(reply);
     let values = json::find(reply, &parts).values;
     let (echoed, own): (Vec<_>, Vec<_>) = values.into_iter().partition(|(value, _)| work.has_object(value));
@@ -198,6 +201,61 @@ pub(super) fn line_markers(lines: &[&str], scale: &Scale) -> Vec<Found> {
         }
     }
     markers
+}
+
+/// Score lines of the work that are looked for within one line.
+const MOST_IN_LINE: usize = 16;
+
+/// What within the lines of a work would be a score line if it stood alone: behind the place where a search found it, in a
+/// cell of a table. And whether that is all: more than a few in one line are a trick.
+pub(super) fn inner_markers(lines: &[&str], scale: &Scale) -> (Vec<String>, bool) {
+    let mut found = Vec::new();
+    let mut all = true;
+    for line in lines
+        .iter()
+        .filter(|line| contains_ignore_case(line, "score") || !line.is_ascii())
+    {
+        let line = fold(line);
+        let starts = label_starts(&line).map(|at| {
+            let cell = line[at..].split('|').next().unwrap_or_default();
+            cell.trim_end_matches(|c: char| " \"',;)]}>\u{201d}\u{2019}".contains(c))
+        });
+        let mut inner = starts.filter(|rest| {
+            let value = after_label(rest, scale).map(|rest| value(rest, scale, Remark::Allowed));
+            matches!(value, Some(Marker::Value(_)))
+        });
+        found.extend(inner.by_ref().take(MOST_IN_LINE).map(words_of));
+        all &= inner.next().is_none();
+    }
+    (found, all)
+}
+
+/// Where a label might begin: at a word of one that follows no other such word.
+fn label_starts(line: &str) -> impl Iterator<Item = usize> + '_ {
+    let mut at = 0;
+    let mut was_label = false;
+    std::iter::from_fn(move || {
+        while at < line.len() {
+            let rest = &line[at..];
+            let (word, _) = take_word(rest);
+            let begin = at;
+            if word.is_empty() {
+                let c = rest.chars().next()?;
+                at += c.len_utf8();
+                was_label &= is_decoration(c);
+                continue;
+            }
+            at += word.len();
+            let is = |other: &&str| word.eq_ignore_ascii_case(other);
+            let is_qualifier = QUALIFIERS.iter().any(is);
+            let starts = is(&"score") || (is_qualifier && !was_label);
+            was_label = is_qualifier;
+            if starts {
+                return Some(begin);
+            }
+        }
+        None
+    })
 }
 
 /// A score line without its dress, for comparison with another.
@@ -378,7 +436,11 @@ pub(super) fn number_in(text: &str) -> Option<Decimal> {
 }
 
 fn trim_start_decoration(text: &str) -> &str {
-    text.trim_start_matches(|c: char| c == ' ' || "#*_`-+~•·‣◦".contains(c))
+    text.trim_start_matches(is_decoration)
+}
+
+fn is_decoration(c: char) -> bool {
+    c == ' ' || "#*_`-+~•·‣◦".contains(c)
 }
 
 /// The leading letters, and what follows them.

@@ -95,6 +95,15 @@ pub enum Unparsed {
          reasons of your own"
     )]
     AllInWork,
+    /// A verdict that the work under review holds too.
+    #[error(
+        "what the reply says also stands in the work, word for word, so it may be a quotation; give a verdict with reasons \
+         of your own"
+    )]
+    InWork,
+    /// The work holds more verdicts than can be remembered.
+    #[error("the work holds so many verdicts of its own that none can be told from a quotation")]
+    Drowned,
     /// Several scores or verdicts that differ.
     #[error("the reply contains several scores that differ")]
     Conflicting,
@@ -188,6 +197,22 @@ pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, 
         reasoning,
         findings,
     })
+}
+
+/// Whether a reply of another form is the judge's own: its JSON stands nowhere in the work. A bare verdict without a reason
+/// that stands there too is none either; nobody could say whose it is.
+///
+/// # Errors
+/// When it may be a quotation.
+pub fn own_word(reply: &str, work: &Quoted) -> Result<(), Unparsed> {
+    if work.drowns_out() {
+        return Err(Unparsed::Drowned);
+    }
+    let found = json::find(reply, &text::split(reply)).values;
+    match found.iter().any(|(value, _)| work.has_object(value)) {
+        true => Err(Unparsed::InWork),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

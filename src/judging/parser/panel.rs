@@ -41,6 +41,9 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
     if reply.trim().is_empty() {
         return Err(Unparsed::Empty);
     }
+    if work.drowns_out() {
+        return Err(Unparsed::Drowned);
+    }
     let found = json::find(reply, &split(reply));
     let mut verdict: Option<ParsedPanel> = None;
     // A verdict of the work's own may be a quotation: it can contradict, but never testify.

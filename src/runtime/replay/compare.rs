@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, Stage, TaskId};
+use crate::domain::{Advice, Purpose, Stage, Step, TaskId};
 use crate::engine::{Event, SeatResult, StageReport, State};
 
 use super::Standing;
@@ -139,41 +139,75 @@ pub(super) fn is_decisive(event: &Event) -> bool {
     )
 }
 
+/// What a verdict rests on: the replies of one stage of one attempt.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ground {
+    task: TaskId,
+    attempt: u32,
+    stage: Stage,
+    /// Of the mission's own stages: which.
+    name: Option<String>,
+}
+
+impl Ground {
+    pub(super) fn new(task: TaskId, attempt: u32, stage: Stage, name: Option<&str>) -> Self {
+        Self {
+            task,
+            attempt,
+            stage,
+            name: name.map(str::to_owned),
+        }
+    }
+
+    /// What rests on an advice, if a verdict does.
+    pub(super) fn of_advice(state: &State, task: TaskId, purpose: Purpose) -> Option<Self> {
+        let (stage, name) = match purpose {
+            Purpose::Grade { .. } => (Stage::Verification, None),
+            Purpose::Scrutinise { step, .. } => {
+                let name = state.plan.task(task).scrutiny.name(step);
+                (step.stage(), matches!(step, Step::Stage(_)).then_some(name))
+            }
+            _ => return None,
+        };
+        Some(Self::new(task, state.task(task).attempt, stage, name))
+    }
+}
+
 /// Where a decision belongs.
 pub(super) struct Place {
     pub(super) about: String,
     pub(super) task: Option<(TaskId, u32)>,
     pub(super) stage: &'static str,
-    /// Whether it rests on replies of judges.
-    pub(super) is_judged: bool,
+    /// Of a verdict: what it rests on.
+    pub(super) ground: Option<Ground>,
     /// Whether it only says what follows for the task.
     pub(super) is_beside: bool,
 }
 
 impl Place {
     pub(super) fn of(state: &State, event: &Event) -> Self {
-        let task = |id: TaskId, stage, is_judged, is_beside| Self {
+        let task = |id: TaskId, stage, ground: Option<Ground>| Self {
             about: state.plan.task(id).title.to_string(),
             task: Some((id, state.task(id).attempt)),
             stage,
-            is_judged,
-            is_beside,
+            is_beside: ground.is_none(),
+            ground,
         };
         let whole = |about: &str, stage| Self {
             about: about.to_owned(),
             task: None,
             stage,
-            is_judged: false,
+            ground: None,
             is_beside: false,
         };
         match event {
             Event::StageVerdict(report) => {
-                let is_judged = matches!(report.stage, Stage::Judge | Stage::Verification);
-                task(report.task, report.stage.as_str(), is_judged, false)
+                let ground = Ground::new(report.task, report.attempt, report.stage, report.name.as_deref());
+                task(report.task, report.stage.as_str(), Some(ground))
             }
-            Event::Transition { task: id, .. } => task(*id, "transition", false, true),
+            Event::Transition { task: id, .. } => task(*id, "transition", None),
             Event::EvalUnparsed { task: id } | Event::ForceAccepted { task: id, .. } => {
-                task(*id, "transition", false, true)
+                task(*id, "transition", None)
             }
             Event::GateEvaluated { gate, .. } => whole(&state.plan.gate(*gate).name, "gate"),
             Event::ThresholdFailed { .. } => whole(&state.plan.name, "mission"),
