@@ -378,10 +378,9 @@ fn about(plan: &Plan, task: TaskId, judged: &[Judged]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::steps;
-
     #[test]
     fn steps_that_are_not_shown_are_announced() {
+        let steps = |record: &str, is_cut| super::steps(record, is_cut, &mut Vec::new());
         let step = |n: usize| format!("{{\"tool\":\"read\",\"arguments\":{{\"n\":{n}}},\"bytes\":1}}\n");
         let whole: String = (0..3).map(step).collect();
         assert_eq!(steps(&whole, false).lines().count(), 3);
