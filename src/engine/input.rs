@@ -362,6 +362,8 @@ pub struct SeatFailure {
     pub jitter: u16,
     /// What it had used until then, where that is known.
     pub used: Option<Box<Used>>,
+    /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
+    pub ours: bool,
 }
 
 /// Why a consulted agent gave no reply.
@@ -379,6 +381,8 @@ pub struct ConsultFailure {
     pub jitter: u16,
     /// What it had used until then, where that is known.
     pub used: Option<Box<Used>>,
+    /// Whether it was never asked, or its reply was lost here: that says nothing about whether it can be reached.
+    pub ours: bool,
 }
 
 impl TurnEnd {

@@ -533,6 +533,7 @@ impl<'o> Scene<'o> {
             retry_after: None,
             jitter: 0,
             used: None,
+            ours: false,
         })));
         self.settled(task)
     }

@@ -599,6 +599,7 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
             used: None,
+            ours: false,
         })),
         Child::Step(run) => run.never_started(plan, message),
         Child::Approver(question) => question.not_asked(&message),

@@ -89,7 +89,7 @@ impl World {
                         self.consulted.insert(id, judgement);
                         return self.spawn(&call.plan, Child::Consult { id, purpose }, spawn);
                     }
-                    Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
+                    Err(message) => self.post(own_failure(id, message)),
                 }
             }
             Some(Reach::Echo) => self.blocking(move || vec![call.echo()]),
@@ -378,7 +378,7 @@ impl Call {
                 },
                 advice: verdict::of_consulted_echo(),
             },
-            Err(message) => failure(self.id, FailureClass::Unknown, message, None),
+            Err(message) => self.failed(message),
         }
     }
 
@@ -479,7 +479,7 @@ impl Call {
     }
 
     fn failed(&self, message: String) -> Input {
-        failure(self.id, FailureClass::Unknown, message, None)
+        own_failure(self.id, message)
     }
 }
 
@@ -493,14 +493,7 @@ fn read(
     usage: Usage,
 ) -> Input {
     let path = folder.spool_file(&SpoolName::ConsultReply(id));
-    let unreadable_file = |why: String| {
-        failure(
-            id,
-            FailureClass::Unknown,
-            format!("the reply cannot be read: {why}"),
-            None,
-        )
-    };
+    let unreadable_file = |why: String| own_failure(id, format!("the reply cannot be read: {why}"));
     let file = match seal(&path) {
         Sealed::File(file) => file,
         Sealed::Nothing => nothing(),
@@ -512,7 +505,7 @@ fn read(
     };
     let judged = match write_judgement(&folder.spool_file(&SpoolName::ConsultJudgement(id)), judgement) {
         Ok(judged) => judged,
-        Err(message) => return failure(id, FailureClass::Unknown, message, None),
+        Err(message) => return own_failure(id, message),
     };
     let said = Reply {
         text: &text,
@@ -562,5 +555,15 @@ pub(super) fn failure(
         retry_after,
         jitter: jitter(),
         used: None,
+        ours: false,
     }))
+}
+
+/// It was never asked, or what it said is lost here: that is no failure of the agent's, and nobody stands in for it.
+fn own_failure(id: ConsultId, message: String) -> Input {
+    let mut input = failure(id, FailureClass::Unknown, message, None);
+    if let Input::ConsultFailed(failure) = &mut input {
+        failure.ours = true;
+    }
+    input
 }

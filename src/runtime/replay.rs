@@ -404,9 +404,16 @@ fn failed_seat(record: &Record) -> Option<Input> {
             retry_after: Some(GIVEN_UP),
             jitter: 0,
             used: used.clone(),
+            ours: !fell_back(record),
         }))),
         _ => None,
     })
+}
+
+/// Whether somebody was asked instead. Whose fault a failure was is not recorded beside it, and this is what follows from it.
+fn fell_back(record: &Record) -> bool {
+    let mut events = record.events.iter();
+    events.any(|event| matches!(event, Event::FellBack { .. }))
 }
 
 /// A pause that nobody waits for.
@@ -427,6 +434,7 @@ fn failed_consult(record: &Record) -> Option<Input> {
             retry_after: Some(GIVEN_UP),
             jitter: 0,
             used: used.clone(),
+            ours: !fell_back(record),
         }))),
         _ => None,
     })

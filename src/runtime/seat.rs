@@ -178,7 +178,7 @@ impl World {
                 self.spawn(&plan, Child::Seat { task, seat }, *spawn)
             }
             Err(message) => {
-                self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
+                self.post(own_failure(task, seat, message));
                 Ok(())
             }
         }
@@ -335,13 +335,7 @@ impl AskedSeat<'_> {
     }
 
     fn failed(&self, message: String) -> Input {
-        seat_failed(
-            self.call.task,
-            self.call.seat,
-            FailureClass::Unknown,
-            message,
-            None,
-        )
+        own_failure(self.call.task, self.call.seat, message)
     }
 }
 
@@ -364,7 +358,7 @@ fn read_reply(
         },
         Sealed::Refused(why) => {
             let message = format!("the reply cannot be read: {why}");
-            return seat_failed(task, seat, FailureClass::Unknown, message, None);
+            return own_failure(task, seat, message);
         }
     };
     let text = match read_head(&path, LARGEST_REPLY) {
@@ -372,12 +366,12 @@ fn read_reply(
         // It is there and vouched for, and we cannot read it: that says nothing about the work.
         Err(error) => {
             let message = format!("the reply cannot be read: {error}");
-            return seat_failed(task, seat, FailureClass::Unknown, message, None);
+            return own_failure(task, seat, message);
         }
     };
     let judged = match write_judgement(&folder.spool_file(&SpoolName::Judgement(task, seat)), judgement) {
         Ok(judged) => judged,
-        Err(message) => return seat_failed(task, seat, FailureClass::Unknown, message, None),
+        Err(message) => return own_failure(task, seat, message),
     };
     let reply = Reply {
         text: &text,
@@ -469,7 +463,17 @@ pub(super) fn seat_failed(
         retry_after,
         jitter: jitter(),
         used: None,
+        ours: false,
     }))
+}
+
+/// It was never asked, or what it said is lost here: that is no failure of the reviewer's, and nobody stands in for it.
+fn own_failure(task: TaskId, seat: SeatId, message: String) -> Input {
+    let mut input = seat_failed(task, seat, FailureClass::Unknown, message, None);
+    if let Input::SeatFailed(failure) = &mut input {
+        failure.ours = true;
+    }
+    input
 }
 
 /// The same, with what the call had used until then.

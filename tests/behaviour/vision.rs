@@ -135,6 +135,21 @@ fn a_picture_that_cannot_be_read_is_a_fault_and_open() {
     workspace.run_json(6, &["--strict"]);
 }
 
+#[test]
+fn nobody_is_asked_instead_where_the_picture_is_at_fault() {
+    let workspace = looked_at(LOOKS, "", "echo GIF89a > shot.png; echo done")
+        .tap_mission(
+            "agents:\n",
+            "agents:\n  other: {run: touch asked, vision: true}\n",
+        )
+        .tap_mission("eye], vision: true", "eye], vision: true, fallback: other");
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(row(&document)["verdict"], "fault");
+    assert_eq!((workspace.calls("eye"), workspace.exists("asked")), (0, false));
+    let mut events = workspace.events().into_iter();
+    assert!(events.all(|event| event["event"] != "agent:fallback"));
+}
+
 fn report(findings: &Value) -> String {
     json!({"findings": findings, "summary": "looked"}).to_string()
 }

@@ -96,7 +96,7 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
             agent: open.agent,
             not_before: Some(now.plus(pause)),
         }),
-        None => match stand_in(&draft, &open) {
+        None => match stand_in(&draft, &open).filter(|_| !failure.ours) {
             Some(next) => {
                 draft.emit(Event::FellBack {
                     task: draft.id,

@@ -166,7 +166,7 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
             let not_before = Some(now.plus(pause));
             ask_again(&mut draft, failure.seat, &asked, asked.strict.clone(), not_before);
         }
-        None => match stand_in(&draft, &asked) {
+        None => match stand_in(&draft, &asked).filter(|_| !failure.ours) {
             Some(next) => {
                 draft.emit(Event::FellBack {
                     task: failure.task,

@@ -124,6 +124,25 @@ fn nobody_stands_in_who_is_not_independent() {
 }
 
 #[test]
+fn nobody_stands_in_for_a_judge_that_was_never_asked() {
+    let never = |state: &State, effect: &Effect| match effect {
+        Effect::CallSeat { .. } | Effect::Consult { .. } => Answer::NeverAsked,
+        _ => good(state, effect),
+    };
+    for (task, times) in [
+        (PANEL, 2),
+        ("review: none, verification: {rubric: default-task}", 2),
+        ("review: none, stages: [{name: s, agent: a}]", 2),
+    ] {
+        let yaml = mission(["", ", role: reviewer, fallback: b", "", ""], task);
+        let simulation = run(&yaml, never);
+        assert_eq!(asked(&simulation), vec![1; times], "{task}");
+        assert_eq!(fell_back(&simulation), [], "{task}");
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+    }
+}
+
+#[test]
 fn a_circle_of_fallbacks_ends() {
     let yaml =
         mission(["", ", fallback: b", ", fallback: a", ""], PANEL) + "settings: {maxAssessmentRetries: 0}\n";

@@ -44,6 +44,8 @@ pub enum Answer {
     Unreadable,
     /// A reviewer could not be reached.
     Unreachable(FailureClass),
+    /// A reviewer was never asked: what it was to be asked could not be written.
+    NeverAsked,
     /// The turn finished with this.
     Asks(Asked),
     /// A consulted agent said this.
@@ -449,15 +451,16 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 _ => Ok(opinion(DeclaredVerdict::Pass)),
             },
         }],
-        (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(class)) => {
+        (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
             vec![Input::SeatFailed(Box::new(SeatFailure {
                 task: *task,
                 seat: *seat,
-                class: *class,
+                class: class_of(answer),
                 message: "no".to_owned(),
                 retry_after: None,
                 jitter: 0,
                 used: None,
+                ours: matches!(answer, Answer::NeverAsked),
             }))]
         }
         (Effect::CallSeat { task, seat, .. }, answer) => {
@@ -559,14 +562,15 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 files: targets.iter().map(|path| fact(path)).collect(),
             }]
         }
-        (Effect::Consult { id, .. }, Answer::Unreachable(class)) => {
+        (Effect::Consult { id, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
             vec![Input::ConsultFailed(Box::new(ConsultFailure {
                 id: *id,
-                class: *class,
+                class: class_of(answer),
                 message: "no".to_owned(),
                 retry_after: None,
                 jitter: 0,
                 used: None,
+                ours: matches!(answer, Answer::NeverAsked),
             }))]
         }
         (Effect::Consult { id, .. }, answer) => {
@@ -600,6 +604,13 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         (Effect::PreparePrompt(_) | Effect::KillTurn { .. } | Effect::StopTask(_) | Effect::StopAll, _) => {
             Vec::new()
         }
+    }
+}
+
+fn class_of(answer: &Answer) -> FailureClass {
+    match answer {
+        Answer::Unreachable(class) => *class,
+        _ => FailureClass::Unknown,
     }
 }
 
