@@ -405,6 +405,9 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     }
     if to == Status::Pending {
         make_ready_if_unblocked(state, id);
+        if from.is_terminal() {
+            routes::reopened(state, id);
+        }
     }
     if to.is_terminal() && !from.is_terminal() {
         settle(state, id);

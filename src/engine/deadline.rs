@@ -178,7 +178,7 @@ pub(super) fn follow(state: &mut State, event: &Event) {
 }
 
 /// Sets the timers of a deadline by what is known of it now.
-fn arm(state: &mut State, entity: Option<TaskId>) {
+pub(super) fn arm(state: &mut State, entity: Option<TaskId>) {
     let (warning, passing) = (Timer::DeadlineNear(entity), Timer::DeadlinePassed(entity));
     state.timers.cancel(warning);
     state.timers.cancel(passing);

@@ -275,6 +275,12 @@ impl Ledger {
         self.held.contains_key(&call)
     }
 
+    /// The calls that are out or held.
+    #[cfg(test)]
+    pub(super) fn known(&self) -> BTreeSet<CallId> {
+        self.open.keys().chain(self.held.keys()).copied().collect()
+    }
+
     pub(super) fn nothing_open(&self) -> bool {
         self.open.is_empty()
     }

@@ -12,6 +12,7 @@ use crate::domain::{Edge, Status, TaskId};
 use crate::mission::{Part, Plan};
 
 use super::apply::{became_terminal, no_longer_terminal};
+use super::deadline;
 use super::state::State;
 
 impl State {
@@ -113,14 +114,18 @@ impl View<'_> {
             && holds.iter().all(|hold| all_out(&plan.hold(*hold).after))
     }
 
-    /// Turns what the verdict turns, from the verification on. In the order of waves: before a task comes all that leads to it.
-    fn spread(&mut self) {
-        let Some(route) = self.state.plan.route(self.verification) else {
-            return;
-        };
+    /// Turns what the verdict turns.
+    fn spread_behind_verification(&mut self) {
+        if let Some(route) = self.state.plan.route(self.verification) {
+            self.spread(route.forward().map(|(_, target)| target));
+        }
+    }
+
+    /// Turns what is not as what leads to it says, from these tasks on. In the order of waves: before a task comes all that
+    /// leads to it.
+    fn spread(&mut self, from: impl Iterator<Item = TaskId>) {
         let key = |plan: &Plan, id: TaskId| (plan.task(id).wave, id);
-        let targets = route.forward().map(|(_, target)| key(self.plan(), target));
-        let mut open: BTreeSet<(u32, TaskId)> = targets.collect();
+        let mut open: BTreeSet<(u32, TaskId)> = from.map(|id| key(self.plan(), id)).collect();
         while let Some((_, id)) = open.pop_first() {
             let is_open = self.state.task(id).status == Status::Pending;
             if !is_open
@@ -156,7 +161,7 @@ fn turned(state: &State, verification: TaskId, edge: Option<Edge>) -> Vec<TaskId
         edge,
         turned: BTreeSet::new(),
     };
-    view.spread();
+    view.spread_behind_verification();
     view.turned.into_iter().collect()
 }
 
@@ -177,6 +182,21 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
         state.cascades_due.remove(&pair);
     }
     became_terminal(state, id, Status::Done);
+}
+
+/// A task that had ended, and so stayed when a verdict led elsewhere, is to be done after all: the verdict stands.
+pub(super) fn reopened(state: &mut State, id: TaskId) {
+    let mut view = View {
+        state,
+        verification: id,
+        edge: state.task(id).edge,
+        turned: BTreeSet::new(),
+    };
+    view.spread([id].into_iter());
+    for id in view.turned {
+        leave(state, id);
+        deadline::arm(state, Some(id));
+    }
 }
 
 /// The verdict of a verification is withdrawn: what it left out returns.

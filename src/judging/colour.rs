@@ -84,6 +84,9 @@ mod tests {
         assert!(is_near(black, Color([51; 3]), Points::whole(20)));
         assert!(!is_near(black, Color([52; 3]), Points::whole(20)));
         assert!(is_near(black, Color([0; 3]), Points::ZERO));
+        // A quarter of the square of the greatest distance is 48,768.75.
+        assert!(!is_near(black, Color([220, 15, 12]), Points::whole(50)));
+        assert!(is_near(black, Color([220, 15, 11]), Points::whole(50)));
     }
 
     proptest! {

@@ -286,6 +286,21 @@ mod tests {
     }
 
     #[test]
+    fn of_a_rubric_with_one_criterion_every_other_is_unknown() {
+        let mut rubric = rubric();
+        rubric.criteria.truncate(1);
+        let graded = |names: [&str; 2]| {
+            let grades = names.map(|name| (name.to_owned(), json!({"grade": 1, "reasoning": "seen"})));
+            let criteria: serde_json::Map<_, _> = grades.into_iter().collect();
+            let text = json!({"criteria": criteria, "verdict": "pass", "confidence": 1}).to_string();
+            fit(&rubric, &read(&text).unwrap())
+        };
+        assert!(graded(["runs", "runs"]).is_ok());
+        let why = graded(["runs", "x"]).unwrap_err();
+        assert_eq!(why, "the rubric has no criterion 'x'");
+    }
+
+    #[test]
     fn the_order_of_decision() {
         use Verdict::{Fail, Pass, Refer};
         let table = [

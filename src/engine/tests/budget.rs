@@ -1,9 +1,10 @@
 //! The budget: room before a call, what is charged, and how a session ends when nothing is left.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::domain::{FailureClass, Money, OutcomeClass, Status, TaskId};
-use crate::engine::ledger::Room;
+use crate::domain::{FailureClass, Money, OutcomeClass, Status, TaskId, TurnId};
+use crate::engine::ledger::{CallId, Room, calls_of};
 use crate::engine::{Ceiling, Effect, Event, Input, RunPhase, State, Usage, may_be_made, outcome};
 use crate::mission::RunOptions;
 use crate::mission::model::Budget;
@@ -162,6 +163,64 @@ fn time_is_counted_over_sessions() {
     assert_eq!(limit(&simulation), Some(Ceiling::Time));
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit);
+}
+
+/// That the ledger has the calls that tasks wait for, and no others.
+fn is_balanced(state: &State, yaml: &str) {
+    let known = state.ledger.known();
+    let ids = || state.plan.every_task_id();
+    let asked: BTreeSet<CallId> = ids()
+        .flat_map(|id| calls_of(state.task(id), id))
+        .map(|(call, _)| call)
+        .collect();
+    let running: BTreeSet<CallId> = ids()
+        .filter(|id| state.task(*id).running.is_some())
+        .map(|id| CallId::turn(state.current_turn(id)))
+        .collect();
+    let wanted: BTreeSet<CallId> = asked.union(&running).copied().collect();
+    assert!(known.is_superset(&wanted), "{known:?} and not {wanted:?}\n{yaml}");
+    // A turn may be held before it begins.
+    for call in known.difference(&wanted) {
+        let task = state.task(call.task);
+        let comes = CallId::turn(TurnId {
+            turn: task.turn + 1,
+            ..state.current_turn(call.task)
+        });
+        let waits = matches!(task.status, Status::Assigned | Status::InProgress) && task.running.is_none();
+        assert!(
+            *call == comes && state.ledger.is_held(*call) && waits,
+            "{call:?} is for nothing\n{yaml}"
+        );
+    }
+}
+
+#[test]
+fn the_ledger_has_the_calls_that_are_waited_for_and_no_others() {
+    for seed in 0..25 {
+        let mut random = Random(seed);
+        let mission = random_mission(&mut random);
+        let yaml = format!("budget: {{maxRequests: {}}}\n{mission}", 4 + random.below(30));
+        let bound = random_options(&mut random, &yaml);
+        let mut simulation = Simulation::new(&yaml, bound.clone());
+        let crash = random.below(40);
+        let mut steps = 0;
+        while !simulation.todo.is_empty() || simulation.time_passes() {
+            if simulation.state.phase != RunPhase::Running {
+                break;
+            }
+            is_balanced(&simulation.state, &yaml);
+            if steps == crash {
+                let plan = super::simulation::plan_of(&yaml, &bound);
+                simulation = Simulation::recovered(plan, &simulation.journal);
+                simulation.resume();
+                assert_eq!(limit(&simulation), None);
+            } else {
+                let index = random.below(simulation.todo.len().max(1));
+                simulation.perform(index, &mut |_, effect| random_answer(&mut random, effect));
+            }
+            steps += 1;
+        }
+    }
 }
 
 #[test]

@@ -106,6 +106,25 @@ fn what_the_run_cannot_have_is_said_in_words() {
 }
 
 #[test]
+fn it_depends_on_work_that_the_run_does_and_on_no_verification() {
+    let yaml = "name: m
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: a}
+  - {title: v, type: verification, dependsOn: [a], acceptance: [c], verification: {grader: heuristic}, onPass: p, onFail: p, onRefer: p}
+  - {title: p}
+  - {title: left}
+";
+    let only = ["a", "v", "p"].map(str::to_owned).into();
+    let simulation = Simulation::new(yaml, crate::mission::RunOptions { only, ..options() });
+    for (needed, is_there) in [("a", true), ("p", true), ("v", false), ("left", false)] {
+        let value = json!({"title": "b", "assignTo": "w", "dependsOn": [needed]});
+        let why = cannot_add(&simulation.state, &task(&value));
+        assert_eq!(why.is_none(), is_there, "{needed}: {why:?}");
+    }
+}
+
+#[test]
 fn what_it_depends_on_is_kept_once_and_in_order() {
     let yaml = MISSION.replace(
         "[{title: a, assignTo: w, review: none}]",

@@ -1,9 +1,16 @@
 //! What a task keeps of its turns, its verdicts and those that were asked about it, and what a budget lets be made.
 
-use crate::domain::{AttemptKind, Millis, Points, Stage, TaskId, Timestamp, TurnId, Verdict, WaitingReason};
-use crate::engine::state::TaskState;
+use std::collections::BTreeSet;
+
+use crate::domain::{
+    AttemptKind, Cause, Digest, Millis, Points, Stage, Status, Step, TaskId, Timestamp, TurnId, Verdict,
+    WaitingReason,
+};
+use crate::engine::decide::signature;
+use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    CallId, Effect, Event, Exit, StageReport, Usage, apply, effects, may_be_made, pending_effects,
+    CallId, Effect, Event, Exit, FileFact, Grounds, StageReport, Usage, apply, effects, may_be_made,
+    pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -173,4 +180,148 @@ fn a_call_without_room_may_not_be_made() {
     };
     assert!(!may_be_made(&simulation.state, &seat), "nobody asked for it");
     assert!(may_be_made(&simulation.state, &Effect::StopTask(TASK)));
+}
+
+fn transition(to: Status) -> Event {
+    Event::Transition {
+        task: TASK,
+        from: Status::InProgress,
+        to,
+        phase: None,
+        mode: None,
+        flag: None,
+        reason: None,
+    }
+}
+
+fn referred(cause: Cause) -> TaskState {
+    let mut task = TaskState::default();
+    let report = StageReport::new(TASK, 1, Stage::Judge, Verdict::Refer, Some(cause));
+    task.apply(&Event::StageVerdict(Box::new(report)));
+    task.apply(&transition(Status::AwaitingApproval));
+    task.apply(&Event::ApprovalRequested {
+        task: TASK,
+        number: 1,
+        reason: WaitingReason::Refer,
+        cause: Some(cause),
+        stage: Some(Stage::Judge),
+        message: String::new(),
+        step: None,
+        gate: None,
+        expires: None,
+    });
+    task
+}
+
+#[test]
+fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_asked_again() {
+    assert!(!referred(Cause::Person).indeterminate);
+    let resolved = Event::ApprovalResolved {
+        task: TASK,
+        number: 1,
+        resolution: "approved".to_owned(),
+        by: "ada".to_owned(),
+    };
+    for event in [resolved.clone(), transition(Status::Review)] {
+        let mut task = referred(Cause::NoReviewer);
+        assert!(task.indeterminate);
+        task.apply(&event);
+        assert!(!task.indeterminate);
+    }
+    // What was left open by something else than missing judges stays so.
+    let mut task = referred(Cause::Person);
+    task.indeterminate = true;
+    task.apply(&resolved);
+    assert!(task.indeterminate);
+}
+
+#[test]
+fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
+    let fact = FileFact {
+        path: "f".to_owned(),
+        size: Some(1),
+        digest: None,
+    };
+    let scanned = Event::FilesScanned {
+        task: TASK,
+        files: vec![fact.clone()],
+        hollow: None,
+    };
+    let asked = || {
+        let mut task = TaskState::default();
+        task.apply(&transition(Status::Review));
+        assert!(task.judging.is_none(), "nothing was seen before");
+        task.apply(&scanned);
+        task.apply(&transition(Status::AwaitingApproval));
+        assert_eq!(task.seen, std::slice::from_ref(&fact));
+        task
+    };
+    let mut task = asked();
+    task.apply(&transition(Status::Review));
+    let files = task.judging.as_deref().map(|judging| judging.files.clone());
+    assert_eq!((files, task.seen), (Some(vec![fact.clone()]), vec![]));
+    let mut task = asked();
+    task.apply(&transition(Status::Pending));
+    assert_eq!(task.seen, []);
+}
+
+#[test]
+fn a_step_is_open_until_it_has_its_verdict() {
+    for stage in [Stage::Stages, Stage::RedTeam, Stage::Vision, Stage::Checks] {
+        let mut task = TaskState::default();
+        task.apply(&Event::StepRequested {
+            task: TASK,
+            step: Step::RedTeam,
+            round: 1,
+            plain: false,
+            grounds: Grounds::Reviewed,
+        });
+        let is_open = |task: &TaskState| {
+            let judging = task.judging.as_deref();
+            judging.and_then(|judging| judging.step).map(|step| step.open)
+        };
+        assert_eq!(is_open(&task), Some(true));
+        let report = StageReport::new(TASK, 1, stage, Verdict::Pass, None);
+        task.apply(&Event::StageVerdict(Box::new(report)));
+        assert_eq!(is_open(&task), Some(stage == Stage::Checks));
+    }
+}
+
+#[test]
+fn only_a_red_team_or_a_look_that_gave_no_report_marks_the_attempt() {
+    for (stage, marked) in [
+        (Stage::RedTeam, true),
+        (Stage::Vision, true),
+        (Stage::Judge, false),
+        (Stage::Stages, false),
+    ] {
+        let mut task = TaskState::default();
+        let report = StageReport::new(TASK, 1, stage, Verdict::Fault, Some(Cause::GateError));
+        task.apply(&Event::StageVerdict(Box::new(report)));
+        assert_eq!(task.faulted, marked, "{stage:?}");
+        task.plan_attempt(2, AttemptKind::Retry);
+        assert!(!task.faulted);
+    }
+}
+
+#[test]
+fn work_that_different_stages_send_back_does_not_look_the_same() {
+    let judging = Judging {
+        files: vec![FileFact {
+            path: "f".to_owned(),
+            size: Some(1),
+            digest: Some(Digest::of(b"f")),
+        }],
+        ..Judging::default()
+    };
+    let looks = |name: Option<&str>| {
+        let report = StageReport {
+            name: name.map(str::to_owned),
+            ..StageReport::new(TASK, 1, Stage::Stages, Verdict::Fail, Some(Cause::Stage))
+        };
+        signature(&report, Some(&judging)).unwrap()
+    };
+    let all = [looks(None), looks(Some("legal")), looks(Some("lint"))];
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 3);
+    assert_eq!(looks(Some("lint")), all[2]);
 }

@@ -205,6 +205,67 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
     yaml
 }
 
+/// A mission in which verifications decide what follows: forward, or back to the work that they judge. Facts grade.
+pub(crate) fn routed_mission(random: &mut Random) -> String {
+    let n = 6 + random.below(4);
+    let first = 1 + random.below(2);
+    let mut verifications = vec![first];
+    if random.chance(40) {
+        verifications.push(first + 1);
+    }
+    let behind = verifications.len() + first;
+    let mut yaml = format!(
+        "name: routed\nagents:\n  w1: {{run: [/bin/true]}}\n  w2: {{run: [/bin/true], maxConcurrent: 1}}\n\
+         settings: {{evaluate: false, maxRetries: {}}}\ntasks:\n",
+        random.below(2),
+    );
+    for task in 0..n {
+        let agent = random.pick(&["w1", "w2"]);
+        let _ = write!(
+            yaml,
+            "  - {{title: t{task}, assignTo: {agent}, priority: {}",
+            1 + random.below(3)
+        );
+        if verifications.contains(&task) {
+            let judged = random.below(first);
+            let mut next = || format!("t{}", behind + random.below(n - behind));
+            let (pass, fail, refer) = (next(), next(), next());
+            let back = format!("t{judged}");
+            let fail = random.pick(&[&fail, &back]);
+            let _ = writeln!(
+                yaml,
+                ", type: verification, acceptance: [c], verification: {{grader: heuristic}}, dependsOn: [t{judged}], \
+                 onPass: {pass}, onFail: {fail}, onRefer: {refer}, maxVisits: {}}}",
+                1 + random.below(3),
+            );
+            continue;
+        }
+        let earlier = (0..task).filter(|earlier| !verifications.contains(earlier));
+        let needed: Vec<String> = earlier
+            .filter(|_| random.chance(30))
+            .map(|earlier| format!("t{earlier}"))
+            .collect();
+        let more = random.pick(&["", "", "", ", requiresApproval: true", ", deadline: 1s"]);
+        let _ = writeln!(yaml, ", dependsOn: [{}]{more}}}", needed.join(", "));
+    }
+    for list in ["qualityGates", "checkpoints", "delays"] {
+        if random.chance(40) {
+            let after = behind + random.below(n - behind - 1);
+            let blocked = after + 1 + random.below(n - after - 1);
+            let more = random.pick(match list {
+                "delays" => &[", duration: 500"],
+                "checkpoints" => &["", ""],
+                _ => &["", ", requireAllPassed: true"],
+            });
+            let _ = writeln!(
+                yaml,
+                "{list}: [{{name: {list}, afterTasks: [t{after}], blocksTasks: [t{blocked}]{more}}}]"
+            );
+        }
+    }
+    yaml
+}
+
 /// Tasks before a gate, a checkpoint or a delay, and tasks behind it.
 fn random_ends(random: &mut Random, n: usize) -> (String, String) {
     let cut = 1 + random.below(n - 1);

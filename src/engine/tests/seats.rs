@@ -98,6 +98,21 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
 }
 
 #[test]
+fn a_reply_to_an_earlier_try_is_none_to_this_one() {
+    let mut simulation = Simulation::new(&mission(&[("j", "big")], PANEL), options());
+    let first = until_asked(&mut simulation);
+    let says = |effect: &Effect, state: &State| inputs(state, effect, &Answer::Score(90)).remove(0);
+    for input in inputs(&simulation.state, &first, &Answer::Unreadable) {
+        simulation.feed(&input);
+    }
+    let second = until_asked(&mut simulation);
+    let decided =
+        |effect: &Effect| decide(&simulation.state, &says(effect, &simulation.state), Timestamp(9)).len();
+    assert_eq!(decided(&first), 0);
+    assert!(decided(&second) > 0);
+}
+
+#[test]
 fn only_where_others_were_asked_is_one_reviewer_said_to_be_alone() {
     let alone = ", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]";
     let mut simulation = Simulation::new(&mission(&[("j", "big")], alone), options());

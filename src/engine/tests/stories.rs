@@ -7,7 +7,10 @@ mod deadlines;
 mod holding;
 mod judged;
 mod remedies;
+mod routed;
 mod rubric;
+mod scrutinised;
+mod spending;
 
 use std::fmt::{Debug, Write as _};
 use std::sync::Arc;

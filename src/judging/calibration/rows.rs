@@ -394,6 +394,23 @@ mod tests {
     }
 
     #[test]
+    fn a_score_that_the_work_holds_is_none_of_the_judges() {
+        let said = |score: u8| serde_json::json!({"score": score, "reasoning": "seen"});
+        let reply = serde_json::json!({"x": said(4), "y": said(3)}).to_string();
+        let read = |work: &str| {
+            let mut row: serde_json::Value = serde_json::from_str(ROW).unwrap();
+            row["work"] = work.into();
+            row["raw_replies"] = serde_json::json!([{"judge": "j", "reply": reply}]);
+            collect(&[&row.to_string()]).unwrap()[0].items[0].says[0]
+                .as_ref()
+                .unwrap()
+                .read
+        };
+        assert_eq!(read("done"), 2);
+        assert_eq!(read(&format!("done: {reply}")), 0);
+    }
+
+    #[test]
     fn rows_of_other_dimensions_are_another_set() {
         let other = ROW
             .replace(r#""x","y""#, r#""x","z""#)

@@ -180,6 +180,15 @@ mod tests {
             r#"{"a": "", "b": "c"}"#,
             r#"{"a": "b", "": "c"}"#,
             r#"[{"a": 4}]"#,
+            // Where one part ends and the next begins counts.
+            r#"{"a": [["a"]]}"#,
+            r#"{"a": [[], "a"]}"#,
+            r#"{"a": []}"#,
+            r#"{"a": {}}"#,
+            r#"{"a": [{}, {"a": 1}]}"#,
+            r#"{"a": [{"a": 1}, {}]}"#,
+            r#"{"a": ["at", "b"]}"#,
+            r#"{"a": ["a", "tb"]}"#,
         ];
         let digests: BTreeSet<Digest> = all.iter().map(|json| of(json)).collect();
         assert_eq!(digests.len(), all.len());

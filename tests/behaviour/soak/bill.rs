@@ -122,12 +122,19 @@ fn call(body: &Value) -> String {
 }
 
 /// Money as a whole number of millionths.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what a soak costs is a few positive units"
+)]
 fn millionths(money: f64) -> u64 {
     (money * 1e6).round() as u64
 }
 
-#[allow(clippy::cast_precision_loss)]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "millionths of a few units, for a line to read"
+)]
 impl fmt::Display for Bill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
