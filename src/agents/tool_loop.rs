@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::{Digest, Timestamp};
+use crate::domain::{Digest, FailureClass, Timestamp};
 use crate::engine::{MAX_REQUEST_RETRIES, pause_before_retry};
 
 use super::endpoint::Endpoint;
@@ -209,6 +209,11 @@ impl Talk<'_> {
         let mut failed = 0;
         loop {
             self.request.timeout = self.end.saturating_duration_since(Instant::now());
+            if self.request.timeout.is_zero() {
+                // A provider that is quick enough would answer all the same.
+                let message = "the time of the conversation is up";
+                return Err(ModelError::new(FailureClass::Timeout, None, message));
+            }
             let said = say(
                 self.line,
                 self.endpoint,

@@ -52,6 +52,8 @@ pub(super) struct Looking {
     said: Arc<Mutex<Quoted>>,
     has_form: HasForm,
     toolless: Toolless,
+    /// Where the judged tasks worked, if they worked apart.
+    apart: Option<String>,
 }
 
 /// What came of a question.
@@ -101,12 +103,18 @@ impl Offer<'_> {
         judged.any(|(task, state)| is_about_files(self.plan, *task, state))
     }
 
-    /// Where the judged tasks worked; of several that worked apart, the mission's.
-    fn workspace(&self) -> PathBuf {
-        let mut folders = self.judged.iter().map(|(task, _)| workspace(self.plan, *task));
-        let first = folders.next();
-        let common = first.filter(|first| folders.all(|folder| folder == *first));
-        common.unwrap_or_else(|| self.plan.rules.workspace.clone())
+    /// Where the judged tasks worked; of several that worked apart, the mission's, and what a judge must know of that.
+    fn workspace(&self) -> (PathBuf, Option<String>) {
+        let folders = self.judged.iter().map(|(task, _)| workspace(self.plan, *task));
+        let folders: Vec<PathBuf> = folders.collect();
+        match folders.first() {
+            Some(first) if folders.iter().all(|folder| folder == first) => (first.clone(), None),
+            _ => {
+                let root = self.plan.rules.workspace.clone();
+                let apart = (!folders.is_empty()).then(|| worked_apart(&root, &folders));
+                (root, apart)
+            }
+        }
     }
 
     /// The tools for this judge and work; `None` where it judges by what it is shown. Blocks.
@@ -126,7 +134,7 @@ impl Offer<'_> {
         if denied || lacks_tools || !self.is_about_files() {
             return Ok(None);
         }
-        let folder = self.workspace();
+        let (folder, apart) = self.workspace();
         let toolbox = Toolbox::new(&folder, &FOR_REVIEWERS)
             .map_err(|error| format!("cannot look into {}: {error}", folder.display()))?;
         Ok(Some(Looking {
@@ -137,8 +145,26 @@ impl Offer<'_> {
             said: Arc::new(Mutex::new(said)),
             has_form,
             toolless: self.toolless.clone(),
+            apart,
         }))
     }
+}
+
+/// Files of one name may lie in the folders of several tasks: which is which must be said. Whoever named the tasks has no
+/// word in it, only the mission that named the folders.
+fn worked_apart(root: &Path, folders: &[PathBuf]) -> String {
+    let from_root = |folder: &PathBuf| match folder.strip_prefix(root) {
+        Ok(inner) if inner.as_os_str().is_empty() => "`.`".to_owned(),
+        Ok(inner) => format!("`{}`", inner.display()),
+        Err(_) => "one that you cannot look into".to_owned(),
+    };
+    let folders: Vec<String> = folders.iter().map(from_root).collect();
+    format!(
+        "The tasks that you judge worked in different folders of the workspace, and the files that you are shown are named \
+         relative to the folder of their task. In the order of the tasks these are: {}. Your tools take paths relative to \
+         the workspace.",
+        folders.join(", ")
+    )
 }
 
 impl Workbench for Looking {
@@ -220,6 +246,10 @@ async fn ask_with_tools(question: Question<'_>, looking: &Looking) -> Answered {
     let system = request.system.get_or_insert_default();
     system.push_str(if system.is_empty() { "" } else { "\n\n" });
     system.push_str(TOOLS_HINT);
+    if let Some(apart) = &looking.apart {
+        system.push_str("\n\n");
+        system.push_str(apart);
+    }
     if let Err(why) = keep(&question.request_file, &request).await {
         return Answered::failed(why, request);
     }

@@ -382,3 +382,28 @@ fn about(plan: &Plan, task: TaskId, judged: &[Judged]) -> String {
     }
     about
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn steps_that_are_not_shown_are_announced() {
+        let steps = |record: &str, is_cut| super::steps(record, is_cut, &mut Vec::new());
+        let step = |n: usize| format!("{{\"tool\":\"read\",\"arguments\":{{\"n\":{n}}},\"bytes\":1}}\n");
+        let whole: String = (0..3).map(step).collect();
+        assert_eq!(steps(&whole, false).lines().count(), 3);
+        let broken = format!("{}{{\"tool\n{}", step(1), step(2));
+        let said = steps(&broken, false);
+        assert_eq!(said.lines().count(), 3, "{said}");
+        assert!(said.ends_with("[1 that cannot be read]\n"), "{said}");
+        // A part of a record ends in the middle of a line.
+        let part = &whole[..whole.len() - 5];
+        let said = steps(part, true);
+        assert_eq!(said.lines().count(), 3, "{said}");
+        assert!(
+            said.ends_with("[the record goes on: what came later is not shown]\n"),
+            "{said}"
+        );
+        let none = steps(&"x".repeat(100), true);
+        assert!(none.contains("the record goes on"), "{none}");
+    }
+}

@@ -388,6 +388,47 @@ fn a_judge_that_grades_by_a_rubric_looks_too() {
 }
 
 #[test]
+fn whoever_judges_tasks_that_worked_apart_is_told_where() {
+    let model = Model::new(|_| {
+        let given = json!({"grade": 1, "reasoning": "as seen"});
+        says(json!({"criteria": {"whole": given}, "verdict": "pass", "confidence": 0.9}).to_string())
+    });
+    for (second, told) in [("b", Some("`a`, `b`")), ("a", None)] {
+        let workspace = Workspace::with(&format!(
+            "
+name: apart
+agents:
+  worker: {{run: 'echo $QUORUM_TASK >out.txt'}}
+  judge: {{adapter: openai, model: m, baseUrl: '{}'}}
+rubrics: {{honest: {{criteria: [{{name: whole, weight: 1, grade: binary}}]}}}}
+tasks:
+  - {{title: one, assignTo: worker, workspace: a, targetFiles: [out.txt], review: none}}
+  - {{title: two, assignTo: worker, workspace: {second}, targetFiles: [out.txt], review: none}}
+  - {{title: check, type: verification, assignTo: judge, dependsOn: [one, two], verification: {{rubric: honest}},
+     onPass: good, onFail: bad, onRefer: ask}}
+  - {{title: good, assignTo: worker, review: none}}
+  - {{title: bad, assignTo: worker, review: none}}
+  - {{title: ask, assignTo: worker, review: none}}
+",
+            model.base()
+        ));
+        workspace.run_json(0, &[]);
+        let asked = model.asked();
+        let system = asked.last().unwrap()["messages"][0]["content"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(!offered(asked.last().unwrap()).is_empty());
+        assert_eq!(
+            system.contains("in different folders"),
+            told.is_some(),
+            "{system}"
+        );
+        assert!(system.contains(told.unwrap_or_default()), "{system}");
+    }
+}
+
+#[test]
 fn files_given_to_review_are_looked_at() {
     let model = Model::new(searching_by_default);
     let workspace = workspace(
