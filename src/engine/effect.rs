@@ -36,10 +36,8 @@ pub enum Effect {
     },
     /// Look at the files that the task's rules name.
     ScanFiles {
-        /// The task.
-        task: TaskId,
-        /// The attempt that is judged.
-        attempt: u32,
+        /// The turn whose work is judged.
+        turn: TurnId,
     },
     /// Run a command of a finish gate.
     RunFinish {
@@ -176,8 +174,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
         }
         Event::ScanRequested { task } => {
             vec![Effect::ScanFiles {
-                task: *task,
-                attempt: state.task(*task).attempt,
+                turn: state.current_turn(*task),
             }]
         }
         Event::FinishRequested { task, command } => vec![Effect::RunFinish {
@@ -415,7 +412,9 @@ fn pending_judging(state: &State, id: TaskId, task: &TaskState) -> Vec<Effect> {
     };
     let attempt = task.attempt;
     if judging.scanning {
-        return vec![Effect::ScanFiles { task: id, attempt }];
+        return vec![Effect::ScanFiles {
+            turn: state.current_turn(id),
+        }];
     }
     let open_checks = (0..).zip(&judging.checks).filter(|(_, result)| result.is_none());
     let mut pending: Vec<_> = open_checks

@@ -92,10 +92,8 @@ pub enum Input {
     TurnEnded(Box<TurnEnd>),
     /// The files that the task's rules name were looked at.
     FilesScanned {
-        /// The task.
-        task: TaskId,
-        /// The attempt it was asked for.
-        attempt: u32,
+        /// The turn that it was asked for.
+        turn: TurnId,
         /// What was seen.
         files: Vec<FileFact>,
         /// Why its answer stands for no work, where that was asked.

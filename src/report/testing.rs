@@ -448,8 +448,7 @@ impl<'o> Scene<'o> {
     /// The task's files were looked at; `None` is missing.
     pub fn scanned(&mut self, task: u32, path: &str, size: Option<u64>) -> &mut Self {
         self.input(&Input::FilesScanned {
-            task: TaskId(task),
-            attempt: self.state.task(TaskId(task)).attempt,
+            turn: self.state.current_turn(TaskId(task)),
             files: vec![FileFact {
                 path: path.to_owned(),
                 size,

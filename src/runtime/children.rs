@@ -126,7 +126,8 @@ impl World {
         ]
     }
 
-    pub(super) fn scan_files(&mut self, state: &State, task: TaskId, attempt: u32) {
+    pub(super) fn scan_files(&mut self, state: &State, turn: TurnId) {
+        let task = turn.task;
         let plan = state.plan.clone();
         let folder = self.folder.clone();
         let asked = Answer::asked(state, task);
@@ -148,12 +149,7 @@ impl World {
                     .chain(task_plan.scrutiny.screenshots()),
             );
             let hollow = asked.and_then(|asked| asked.hollow(&folder));
-            vec![Input::FilesScanned {
-                task,
-                attempt,
-                files,
-                hollow,
-            }]
+            vec![Input::FilesScanned { turn, files, hollow }]
         });
     }
 

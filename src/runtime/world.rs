@@ -265,7 +265,7 @@ impl World {
             } => return self.consult(state, id, purpose, agent),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
-            Effect::ScanFiles { task, attempt } => self.scan_files(state, task, attempt),
+            Effect::ScanFiles { turn } => self.scan_files(state, turn),
             Effect::RunFinish { turn, command } => return self.run_finish(state, turn, command),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
@@ -554,7 +554,10 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             let is_open = judging.is_some_and(|judging| judging.finish_open() == Some(*command));
             is_open && state.current_turn(turn.task) == *turn
         }
-        Effect::ScanFiles { task, attempt } | Effect::RunCheck { task, attempt, .. } => {
+        Effect::ScanFiles { turn } => {
+            state.task(turn.task).status == Status::Review && state.current_turn(turn.task) == *turn
+        }
+        Effect::RunCheck { task, attempt, .. } => {
             state.task(*task).status == Status::Review && state.task(*task).attempt == *attempt
         }
         Effect::Grade { task, attempt, round } => {

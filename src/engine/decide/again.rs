@@ -127,15 +127,20 @@ pub(super) fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Eve
         let turn = state.current_turn(id);
         draft.emit(Event::TurnLost { turn });
     }
+    begin_again(&mut draft, reason);
+    draft.into_events()
+}
+
+/// The same for a task about which something has just been decided.
+pub(super) fn begin_again(draft: &mut Draft<'_>, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
     if draft.task.attempt > 0 {
-        let attempt = draft.task.attempt + 1;
+        let (task, attempt) = (draft.id, draft.task.attempt + 1);
         draft.emit(Event::AttemptPlanned {
-            task: id,
+            task,
             attempt,
             kind: AttemptKind::Execute,
         });
     }
-    draft.into_events()
 }

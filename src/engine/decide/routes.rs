@@ -12,7 +12,7 @@ use crate::engine::routes::leaving;
 use crate::engine::state::State;
 use crate::mission::Route;
 
-use super::again::{built_on, from_the_start, withdraw, withdrawn};
+use super::again::{begin_again, built_on, from_the_start, withdraw, withdrawn};
 use super::conclude::{self, Accepted};
 use super::draft::Draft;
 use super::{fixups, stages};
@@ -121,11 +121,15 @@ fn send_back(draft: &mut Draft<'_>, route: &Route) {
         kept: again.kept,
     };
     draft.also(again.events);
+    begin_again(draft, &again.why);
     draft.also(vec![event]);
 }
 
 /// What follows when work is sent back.
 struct Again {
+    /// Why what was built on the work is done again too.
+    why: String,
+    /// What becomes of all but the verification itself.
     events: Vec<Event>,
     /// Tasks that are at work on what is withdrawn.
     stopped: Vec<TaskId>,
@@ -151,13 +155,10 @@ impl Again {
         let (mut stopped, mut kept) = (Vec::new(), Vec::new());
         for id in &built {
             let task = state.task(*id);
-            if task.status == Status::Pending && task.attempt == 0 {
+            if *id == verification || (task.status == Status::Pending && task.attempt == 0) {
                 continue;
             }
             events.extend(withdraw(state, *id, &why));
-            if *id == verification {
-                continue;
-            }
             if task.holds_slot() || task.status == Status::AwaitingApproval {
                 stopped.push(*id);
             }
@@ -168,6 +169,7 @@ impl Again {
         let all: BTreeSet<TaskId> = built.iter().copied().chain([target]).collect();
         events.extend(withdrawn(plan, &all, &built));
         Self {
+            why,
             events,
             stopped,
             kept,

@@ -172,24 +172,19 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
 }
 
 pub(super) fn scanned(state: &State, input: &Input) -> Vec<Event> {
-    let Input::FilesScanned {
-        task,
-        attempt,
-        files,
-        hollow,
-    } = input
-    else {
+    let Input::FilesScanned { turn, files, hollow } = input else {
         return Vec::new();
     };
-    let Some(mut draft) = in_review(state, *task, *attempt) else {
+    let Some(mut draft) = in_review(state, turn.task, turn.attempt) else {
         return Vec::new();
     };
     let judging = draft.task.judging.as_deref();
-    if !judging.is_some_and(|judging| judging.scanning) {
+    // In one attempt files are looked at after every turn: what was seen before the last one is not its work.
+    if !judging.is_some_and(|judging| judging.scanning) || state.current_turn(turn.task) != *turn {
         return Vec::new();
     }
     draft.emit(Event::FilesScanned {
-        task: *task,
+        task: turn.task,
         files: files.clone(),
         hollow: hollow.clone(),
     });

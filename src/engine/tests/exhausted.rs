@@ -26,7 +26,7 @@ tasks:
     );
     let mut simulation = Simulation::new(&yaml, options());
     while let Some(effect) = simulation.todo.front().cloned() {
-        if let Effect::ScanFiles { task, attempt } = effect {
+        if let Effect::ScanFiles { turn } = effect {
             simulation.todo.pop_front();
             let fact = |(path, size): &(&str, Option<u64>)| crate::engine::FileFact {
                 path: (*path).to_owned(),
@@ -34,8 +34,7 @@ tasks:
                 digest: None,
             };
             simulation.feed(&Input::FilesScanned {
-                task,
-                attempt,
+                turn,
                 files: declared.iter().map(fact).collect(),
                 hollow: None,
             });

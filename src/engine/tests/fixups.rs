@@ -1,7 +1,7 @@
 //! Fixups: what they are made from, who waits for them, and what their end means.
 
 use crate::domain::{AttemptKind, FailureMode, OutcomeClass, QualityFlag, Status, TaskId, WaitingReason};
-use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, StopCause, outcome};
+use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, StopCause, apply, outcome};
 use crate::mission::{Origin, Part};
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
@@ -86,6 +86,31 @@ fn a_clean_fixup_supersedes_its_original() {
         by: FIXUP,
     };
     assert_eq!(simulation.count(|event| *event == superseded), 1);
+}
+
+#[test]
+fn a_failure_is_made_up_for_once() {
+    let mut state = run(MISSION, true).state;
+    let superseded = Event::Superseded {
+        task: BROKEN,
+        by: FIXUP,
+    };
+    let counted = |state: &State| (state.counts.failed, state.counts.superseded);
+    apply(&mut state, &superseded);
+    assert_eq!(counted(&state), (0, 1));
+    // Two such tasks: one begins anew, the other stays.
+    state.counts.superseded = 2;
+    let pending = Event::Transition {
+        task: BROKEN,
+        from: Status::Failed,
+        to: Status::Pending,
+        phase: None,
+        mode: None,
+        flag: None,
+        reason: None,
+    };
+    apply(&mut state, &pending);
+    assert_eq!(state.counts.superseded, 1);
 }
 
 #[test]

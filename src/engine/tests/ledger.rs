@@ -387,6 +387,58 @@ fn what_calls_of_reviewers_and_consulted_agents_leave_in_the_ledger() {
 }
 
 #[test]
+fn tokens_that_nobody_told_are_not_counted_and_what_is_beyond_a_ceiling_is() {
+    let mut book = Book::with(Budget {
+        max_tokens: Some(10),
+        max_requests: Some(1),
+        ..Budget::default()
+    });
+    let counted = |book: &Book| book.ledger.spent().counted_tokens();
+    let beyond = |book: &Book| {
+        let over = book.ledger.overshoot(&book.plan);
+        (over.tokens, over.requests)
+    };
+    assert_eq!((counted(&book), beyond(&book)), (0, (None, None)));
+    for event in [seat(0, M), replied(0, used(Some(10), None, None))] {
+        book.ledger.follow(&book.plan, &event);
+    }
+    assert_eq!((counted(&book), beyond(&book)), (10, (None, None)));
+    for event in [seat(1, M), replied(1, used(None, Some(27), None))] {
+        book.ledger.follow(&book.plan, &event);
+    }
+    assert_eq!((counted(&book), beyond(&book)), (37, (Some(27), Some(1))));
+    let mut silent = Book::with(Budget::default());
+    for event in [seat(0, M), replied(0, used(None, Some(3), None))] {
+        silent.ledger.follow(&silent.plan, &event);
+    }
+    assert_eq!(counted(&silent), 3);
+}
+
+#[test]
+fn who_waits_for_two_ceilings_waits() {
+    // The provider reserves 40 tokens and half a unit of money.
+    for (requests, cost, tokens) in [
+        (1, "9", 999),
+        (9, "0.5", 999),
+        (9, "9", 40),
+        (1, "0.5", 999),
+        (1, "9", 40),
+        (9, "0.5", 40),
+    ] {
+        let mut book = Book::with(Budget {
+            max_requests: Some(requests),
+            max_cost: Some(money(cost)),
+            max_tokens: Some(tokens),
+            ..Budget::default()
+        });
+        assert_eq!(book.ledger.room(&book.plan, AgentId(M)), Room::Fits);
+        book.ledger.follow(&book.plan, &starts(M));
+        let room = book.ledger.room(&book.plan, AgentId(M));
+        assert_eq!(room, Room::Wait, "{requests} {cost} {tokens}");
+    }
+}
+
+#[test]
 fn whose_use_nobody_can_tell_depends_on_what_is_asked() {
     let tokens_only = used(Some(1), Some(1), None);
     let untold = |budget: Budget, prices: bool, usage: Usage| {

@@ -288,6 +288,39 @@ fn a_step_is_open_until_it_has_its_verdict() {
 }
 
 #[test]
+fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
+    let mut simulation = Simulation::new(&GRADED.replace("review: none", "review: required"), options());
+    while !simulation
+        .todo
+        .iter()
+        .any(|effect| matches!(effect, Effect::CallSeat { .. }))
+    {
+        simulation.perform(0, &mut good);
+    }
+    let mut task = simulation.state.task(TASK).clone();
+    assert!(task.seat_id(0).is_some());
+    let graded = Event::GradingRequested {
+        task: TASK,
+        round: 1,
+        unreviewed: false,
+    };
+    let step = Event::StepRequested {
+        task: TASK,
+        step: Step::RedTeam,
+        round: 1,
+        plain: false,
+        grounds: Grounds::Reviewed,
+    };
+    for event in [graded, step] {
+        let mut task = task.clone();
+        task.apply(&event);
+        assert_eq!(task.seat_id(0), None, "{event:?}");
+    }
+    task.judging = None;
+    assert_eq!(task.seat_id(0), None);
+}
+
+#[test]
 fn only_a_red_team_or_a_look_that_gave_no_report_marks_the_attempt() {
     for (stage, marked) in [
         (Stage::RedTeam, true),

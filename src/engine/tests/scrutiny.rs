@@ -263,11 +263,54 @@ fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
     );
     assert_eq!(asked(&simulation), 1);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+    assert_eq!(models(&simulation), [Some("gpt-4o".to_owned())]);
+    let refused = |event: &Event| matches!(event, Event::StepFailed { message, .. } if message == "'x' is of the author's family, gpt");
+    assert_eq!(simulation.count(refused), 1);
     let same = yaml.replace("qwen3", "gpt-4o");
     let mut simulation = Simulation::new(&same, options());
     simulation.run(steps(word(DeclaredVerdict::Pass), Answer::Finished));
     assert_eq!(statuses(&simulation.state), [Status::AwaitingApproval]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+}
+
+/// The models that steps were judged by, as the providers name them.
+fn models(simulation: &Simulation) -> Vec<Option<String>> {
+    let events = simulation.journal.iter().flatten();
+    let reports = events.filter_map(|event| match event {
+        Event::StageVerdict(report) => Some(report.model.clone()),
+        _ => None,
+    });
+    reports.collect()
+}
+
+#[test]
+fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_before_it() {
+    let top = "stages: [{name: first, command: x}, {name: legal, agent: x}, {name: last, command: y}]";
+    for (until, lint_runs) in [("Consult", 1), ("RunStep", 1)] {
+        let yaml = mission(top, ", review: none");
+        let mut simulation = Simulation::new(&yaml, options());
+        while !format!("{:?}", simulation.todo.front()).contains(until) {
+            simulation.perform(0, &mut good);
+        }
+        let off = RunOptions {
+            no_eval: true,
+            ..options()
+        };
+        let mut resumed = Simulation::recovered(plan_of(&yaml, &off), &simulation.journal);
+        resumed.state.options = off;
+        resumed.resume();
+        resumed.run(good);
+        let asked = |step: u32| {
+            let step = Step::Stage(step);
+            resumed.count(|event| matches!(event, Event::StepRequested { step: of, .. } if *of == step))
+        };
+        assert_eq!((asked(0), asked(2)), (lint_runs, 1), "{until}");
+        assert!(
+            said(&resumed).contains(&named("legal", Verdict::Skip, None)),
+            "{until}"
+        );
+        assert_eq!(resumed.state.task(T).status, Status::Done);
+    }
 }
 
 /// How often agents were asked in steps.

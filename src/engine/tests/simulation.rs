@@ -362,24 +362,24 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 Input::TurnEnded(Box::new(end)),
             ]
         }
-        (Effect::ScanFiles { task, attempt }, answer) => {
+        (Effect::ScanFiles { turn }, answer) => {
             let (size, mark) = if let Answer::Files(size, mark) = answer {
                 (*size, *mark)
             } else {
                 (Some(1), 0)
             };
-            let targets = &state.plan.task(*task).target_files;
+            let task = state.plan.task(turn.task);
+            let targets = &task.target_files;
             let digest = size.map(|_| Digest::of(&mark.to_le_bytes()));
             let fact = |path: &str| FileFact {
                 path: path.to_owned(),
                 size,
                 digest,
             };
-            let shots = state.plan.task(*task).scrutiny.screenshots();
+            let shots = task.scrutiny.screenshots();
             let files = targets.iter().map(AsRef::as_ref).chain(shots).map(fact).collect();
             vec![Input::FilesScanned {
-                task: *task,
-                attempt: *attempt,
+                turn: *turn,
                 files,
                 hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
             }]

@@ -478,7 +478,7 @@ impl Witness {
             } => {
                 self.failed_for_good(*dependency);
                 if *way != Way::Retry {
-                    self.may_do_without(state, *task, *way);
+                    self.may_do_without(state, *task, *dependency, *way);
                     self.tasks[task.index()].without.insert(*dependency, *way);
                 }
             }

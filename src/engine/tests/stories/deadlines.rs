@@ -16,6 +16,21 @@ fn mission(sla: &str, more: &str) -> String {
     )
 }
 
+#[test]
+fn what_is_said_of_the_missions_deadline_comes_before_its_end() {
+    let yaml = "name: m
+deadline: 1h
+qualityThreshold: 5
+agents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}
+tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c}]}]
+";
+    let story = told(yaml, good, vec![]);
+    let end = story.lines().rev().take(3).collect::<Vec<_>>();
+    assert!(end[0].starts_with("RunFinished"), "{story}");
+    assert!(story.contains("ThresholdFailed"), "{story}");
+    assert!(story.contains("Met"), "{story}");
+}
+
 /// The turns of its tasks are out, and nothing else is done.
 fn at_work(yaml: &str) -> Simulation {
     let mut simulation = Simulation::new(yaml, options());

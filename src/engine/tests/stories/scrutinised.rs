@@ -105,6 +105,11 @@ fn who_is_not_asked_is_named_with_the_reason() {
         ),
         ("author_blocks", "redTeam: {agent: w}\n", ""),
         ("author_skips", "redTeam: {agent: w, onMissing: skip}\n", ""),
+        (
+            "no_shots",
+            "vision: {kind: heuristic, expectations: [{color: '#000000'}]}\n",
+            "",
+        ),
         ("noop", "vision: {kind: noop, screenshots: [s.png]}\n", ""),
         (
             "eye",
