@@ -297,7 +297,10 @@ pub(super) fn asks_in_vain(state: &State, id: TaskId) -> bool {
     let asks = judging.is_some_and(|judging| {
         judging.grading.is_none() && judging.step.is_none() && !judging.seats.is_empty()
     });
-    let grades = judging.is_some_and(|judging| judging.grading.is_some_and(|grading| grading.open))
+    // A grader that was called off stays on record while what comes behind it is asked.
+    let grades = judging
+        .filter(|judging| judging.step.is_none())
+        .is_some_and(|judging| judging.grading.is_some_and(|grading| grading.open))
         && !verification::grades_by_facts(&state.plan, id)
         && !state.plan.rules.evaluate;
     grades || asks && matches!(judged_by(state, id), JudgedBy::ChecksOnly | JudgedBy::Nobody)
