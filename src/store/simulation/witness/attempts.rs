@@ -165,7 +165,11 @@ impl Witness {
                     || (matches!(seen.verification, Some((Verdict::Pass, true)))
                         || by_stage((Verdict::Pass, true)));
                 // A stage looked at one thing, and has not reviewed the work.
-                let reviewed = judged || by_person;
+                // Whoever graded it by a rubric has.
+                let verification = state.plan.task(task).verification.as_deref();
+                let graded = verification.is_some_and(|verification| verification.rubric.is_some())
+                    && matches!(seen.verification, Some((Verdict::Pass, _)));
+                let reviewed = judged || by_person || graded;
                 let clean = flag == Some(seen.good(by_person)) && reviewed;
                 let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
