@@ -8,15 +8,14 @@ use crate::agents::failure::classify_stderr;
 use crate::agents::line::Line;
 use crate::agents::model::{self, ModelReply, ModelRequest};
 use crate::domain::{FailureClass, Millis, TaskId, Timestamp, TurnId};
-use crate::engine::{Asked, Exit, FileRef, Input, State, TurnEnd, Usage};
+use crate::engine::{Asked, Exit, Input, State, TurnEnd, Usage};
 use crate::judging::question::may_be_question;
 use crate::keeper;
 use crate::mission::{AgentPlan, Plan};
-use crate::review::judgement::Judgement;
-pub(super) use crate::review::verdict::LARGEST_REPLY;
-use crate::store::{self, SpoolName};
+use crate::store::SpoolName;
 
-use super::spool::{Sealed, read_head, read_tail, seal};
+use super::reply;
+use super::spool::{read_head, read_tail};
 use super::world::{Message, World, jitter, not_reachable};
 
 /// How long a reviewer may take, where its agent does not say.
@@ -116,7 +115,7 @@ async fn worker_turn(
 }
 
 async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: Millis) -> Vec<Input> {
-    let output = match store_reply(out, &reply.text).await {
+    let output = match reply::store(out, &reply.text).await {
         Ok(output) => output,
         Err(message) => return vec![not_reachable(turn, message)],
     };
@@ -183,30 +182,6 @@ pub(super) fn reviewer_failure(
         }
     };
     Some((class, message))
-}
-
-/// Writes a reply to the spool, durable before any record names it.
-pub(super) async fn store_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
-    let (path, text) = (path.to_owned(), text.to_owned());
-    let stored = tokio::task::spawn_blocking(move || write_reply(&path, &text));
-    stored.await.map_err(|error| error.to_string())?
-}
-
-/// The same, blocking.
-pub(super) fn write_reply(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
-    store::write_new(path, text.as_bytes())
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    match seal(path) {
-        Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
-        sealed => Ok(sealed.file()),
-    }
-}
-
-/// Writes what a verdict rests on beside the reply, durable before any record names it. Blocks.
-pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, String> {
-    let mut text = serde_json::to_string_pretty(judgement).map_err(|error| error.to_string())?;
-    text.push('\n');
-    Ok(write_reply(path, &text)?.map(Box::new))
 }
 
 pub(super) fn panel_of(plan: &Plan, task: TaskId) -> Option<&crate::mission::Panel> {

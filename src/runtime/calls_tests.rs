@@ -8,7 +8,7 @@ use crate::engine::simulation::{Simulation, good, options};
 use crate::engine::{Effect, State};
 use crate::runtime::Programs;
 use crate::runtime::session::RunError;
-use crate::store::StateFolder;
+use crate::store::{self, StateFolder};
 
 const JUDGED: &str = "
 name: m

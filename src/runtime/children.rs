@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::agents::command::{Placeholders, TASK_VARIABLE, check_argv, environment};
 use crate::agents::failure::{CommandEnd, classify_command};
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
-use crate::engine::{CheckResult, Exit, Input, ProcessRef, SeatFailure, State, TurnEnd};
+use crate::engine::{CheckResult, Exit, Input, ProcessRef, State, TurnEnd};
 use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
 use crate::mission::model::{Check, CommandLine, Input as PromptInput};
@@ -18,6 +18,8 @@ use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
 
 use super::reach::Reach;
+use super::reply::Failed;
+use super::seat::seat_failed;
 use super::session::RunError;
 use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
 use super::watch::{After, Answer};
@@ -587,19 +589,10 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             };
             super::finish::finished(plan, turn, command, &outcome)
         }
-        Child::Seat { task, seat } => Input::SeatFailed(Box::new(SeatFailure {
-            task,
-            seat,
-            class: FailureClass::Unknown,
-            message,
-            retry_after: None,
-            jitter: jitter(),
-            used: None,
-            ours: false,
-        })),
+        Child::Seat { task, seat } => seat_failed(task, seat, Failed::of(FailureClass::Unknown, message)),
         Child::Step(run) => run.never_started(plan, message),
         Child::Approver(question) => question.not_asked(&message),
-        Child::Consult { id, .. } => consult::failure(id, FailureClass::Unknown, message, None),
+        Child::Consult { id, .. } => consult::failure(id, Failed::of(FailureClass::Unknown, message)),
         // Its round, or whoever waits for it, takes its end by itself.
         Child::Probe { .. } | Child::Errand(_) => return None,
     })

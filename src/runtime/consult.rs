@@ -11,8 +11,8 @@ use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::{Image, ModelRequest};
-use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
-use crate::engine::{ConsultFailure, FileRef, Input, ReplyRef, State, TaskState, Usage, Used};
+use crate::domain::{Advice, AgentId, ConsultId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
+use crate::engine::{ConsultFailure, Input, ReplyRef, State, TaskState};
 use crate::judging::parser::Quoted;
 use crate::judging::probes::MOST_PROBES;
 use crate::mission::Plan;
@@ -23,13 +23,14 @@ use crate::review::pictures::Picture;
 use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::calls::{LARGEST_REPLY, review_timeout, store_reply, write_judgement, write_reply};
+use super::calls::review_timeout;
 use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::{Judged, judged};
 use super::reach::Reach;
+use super::reply::{self, Failed, Place, nothing, write_judgement};
 use super::scrutiny;
 use super::session::RunError;
-use super::spool::{Sealed, read_head, read_output, seal};
+use super::spool::read_output;
 use super::world::{Message, World, jitter};
 
 /// One call to a consulted agent, with what it is about as it stood when the call was decided on.
@@ -90,7 +91,7 @@ impl World {
         match self.programs.get(agent).cloned() {
             None => {
                 let message = format!("agent '{}' cannot be reached", call.plan.agent(agent).name);
-                self.post(failure(id, FailureClass::Unknown, message, None));
+                self.post(failure(id, Failed::of(FailureClass::Unknown, message)));
             }
             Some(Reach::Command(program, surroundings)) => {
                 let variables = self.task_variables(&call.plan, id.task, call.task.attempt);
@@ -98,7 +99,7 @@ impl World {
             }
             Some(Reach::Echo) => self.blocking(move || call.echo()),
             Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
-                Err(message) => self.post(failure(id, FailureClass::Unknown, message, None)),
+                Err(message) => self.post(failure(id, Failed::of(FailureClass::Unknown, message))),
                 Ok(line) => {
                     let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
                     let work = tokio::spawn(async move {
@@ -262,7 +263,7 @@ impl Call {
         let reply = self.path(SpoolName::ConsultReply(self.id));
         let written = self.write_request(&[]).and_then(|(asked, judgement)| {
             let judgement = write_judgement(&self.path(SpoolName::ConsultJudgement(self.id)), &judgement)?;
-            Ok((write_reply(&reply, &asked)?, judgement))
+            Ok((reply::write(&reply, &asked)?, judgement))
         });
         let (file, judgement) = match written {
             Ok(written) => written,
@@ -373,119 +374,40 @@ impl Call {
     }
 
     async fn read_model(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
-        let usage = answered.usage();
-        let reply = match &answered.reply {
-            Ok(reply) => reply,
-            Err(error) => {
-                let (class, message) = (error.class, error.message.clone());
-                let failed = failure(self.id, class, message, error.retry_after);
-                return with_used(failed, answered.in_vain());
-            }
-        };
-        let path = self.path(SpoolName::ConsultReply(self.id));
-        if let Err(message) = store_reply(&path, &reply.text).await {
-            return with_used(self.failed(message), answered.in_vain());
-        }
-        let (id, purpose, folder) = (self.id, self.purpose, self.folder.clone());
-        let judgement = answered.judgement(judgement, &endpoint.model, reply);
-        let model = reply.model.clone();
-        let read = move || read(&folder, id, purpose, &judgement, model, usage);
-        let mut read = tokio::task::spawn_blocking(read)
-            .await
-            .unwrap_or_else(|error| self.failed(error.to_string()));
-        let in_vain = answered.in_vain();
-        if let Input::ConsultReplied { reply, .. } = &mut read {
-            reply.tools = answered.tools.map(Box::new);
-        }
-        with_used(read, in_vain)
+        let (id, purpose) = (self.id, self.purpose);
+        let parse = move |reply: Reply<'_>, said: &Quoted| verdict::of_consult(purpose, reply, said);
+        let read = reply::of_model(answered, judgement, endpoint, place(&self.folder, id), parse).await;
+        said(id, read)
     }
 
     fn failed(&self, message: String) -> Input {
-        own_failure(self.id, message)
+        failure(self.id, Failed::ours(message))
     }
 }
 
-/// Reads what a stored reply says. Blocks.
-fn read(
-    folder: &RunFolder,
-    id: ConsultId,
-    purpose: Purpose,
-    judgement: &Judgement,
-    model: Option<String>,
-    usage: Usage,
-) -> Input {
-    let path = folder.spool_file(&SpoolName::ConsultReply(id));
-    let unreadable_file = |why: String| own_failure(id, format!("the reply cannot be read: {why}"));
-    let file = match seal(&path) {
-        Sealed::File(file) => file,
-        Sealed::Nothing => nothing(),
-        Sealed::Refused(why) => return unreadable_file(why),
-    };
-    let text = match read_head(&path, LARGEST_REPLY) {
-        Ok(text) => text,
-        Err(error) => return unreadable_file(error.to_string()),
-    };
-    let judged = match write_judgement(&folder.spool_file(&SpoolName::ConsultJudgement(id)), judgement) {
-        Ok(judged) => judged,
-        Err(message) => return own_failure(id, message),
-    };
-    let said = Reply {
-        text: &text,
-        len: file.len,
-        cut_short: judgement.cut_short,
-    };
-    Input::ConsultReplied {
-        id,
-        advice: verdict::of_consult(purpose, said, &judgement.work),
-        reply: ReplyRef {
-            file,
-            model,
-            usage,
-            tools: None,
-            judgement: judged,
-        },
+fn place(folder: &RunFolder, id: ConsultId) -> Place {
+    Place {
+        reply: folder.spool_file(&SpoolName::ConsultReply(id)),
+        judgement: folder.spool_file(&SpoolName::ConsultJudgement(id)),
     }
 }
 
-/// A reply of no length.
-fn nothing() -> FileRef {
-    FileRef {
-        len: 0,
-        digest: Digest::of(b""),
+fn said(id: ConsultId, read: Result<(Advice, ReplyRef), Failed>) -> Input {
+    match read {
+        Ok((advice, reply)) => Input::ConsultReplied { id, reply, advice },
+        Err(failed) => failure(id, failed),
     }
-}
-
-/// A failure with what the call had used until then.
-fn with_used(mut input: Input, used: Option<Box<Used>>) -> Input {
-    if let Input::ConsultFailed(failure) = &mut input {
-        failure.used = used;
-    }
-    input
 }
 
 /// An agent could not be asked.
-pub(super) fn failure(
-    id: ConsultId,
-    class: FailureClass,
-    message: String,
-    retry_after: Option<Millis>,
-) -> Input {
+pub(super) fn failure(id: ConsultId, failed: Failed) -> Input {
     Input::ConsultFailed(Box::new(ConsultFailure {
         id,
-        class,
-        message,
-        retry_after,
+        class: failed.class,
+        message: failed.message,
+        retry_after: failed.retry_after,
         jitter: jitter(),
-        used: None,
-        ours: false,
+        used: failed.used,
+        ours: failed.ours,
     }))
-}
-
-/// It was never asked, or what it said is lost here: that is no failure of the agent's, and nobody stands in for it.
-fn own_failure(id: ConsultId, message: String) -> Input {
-    let mut input = failure(id, FailureClass::Unknown, message, None);
-    if let Input::ConsultFailed(failure) = &mut input {
-        failure.ours = true;
-    }
-    input
 }

@@ -3,12 +3,12 @@
 //! They make missions out of which only the graph is tried. As a reviewer such an agent has nothing to say: its reply
 //! repeats the work, so a score in it would be the worker's own. It is never read for a verdict, whatever it holds.
 
-use crate::domain::{Digest, FailureClass, Millis, Money, Timestamp, TurnId};
-use crate::engine::{FileRef, Input, ReplyRef, State, TurnEnd, Usage};
+use crate::domain::{Money, Timestamp, TurnId};
+use crate::engine::{Input, ReplyRef, State, TurnEnd, Usage};
 use crate::review::verdict;
 use crate::store::SpoolName;
 
-use super::calls::{write_judgement, write_reply};
+use super::reply::{self, Failed, nothing, write_judgement};
 use super::seat::{SeatCall, judge_prompt, seat_failed};
 use super::spool::read_head;
 use super::world::{World, not_reachable};
@@ -33,7 +33,7 @@ impl World {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
                 Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
             };
-            let output = match write_reply(&out, &text) {
+            let output = match reply::write(&out, &text) {
                 Ok(output) => output,
                 Err(message) => return vec![not_reachable(turn, message)],
             };
@@ -60,8 +60,8 @@ impl World {
             let file = |name| folder.spool_file(&name);
             let written = judge_prompt(&folder, &plan, &task_state, &call).and_then(|(asked, judgement)| {
                 let asked = asked.joined();
-                write_reply(&file(SpoolName::Request(task, seat)), &asked)?;
-                let reply = write_reply(&file(SpoolName::Reply(task, seat)), &asked)?;
+                reply::write(&file(SpoolName::Request(task, seat)), &asked)?;
+                let reply = reply::write(&file(SpoolName::Reply(task, seat)), &asked)?;
                 let judgement = write_judgement(&file(SpoolName::Judgement(task, seat)), &judgement)?;
                 Ok((reply, judgement))
             });
@@ -78,16 +78,8 @@ impl World {
                     },
                     result: verdict::of_echo(),
                 },
-                Err(message) => seat_failed(task, seat, FailureClass::Unknown, message, None::<Millis>),
+                Err(message) => seat_failed(task, seat, Failed::ours(message)),
             }]
         });
-    }
-}
-
-/// A reply of no length.
-fn nothing() -> FileRef {
-    FileRef {
-        len: 0,
-        digest: Digest::of(b""),
     }
 }

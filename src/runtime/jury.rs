@@ -21,7 +21,9 @@ use crate::mission::{AgentPlan, Plan};
 use crate::review::fence::{Excerpt, take_in};
 use crate::review::prompt::{self, JudgePrompt, Work};
 
-use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure};
+use crate::review::verdict::LARGEST_REPLY;
+
+use super::calls::{review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
 use super::reach::{EnvironmentProblem, Reach, reach};
 use super::spool::read_head;

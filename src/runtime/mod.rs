@@ -32,6 +32,7 @@ mod others;
 mod reach;
 mod recover;
 mod replay;
+mod reply;
 mod scrutiny;
 mod seat;
 mod session;

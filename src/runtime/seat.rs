@@ -8,16 +8,13 @@ use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::ModelRequest;
-use crate::domain::{AgentId, FailureClass, Millis, TaskId};
-use crate::engine::{
-    FileRef, Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, Usage, Used,
-};
+use crate::domain::{AgentId, FailureClass, TaskId};
+use crate::engine::{Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState};
 use crate::judging::parser::Quoted;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
 use crate::review::prompt::{self, JudgePrompt};
-pub(super) use crate::review::verdict::LARGEST_REPLY;
 use crate::review::verdict::{self, Reply};
 use crate::store::{self, RunFolder, SpoolName};
 
@@ -25,10 +22,10 @@ use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::Material;
 use super::reach::Reach;
 use super::session::RunError;
-use super::spool::{Sealed, read_head, seal};
 use super::world::{Child, Message, World, jitter, workspace};
 
-use super::calls::{panel_of, review_timeout, reviewer_failure, store_reply, write_judgement};
+use super::calls::{panel_of, review_timeout};
+use super::reply::{self, Failed, Place};
 
 /// One call to a reviewer.
 #[derive(Debug, Clone)]
@@ -112,7 +109,11 @@ impl World {
         match self.programs.get(agent).cloned() {
             None => {
                 let message = format!("reviewer '{name}' cannot be reached");
-                self.post(seat_failed(task, seat, FailureClass::Unknown, message, None));
+                self.post(seat_failed(
+                    task,
+                    seat,
+                    Failed::of(FailureClass::Unknown, message),
+                ));
             }
             Some(Reach::Command(program, surroundings)) => {
                 let reviewer = Reviewer {
@@ -137,7 +138,11 @@ impl World {
                     place: vec![seat.seat, seat.round, seat.attempt_try],
                 };
                 match self.line(agent, &endpoint, on_record) {
-                    Err(message) => self.post(seat_failed(task, seat, FailureClass::Unknown, message, None)),
+                    Err(message) => self.post(seat_failed(
+                        task,
+                        seat,
+                        Failed::of(FailureClass::Unknown, message),
+                    )),
                     Ok(line) => self.ask_model(state, call, agent, line, *endpoint),
                 }
             }
@@ -178,7 +183,7 @@ impl World {
                 self.spawn(&plan, Child::Seat { task, seat }, *spawn)
             }
             Err(message) => {
-                self.post(own_failure(task, seat, message));
+                self.post(seat_failed(task, seat, Failed::ours(message)));
                 Ok(())
             }
         }
@@ -190,18 +195,17 @@ impl World {
         let stderr = folder.spool_file(&SpoolName::ReplyErr(task, seat));
         let judgement = self.judgements.remove(&(task, seat));
         self.blocking(move || {
-            vec![
-                match (reviewer_failure("the reviewer", &exit, &stderr), judgement) {
-                    (Some((class, message)), _) => seat_failed(task, seat, class, message, None),
-                    (None, Some(judgement)) => {
-                        read_reply(&plan, &folder, (task, seat), &judgement, None, Usage::default())
-                    }
-                    (None, None) => {
-                        let message = "what the reviewer was asked is not known any more".to_owned();
-                        seat_failed(task, seat, FailureClass::Unknown, message, None)
-                    }
-                },
-            ]
+            let place = place(&folder, task, seat);
+            let parse =
+                |reply: Reply<'_>, said: &Quoted| verdict::of_seat(panel_of(&plan, task), reply, said);
+            let read = reply::of_command(
+                "the reviewer",
+                (&exit, &stderr),
+                judgement.as_ref(),
+                &place,
+                parse,
+            );
+            vec![said(task, seat, read)]
         });
     }
 
@@ -307,88 +311,35 @@ impl AskedSeat<'_> {
     }
 
     async fn read(&self, answered: Answered, judgement: Judgement, endpoint: &Endpoint) -> Input {
-        let (task, seat) = (self.call.task, self.call.seat);
-        let usage = answered.usage();
-        let reply = match &answered.reply {
-            Ok(reply) => reply,
-            Err(error) => {
-                let (class, message) = (error.class, error.message.clone());
-                let failed = seat_failed(task, seat, class, message, error.retry_after);
-                return with_used(failed, answered.used);
-            }
-        };
-        let path = self.folder.spool_file(&SpoolName::Reply(task, seat));
-        if let Err(message) = store_reply(&path, &reply.text).await {
-            return with_used(self.failed(message), answered.in_vain());
-        }
-        let judgement = answered.judgement(judgement, &endpoint.model, reply);
-        let (plan, folder, model) = (self.plan.clone(), self.folder.clone(), reply.model.clone());
-        let read = move || read_reply(&plan, &folder, (task, seat), &judgement, model, usage);
-        let mut read = tokio::task::spawn_blocking(read)
-            .await
-            .unwrap_or_else(|error| self.failed(error.to_string()));
-        let in_vain = answered.in_vain();
-        if let Input::SeatReplied { reply, .. } = &mut read {
-            reply.tools = answered.tools.map(Box::new);
-        }
-        with_used(read, in_vain)
+        let (task, seat, plan) = (self.call.task, self.call.seat, self.plan.clone());
+        let place = place(self.folder, task, seat);
+        let parse =
+            move |reply: Reply<'_>, said: &Quoted| verdict::of_seat(panel_of(&plan, task), reply, said);
+        let read = reply::of_model(answered, judgement, endpoint, place, parse).await;
+        said(task, seat, read)
     }
 
     fn failed(&self, message: String) -> Input {
-        own_failure(self.call.task, self.call.seat, message)
+        seat_failed(self.call.task, self.call.seat, Failed::ours(message))
     }
 }
 
-/// Reads a verdict out of a stored reply.
-fn read_reply(
-    plan: &Plan,
-    folder: &RunFolder,
-    (task, seat): (TaskId, SeatId),
-    judgement: &Judgement,
-    model: Option<String>,
-    usage: Usage,
-) -> Input {
-    let path = folder.spool_file(&SpoolName::Reply(task, seat));
-    let file = match seal(&path) {
-        Sealed::File(file) => file,
-        // An empty reply is a reply, and says nothing.
-        Sealed::Nothing => FileRef {
-            len: 0,
-            digest: crate::domain::Digest::of(b""),
+fn place(folder: &RunFolder, task: TaskId, seat: SeatId) -> Place {
+    Place {
+        reply: folder.spool_file(&SpoolName::Reply(task, seat)),
+        judgement: folder.spool_file(&SpoolName::Judgement(task, seat)),
+    }
+}
+
+fn said(task: TaskId, seat: SeatId, read: Result<(SeatResult, ReplyRef), Failed>) -> Input {
+    match read {
+        Ok((result, reply)) => Input::SeatReplied {
+            task,
+            seat,
+            reply,
+            result,
         },
-        Sealed::Refused(why) => {
-            let message = format!("the reply cannot be read: {why}");
-            return own_failure(task, seat, message);
-        }
-    };
-    let text = match read_head(&path, LARGEST_REPLY) {
-        Ok(text) => text,
-        // It is there and vouched for, and we cannot read it: that says nothing about the work.
-        Err(error) => {
-            let message = format!("the reply cannot be read: {error}");
-            return own_failure(task, seat, message);
-        }
-    };
-    let judged = match write_judgement(&folder.spool_file(&SpoolName::Judgement(task, seat)), judgement) {
-        Ok(judged) => judged,
-        Err(message) => return own_failure(task, seat, message),
-    };
-    let reply = Reply {
-        text: &text,
-        len: file.len,
-        cut_short: judgement.cut_short,
-    };
-    Input::SeatReplied {
-        task,
-        seat,
-        result: verdict::of_seat(panel_of(plan, task), reply, &judgement.work),
-        reply: ReplyRef {
-            file,
-            model,
-            usage,
-            tools: None,
-            judgement: judged,
-        },
+        Err(failed) => seat_failed(task, seat, failed),
     }
 }
 
@@ -448,38 +399,16 @@ fn review_json(plan: &Plan, call: &SeatCall, asked: &JudgePrompt) -> Vec<u8> {
     request.to_string().into_bytes()
 }
 
-pub(super) fn seat_failed(
-    task: TaskId,
-    seat: SeatId,
-    class: FailureClass,
-    message: String,
-    retry_after: Option<Millis>,
-) -> Input {
+/// A reviewer gave no reply.
+pub(super) fn seat_failed(task: TaskId, seat: SeatId, failed: Failed) -> Input {
     Input::SeatFailed(Box::new(SeatFailure {
         task,
         seat,
-        class,
-        message,
-        retry_after,
+        class: failed.class,
+        message: failed.message,
+        retry_after: failed.retry_after,
         jitter: jitter(),
-        used: None,
-        ours: false,
+        used: failed.used,
+        ours: failed.ours,
     }))
-}
-
-/// It was never asked, or what it said is lost here: that is no failure of the reviewer's, and nobody stands in for it.
-fn own_failure(task: TaskId, seat: SeatId, message: String) -> Input {
-    let mut input = seat_failed(task, seat, FailureClass::Unknown, message, None);
-    if let Input::SeatFailed(failure) = &mut input {
-        failure.ours = true;
-    }
-    input
-}
-
-/// The same, with what the call had used until then.
-fn with_used(mut input: Input, used: Option<Box<Used>>) -> Input {
-    if let Input::SeatFailed(failure) = &mut input {
-        failure.used = used;
-    }
-    input
 }

@@ -27,9 +27,10 @@ use crate::review::fence::Excerpt;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
 
-use super::calls::{store_reply, usage_of};
+use super::calls::usage_of;
 use super::errands::{Errands, run_errand};
 use super::looking::usage_until;
+use super::reply;
 use super::spool::{read_ends, read_head};
 use super::tool_ledger::{ToolLedger, unkept};
 use super::watch::protected_scopes;
@@ -189,7 +190,7 @@ impl Work {
         } else {
             Exit::default()
         };
-        let output = match store_reply(&self.folder.spool_file(&SpoolName::Out(self.turn)), &text).await {
+        let output = match reply::store(&self.folder.spool_file(&SpoolName::Out(self.turn)), &text).await {
             Ok(output) => output,
             Err(message) => {
                 let end = TurnEnd {

@@ -8,7 +8,9 @@ use crate::domain::{AgentId, Timestamp};
 use crate::engine::State;
 use crate::keeper::{self, Spawn};
 
-use super::calls::{LARGEST_REPLY, review_timeout, reviewer_failure};
+use crate::review::verdict::LARGEST_REPLY;
+
+use super::calls::{review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
 use super::reach::{Reach, reach};
 use super::spool::read_head;

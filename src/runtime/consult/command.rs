@@ -4,18 +4,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, Program, Surroundings};
-use crate::domain::{ConsultId, FailureClass, Purpose};
-use crate::engine::{State, Usage};
+use crate::domain::{ConsultId, Purpose};
+use crate::engine::State;
+use crate::judging::parser::Quoted;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
-use crate::runtime::calls::reviewer_failure;
+use crate::review::verdict::{self, Reply};
+use crate::runtime::reply::{self, Failed};
 use crate::runtime::scrutiny;
 use crate::runtime::session::RunError;
 use crate::runtime::world::{Child, Message, World, workspace};
 use crate::store::{self, SpoolName};
 
-use super::{Call, failure, own_failure, read};
+use super::{Call, failure, place, said};
 
 /// A command that can be started to be consulted, or why it cannot.
 pub(in crate::runtime) struct PreparedConsult {
@@ -75,7 +77,7 @@ impl World {
                 self.spawn(&plan, Child::Consult { id, purpose }, *spawn)
             }
             Err(message) => {
-                self.post(own_failure(id, message));
+                self.post(failure(id, Failed::ours(message)));
                 Ok(())
             }
         }
@@ -87,14 +89,10 @@ impl World {
         let stderr = folder.spool_file(&SpoolName::ConsultErr(id));
         let judgement = self.consulted.remove(&id);
         self.blocking(move || {
-            vec![match (reviewer_failure("the agent", &exit, &stderr), judgement) {
-                (Some((class, message)), _) => failure(id, class, message, None),
-                (None, Some(judgement)) => read(&folder, id, purpose, &judgement, None, Usage::default()),
-                (None, None) => {
-                    let message = "what the agent was asked is not known any more".to_owned();
-                    failure(id, FailureClass::Unknown, message, None)
-                }
-            }]
+            let parse = |reply: Reply<'_>, said: &Quoted| verdict::of_consult(purpose, reply, said);
+            let place = place(&folder, id);
+            let read = reply::of_command("the agent", (&exit, &stderr), judgement.as_ref(), &place, parse);
+            vec![said(id, read)]
         });
     }
 }

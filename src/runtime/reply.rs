@@ -1,0 +1,167 @@
+//! The replies of reviewers and of consulted agents: stored, sealed and read in one way, whoever was asked and how.
+
+use std::path::{Path, PathBuf};
+
+use crate::agents::endpoint::Endpoint;
+use crate::domain::{Digest, FailureClass, Millis};
+use crate::engine::{FileRef, ReplyRef, Usage, Used};
+use crate::judging::parser::Quoted;
+use crate::keeper::Exit;
+use crate::review::judgement::Judgement;
+use crate::review::verdict::{LARGEST_REPLY, Reply};
+use crate::store;
+
+use super::calls::reviewer_failure;
+use super::looking::Answered;
+use super::spool::{Sealed, read_head, seal};
+
+/// Where a reply lies, and beside it what its verdict rests on.
+pub(super) struct Place {
+    pub reply: PathBuf,
+    pub judgement: PathBuf,
+}
+
+/// Why nothing came of a call.
+pub(super) struct Failed {
+    pub class: FailureClass,
+    pub message: String,
+    pub retry_after: Option<Millis>,
+    /// What the call had used until then.
+    pub used: Option<Box<Used>>,
+    /// It was never asked, or what it said is lost here: that is no failure of whoever was asked, and nobody stands in.
+    pub ours: bool,
+}
+
+impl Failed {
+    /// A failure of whoever was asked.
+    pub fn of(class: FailureClass, message: String) -> Self {
+        Self {
+            class,
+            message,
+            retry_after: None,
+            used: None,
+            ours: false,
+        }
+    }
+
+    /// A failure of this program.
+    pub fn ours(message: String) -> Self {
+        Self {
+            ours: true,
+            ..Self::of(FailureClass::Unknown, message)
+        }
+    }
+}
+
+/// What a command replied that has ended. Blocks.
+pub(super) fn of_command<T>(
+    who: &str,
+    (exit, stderr): (&Exit, &Path),
+    judgement: Option<&Judgement>,
+    place: &Place,
+    parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
+) -> Result<(T, ReplyRef), Failed> {
+    if let Some((class, message)) = reviewer_failure(who, exit, stderr) {
+        return Err(Failed::of(class, message));
+    }
+    let judgement =
+        judgement.ok_or_else(|| Failed::ours(format!("what {who} was asked is not known any more")))?;
+    read(place, judgement, (None, Usage::default()), parse)
+}
+
+/// Stores what a model replied, and reads it.
+pub(super) async fn of_model<T: Send + 'static>(
+    answered: Answered,
+    judgement: Judgement,
+    endpoint: &Endpoint,
+    place: Place,
+    parse: impl FnOnce(Reply<'_>, &Quoted) -> T + Send + 'static,
+) -> Result<(T, ReplyRef), Failed> {
+    let used = answered.in_vain();
+    let failed = |failed: Failed| Failed { used, ..failed };
+    let reply = match &answered.reply {
+        Ok(reply) => reply,
+        Err(error) => {
+            return Err(failed(Failed {
+                retry_after: error.retry_after,
+                ..Failed::of(error.class, error.message.clone())
+            }));
+        }
+    };
+    let judgement = answered.judgement(judgement, &endpoint.model, reply);
+    let (text, said) = (reply.text.clone(), (reply.model.clone(), answered.usage()));
+    let read = tokio::task::spawn_blocking(move || {
+        write(&place.reply, &text).map_err(Failed::ours)?;
+        read(&place, &judgement, said, parse)
+    });
+    let read = read
+        .await
+        .unwrap_or_else(|error| Err(Failed::ours(error.to_string())));
+    let (result, reply) = read.map_err(failed)?;
+    let tools = answered.tools.map(Box::new);
+    Ok((result, ReplyRef { tools, ..reply }))
+}
+
+/// Reads what a stored reply says, and writes down what its verdict rests on. Blocks.
+fn read<T>(
+    place: &Place,
+    judgement: &Judgement,
+    (model, usage): (Option<String>, Usage),
+    parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
+) -> Result<(T, ReplyRef), Failed> {
+    // It is there and vouched for, and we cannot read it: that says nothing about the work.
+    let unreadable = |why: String| Failed::ours(format!("the reply cannot be read: {why}"));
+    let file = match seal(&place.reply) {
+        Sealed::File(file) => file,
+        // An empty reply is a reply, and says nothing.
+        Sealed::Nothing => nothing(),
+        Sealed::Refused(why) => return Err(unreadable(why)),
+    };
+    let text = read_head(&place.reply, LARGEST_REPLY).map_err(|error| unreadable(error.to_string()))?;
+    let judged = write_judgement(&place.judgement, judgement).map_err(Failed::ours)?;
+    let said = Reply {
+        text: &text,
+        len: file.len,
+        cut_short: judgement.cut_short,
+    };
+    let reply = ReplyRef {
+        file,
+        model,
+        usage,
+        tools: None,
+        judgement: judged,
+    };
+    Ok((parse(said, &judgement.work), reply))
+}
+
+/// Writes a reply to the spool, durable before any record names it.
+pub(super) async fn store(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
+    let (path, text) = (path.to_owned(), text.to_owned());
+    let stored = tokio::task::spawn_blocking(move || write(&path, &text));
+    stored.await.map_err(|error| error.to_string())?
+}
+
+/// The same, blocking.
+pub(super) fn write(path: &Path, text: &str) -> Result<Option<FileRef>, String> {
+    store::write_new(path, text.as_bytes())
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    match seal(path) {
+        Sealed::Refused(why) => Err(format!("cannot store {}: {why}", path.display())),
+        sealed => Ok(sealed.file()),
+    }
+}
+
+/// Writes what a verdict rests on beside the reply, durable before any record names it. Blocks.
+pub(super) fn write_judgement(path: &Path, judgement: &Judgement) -> Result<Option<Box<FileRef>>, String> {
+    let mut text = serde_json::to_string_pretty(judgement).map_err(|error| error.to_string())?;
+    text.push('\n');
+    Ok(write(path, &text)?.map(Box::new))
+}
+
+/// A reply of no length.
+pub(super) fn nothing() -> FileRef {
+    FileRef {
+        len: 0,
+        digest: Digest::of(b""),
+    }
+}
