@@ -39,13 +39,15 @@ pub(super) fn add(state: &mut State, addition: &Addition) {
     }
 }
 
-/// What a fixup knows from the task that it mends: what was found, what that one had to do without by the coordinator's
-/// word, and that it may have acted. It begins with these, not with what an earlier fixup of the task left.
+/// What a fixup knows from the task that it mends: what was found and that judges found it, what that one had to do without
+/// by the coordinator's word, and that it may have acted. It begins with these, not with what an earlier fixup of the task left.
 fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
     let of = state.task(source);
-    let (feedback, remedies, acted) = (of.feedback.clone(), of.remedies.clone(), of.acted);
+    let (feedback, remedies) = (of.feedback.clone(), of.remedies.clone());
+    let (acted, sent_back) = (of.acted, of.sent_back);
     let task = &mut state.tasks[fixup.index()];
     task.feedback = feedback;
+    task.sent_back = sent_back;
     task.remedies = remedies;
     task.acted |= acted;
 }

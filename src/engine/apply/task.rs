@@ -419,6 +419,7 @@ impl TaskState {
             AttemptKind::Execute => {
                 if attempt > 1 {
                     self.agreed = Vec::new();
+                    self.sent_back = false;
                 }
                 self.tries = 1;
                 self.fixes = 0;
@@ -464,6 +465,7 @@ impl TaskState {
             Verdict::Fail => {
                 self.points = report.points;
                 self.indeterminate = report.cause == Some(Cause::Unparsed);
+                self.sent_back |= report.stage == Stage::Judge;
                 self.signature = crate::engine::decide::signature(report, self.judging.as_deref());
                 if self.feedback.len() == FEEDBACK_KEPT {
                     self.feedback.remove(0);

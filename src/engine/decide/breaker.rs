@@ -1,11 +1,11 @@
 //! The judge breaker: so many judged rejections of one model's work in a row, and its work is not judged any more in this
 //! wave (semantics, section 7). It is unverified then, never clean, and indeterminate where a review was asked for.
 //!
-//! A task that its judges have sent back stays theirs: every attempt that it is allowed is judged, the last one too
-//! (section 4), and work that is known to be bad is never accepted unseen.
+//! A task that its judges have sent back stays theirs, and so does the fixup that mends it: every attempt that it is allowed
+//! is judged, the last one too (section 4), and work that is known to be bad is never accepted unseen.
 
 use crate::domain::{Cause, Finding, Severity, Stage, TaskId, Verdict};
-use crate::engine::state::{Feedback, State};
+use crate::engine::state::State;
 use crate::mission::model::Review;
 
 use super::conclude::{self, Accepted};
@@ -21,10 +21,7 @@ pub(super) fn open(state: &State, id: TaskId) -> Option<u32> {
         JudgedBy::Evaluation(agents) => !agents.is_empty(),
         JudgedBy::ChecksOnly | JudgedBy::Nobody => false,
     };
-    let task = state.task(id);
-    let first = task.attempt.saturating_sub(task.tries.saturating_sub(1));
-    let sent_back = |feedback: &Feedback| feedback.stage == Stage::Judge && feedback.attempt >= first;
-    if !asks_agents || task.feedback.iter().any(sent_back) {
+    if !asks_agents || state.task(id).sent_back {
         return None;
     }
     let panel = state

@@ -79,6 +79,8 @@ pub struct TaskState {
     pub delegations: Vec<SubTask>,
     /// What the last failed attempt looked like: failed checks, scores, files. Equal twice means no progress.
     pub signature: Option<u64>,
+    /// Whether its judges have sent back the work that is going on: it stays theirs, whatever the judge breaker says.
+    pub sent_back: bool,
     /// Whether the work passed only by the relief of a foundation task.
     pub relaxed: bool,
     /// For failed tasks: whether a clean fixup has superseded it.

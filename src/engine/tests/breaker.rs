@@ -246,3 +246,32 @@ fn what_judges_said_before_the_work_began_anew_does_not_make_it_theirs() {
     assert_eq!(calls(&simulation), 7, "three more, and the last is not judged");
     assert_eq!(flags(&simulation)[3], QualityFlag::Unverified);
 }
+
+#[test]
+fn a_fixup_is_of_the_judges_that_rejected_what_it_mends() {
+    // Rejected work of another task opens the breaker in the wave that the fixup is in.
+    let play = |expectation: &str| {
+        let yaml = format!(
+            "name: m\nagents: {{{W}, j: {{run: [/bin/true], role: reviewer}}}}\n\
+             settings: {{judgeBreaker: 1, maxRetries: 0}}\ntasks:\n  \
+             - {{title: a, assignTo: w, onExhausted: fixup, maxAttempts: 1, review: required, expectations: [{expectation}]}}\n  \
+             - {{title: base, assignTo: w, review: none}}\n  \
+             - {{title: other, assignTo: w, dependsOn: [base], maxAttempts: 1, priority: 9}}\n"
+        );
+        let mut options = options();
+        options.jobs = Some(1);
+        let mut simulation = Simulation::new(&yaml, options);
+        simulation.run(|state, effect| match effect {
+            Effect::RunCheck { task, .. } => Answer::Check(*task != TaskId(0)),
+            Effect::CallSeat { task, .. } if state.plan.mended_by(*task).is_some() => Answer::Score(90),
+            Effect::CallSeat { .. } => Answer::Score(40),
+            other => good(state, other),
+        });
+        (calls(&simulation), simulation.state.task(TaskId(3)).flag)
+    };
+    let by_judges = play("{type: llm_review, criteria: c, reviewers: 1}");
+    assert_eq!(by_judges, (3, Some(QualityFlag::Clean)));
+    // What failed otherwise is of no judges, and neither is what mends it.
+    let by_checks = play("{type: test, command: x}");
+    assert_eq!(by_checks, (1, Some(QualityFlag::Unverified)));
+}

@@ -137,5 +137,6 @@ impl Witness {
         assert_eq!(mending.status, Status::Pending, "{addition:?}");
         mending.mends = Some(source);
         mending.acted |= seen.acted;
+        mending.sent_back = seen.sent_back;
     }
 }
