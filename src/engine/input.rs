@@ -108,6 +108,15 @@ pub enum Input {
         /// What was seen.
         files: Vec<FileFact>,
     },
+    /// A vision check looked which of its screenshots are there.
+    ScreenshotsSeen {
+        /// The task.
+        task: TaskId,
+        /// The attempt it was asked for.
+        attempt: u32,
+        /// What was seen.
+        files: Vec<FileFact>,
+    },
     /// A stage behind the verification that needs no agent looked at the work, or could not.
     StepJudged {
         /// The task.
@@ -260,6 +269,7 @@ impl Input {
             Self::CheckFinished { .. } => "checked",
             Self::FinishChecked { .. } => "finish-checked",
             Self::Graded { .. } => "graded",
+            Self::ScreenshotsSeen { .. } => "screenshots",
             Self::StepJudged { .. } => "stage-judged",
             Self::HandedOver { .. } => "handed-over",
             Self::SeatReplied { .. } => "replied",

@@ -186,6 +186,9 @@ pub struct FileFact {
     /// Its content, where it could be read.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// Where there is no such regular file, but something stands there all the same: why it cannot be looked at.
+    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<Box<str>>,
 }
 
 /// What a turn did to the files that its task's rules name or that are protected from it, as the runtime saw it before

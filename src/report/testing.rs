@@ -453,6 +453,7 @@ impl<'o> Scene<'o> {
                 path: path.to_owned(),
                 size,
                 digest: None,
+                obstacle: None,
             }],
             hollow: None,
         });

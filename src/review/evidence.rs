@@ -4,7 +4,7 @@
 //! leads out of it, a FIFO or a device is "no such file".
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobMatcher};
@@ -35,6 +35,7 @@ pub fn scan<'a>(workspace: &Path, patterns: impl IntoIterator<Item = &'a str>) -
                 path: pattern.to_owned(),
                 size: None,
                 digest: None,
+                obstacle: None,
             });
         }
         for path in paths {
@@ -97,12 +98,27 @@ fn look(workspace: &Path, path: String) -> FileFact {
             path,
             size: Some(size),
             digest,
+            obstacle: None,
         },
-        Err(_) => FileFact {
+        Err(error) => FileFact {
+            obstacle: obstacle(workspace, &path, &error).map(String::into_boxed_str),
             path,
             size: None,
             digest: None,
         },
+    }
+}
+
+/// Why something that stands at a path could not be looked at; `None` if nothing stands there. What is a link that leads
+/// nowhere or out of the workspace, a folder or a FIFO is no file, but neither is it nothing.
+#[must_use]
+pub fn obstacle(workspace: &Path, path: &str, error: &io::Error) -> Option<String> {
+    match fs::symlink_metadata(workspace.join(path)) {
+        Err(gone) if matches!(gone.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+        Ok(found) if found.is_symlink() && error.kind() == ErrorKind::NotFound => {
+            Some("it is a link that leads to no file of the workspace".to_owned())
+        }
+        Ok(_) | Err(_) => Some(error.to_string()),
     }
 }
 
@@ -176,6 +192,8 @@ pub enum Preview {
     Text(String),
     /// There is no such file.
     Nothing,
+    /// Something stands there that cannot be looked at, and this is why.
+    Obstacle(Box<str>),
     /// It is not the file any more that the fact is about.
     Changed,
 }
@@ -185,7 +203,7 @@ pub enum Preview {
 #[must_use]
 pub fn preview(workspace: &Path, fact: &FileFact, most: u64) -> Preview {
     match (open_beneath(workspace, &fact.path), fact.size) {
-        (Err(_), None) => Preview::Nothing,
+        (Err(_), None) => fact.obstacle.clone().map_or(Preview::Nothing, Preview::Obstacle),
         (Err(_), Some(_)) | (Ok(_), None) => Preview::Changed,
         (Ok(file), Some(size)) => begin(file, size, fact.digest, most).unwrap_or(Preview::Changed),
     }

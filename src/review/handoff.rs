@@ -187,6 +187,7 @@ mod tests {
             path: "guide.md".to_owned(),
             size: Some(3),
             digest: Some(Digest::of(b"abc")),
+            obstacle: None,
         };
         let rubric = Rubric::built_in("default-task").expect("it is built in");
         Handoff::new(Content {

@@ -1,7 +1,7 @@
 //! Screenshots: regular files of the workspace, of bounded size, PNG or JPEG by what they hold. Whatever they hold comes
 //! from the worker.
 
-use std::io::{Cursor, ErrorKind, Read};
+use std::io::{Cursor, Read};
 use std::path::Path;
 
 use rust_decimal::Decimal;
@@ -13,7 +13,7 @@ use crate::domain::{Digest, Finding, Points};
 use crate::judging::colour::{Sum, is_near, written};
 use crate::mission::model::{Expected, Region};
 
-use super::evidence::open_beneath;
+use super::evidence::{obstacle, open_beneath};
 
 /// Bytes of a file.
 pub const LARGEST_FILE: u64 = 8 * 1024 * 1024;
@@ -33,10 +33,11 @@ pub struct Picture {
     pub bytes: Vec<u8>,
 }
 
-/// Those of `paths` that are there. What is no regular file beneath the workspace is not. Blocks.
+/// Those of `paths` that are there. Blocks.
 ///
 /// # Errors
-/// When one of them is there and cannot be used: it cannot be read, is too large, or neither PNG nor JPEG.
+/// When one of them is there and cannot be used: it is no regular file of the workspace, cannot be read, is too large, or
+/// neither PNG nor JPEG.
 pub fn read_all<'p>(workspace: &Path, paths: impl Iterator<Item = &'p str>) -> Result<Vec<Picture>, String> {
     let found = paths.filter_map(|path| read(workspace, path).transpose());
     found.collect()
@@ -45,10 +46,10 @@ pub fn read_all<'p>(workspace: &Path, paths: impl Iterator<Item = &'p str>) -> R
 fn read(workspace: &Path, path: &str) -> Result<Option<Picture>, String> {
     let file = match open_beneath(workspace, path) {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
+        Err(error) => {
+            let obstacle = obstacle(workspace, path, &error);
+            return obstacle.map_or(Ok(None), |why| Err(format!("{path} cannot be opened: {why}")));
         }
-        Err(error) => return Err(format!("{path} cannot be opened: {error}")),
     };
     let mut bytes = Vec::new();
     file.take(LARGEST_FILE + 1)
@@ -300,17 +301,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         assert_eq!(read_all(root, ["gone.png"].into_iter()).unwrap(), []);
-        std::fs::create_dir(root.join("folder.png")).unwrap();
-        assert_eq!(read_all(root, ["folder.png"].into_iter()).unwrap(), []);
-        std::os::unix::fs::symlink("/etc/hostname", root.join("link.png")).unwrap();
-        assert_eq!(read_all(root, ["link.png"].into_iter()).unwrap(), []);
         std::fs::write(root.join("file"), "").unwrap();
         assert_eq!(read_all(root, ["file/shot.png"].into_iter()).unwrap(), []);
-        // This one is there, and what it shows nobody can tell.
-        std::os::unix::fs::symlink("loop.png", root.join("loop.png")).unwrap();
+        // These are there, and what they show nobody can tell.
+        let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, root.join(name)).unwrap();
+        std::fs::create_dir(root.join("folder.png")).unwrap();
+        link("/etc/hostname", "out.png");
+        link("nowhere.png", "dangling.png");
+        link("loop.png", "loop.png");
         std::fs::write(root.join("shot.png"), png_of([1; 3], [2; 3])).unwrap();
-        let why = read_all(root, ["shot.png", "loop.png"].into_iter()).unwrap_err();
-        assert!(why.starts_with("loop.png cannot be opened"), "{why}");
+        for path in ["folder.png", "out.png", "dangling.png", "loop.png"] {
+            let why = read_all(root, ["shot.png", path].into_iter()).unwrap_err();
+            assert!(why.starts_with(&format!("{path} cannot be opened")), "{why}");
+        }
         picture(b"GIF89a").unwrap_err();
         picture(&vec![0; LARGEST_FILE as usize + 1]).unwrap_err();
         let whole = png_of([1; 3], [2; 3]);

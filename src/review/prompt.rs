@@ -303,14 +303,15 @@ fn show_artifacts(text: &mut String, artifacts: &[Artifact]) {
     text.push_str("# Files\n\n");
     for (index, file) in artifacts.iter().take(MAX_FILES).enumerate() {
         // A file name is the worker's word too, so it stands in the fence's label, where it is cleaned.
-        let state = match file.size {
-            None => "does not exist".to_owned(),
-            Some(0) => "exists, empty".to_owned(),
-            Some(size) => format!("exists, {size} bytes"),
+        let state = match (file.size, &file.preview) {
+            (None, Preview::Obstacle(why)) => format!("is there and cannot be looked at ({why})"),
+            (None, _) => "does not exist".to_owned(),
+            (Some(0), _) => "exists, empty".to_owned(),
+            (Some(size), _) => format!("exists, {size} bytes"),
         };
         let (changed, preview) = match &file.preview {
             Preview::Text(text) => ("", text.as_str()),
-            Preview::Nothing => ("", ""),
+            Preview::Nothing | Preview::Obstacle(_) => ("", ""),
             Preview::Changed => (
                 " when it was checked; it was changed since, so its content is not shown",
                 "",

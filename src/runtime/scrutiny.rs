@@ -10,6 +10,7 @@ use crate::engine::{Input, State, TaskState};
 use crate::keeper::{self, Spawn};
 use crate::mission::{Plan, StageJudge, StagePlan};
 use crate::review::checks::CommandOutcome;
+use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
@@ -69,6 +70,16 @@ impl StepRun {
         }
     }
 
+    /// Which screenshots are there. Blocks.
+    fn seen(self, plan: &Plan) -> Input {
+        let screenshots = plan.task(self.task).scrutiny.screenshots();
+        Input::ScreenshotsSeen {
+            task: self.task,
+            attempt: self.attempt,
+            files: evidence::scan(&workspace(plan, self.task), screenshots),
+        }
+    }
+
     /// There never was a process.
     pub(super) fn never_started(self, plan: &Plan, why: String) -> Input {
         let outcome = CommandOutcome {
@@ -116,7 +127,12 @@ impl World {
     pub(super) fn run_step(&mut self, state: &State, run: StepRun) {
         if run.step == Step::Vision {
             let plan = state.plan.clone();
-            return self.blocking(move || vec![run.said(look(&plan, run.task))]);
+            return self.blocking(move || {
+                vec![match run.round {
+                    0 => run.seen(&plan),
+                    _ => run.said(look(&plan, run.task)),
+                }]
+            });
         }
         let job = Job {
             run,

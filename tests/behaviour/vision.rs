@@ -105,12 +105,13 @@ fn severity_and_autonomy_say_what_a_colour_that_is_off_leads_to() {
 fn without_a_screenshot_it_is_skipped_and_noop_looks_at_nothing() {
     for (vision, work) in [
         (BLUE, "echo done"),
-        (BLUE, "ln -s /etc/hostname shot.png; mkfifo old.png; echo done"),
-        ("kind: noop", "cp red.png shot.png; echo done"),
+        (LOOKS, "echo done"),
+        ("kind: noop", "cp red.png shot.png; mkfifo old.png; echo done"),
     ] {
         let workspace = looked_at(vision, "", work);
         let document = workspace.run_json(0, &["--strict", "--allow", "indeterminate"]);
         assert_eq!(row(&document)["verdict"], "skip", "{vision}");
+        assert_eq!(workspace.calls("eye"), 0);
         assert!(
             row(&document)["findings"][0]["description"]
                 .as_str()
@@ -133,6 +134,55 @@ fn a_picture_that_cannot_be_read_is_a_fault_and_open() {
     assert!(warning.contains("neither a PNG nor a JPEG"), "{warning}");
     assert_eq!(workspace.lines("acts").len(), 1);
     workspace.run_json(6, &["--strict"]);
+}
+
+/// What stands under the name of a screenshot may be anything, so that there is none is not known.
+#[test]
+fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
+    for vision in [BLUE, LOOKS] {
+        for (work, why) in [
+            ("mkfifo shot.png", "not a regular file"),
+            ("mkdir shot.png", "not a regular file"),
+            ("ln -s /etc/hostname shot.png", "a link that leads to no file of the workspace"),
+            ("ln -s nowhere.png shot.png", "a link that leads to no file of the workspace"),
+            ("ln -s shot.png shot.png", "shot.png cannot be looked at"),
+            ("cp blue.png shot.png; mkfifo old.png", "old.png cannot be looked at"),
+            ("head -c 9000000 /dev/zero > shot.png", "more than 8388608 bytes"),
+            ("head -c 60 blue.png > shot.png", "cannot be"),
+        ] {
+            // Whoever looks at one that is cut short sees that for themselves.
+            if vision == LOOKS && work.starts_with("head -c 60") {
+                continue;
+            }
+            let workspace = looked_at(vision, "", &format!("{work}; echo n >> acts; echo done"));
+            let document = workspace.run_json(0, &[]);
+            assert_eq!(row(&document)["verdict"], "fault", "{vision}: {work}");
+            let found = row(&document)["findings"].to_string();
+            assert!(found.contains(why), "{work}: {found}");
+            assert_eq!(workspace.calls("eye"), 0, "{work}");
+            // Nothing that the worker could do is asked of it again, and it shows.
+            assert_eq!(workspace.lines("acts").len(), 1, "{work}");
+            assert!(document["warnings"].to_string().contains(why), "{work}: {document}");
+            let report = workspace.quorum(&["report", "--markdown", "report.md"]);
+            report.exits(0);
+            assert!(workspace.read("report.md").contains("vision: fault"), "{work}");
+        }
+    }
+    let workspace = looked_at(BLUE, "", "mkfifo shot.png; echo done");
+    workspace.run_json(6, &["--strict"]);
+}
+
+#[test]
+fn a_screenshot_that_a_check_makes_is_looked_at_as_it_is_then() {
+    for (made, verdict) in [("blue.png", "pass"), ("red.png", "fail")] {
+        let checks = format!("expectations: [{{type: script, command: 'rm -f old.png; cp {made} shot.png'}}]");
+        let workspace = looked_at(BLUE, "", "mkfifo old.png; echo done")
+            .tap_mission("review: none, maxAttempts: 2", &format!("maxAttempts: 1, {checks}"));
+        let document = workspace.run_json(if verdict == "pass" { 0 } else { 3 }, &[]);
+        assert_eq!(row(&document)["verdict"], verdict);
+        let replayed = workspace.quorum(&["review", "--replay", "--json"]);
+        replayed.exits(0);
+    }
 }
 
 #[test]

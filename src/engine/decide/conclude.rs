@@ -332,8 +332,8 @@ pub(super) fn ask_person_at(
 /// where no such file is known: then two attempts cannot be said to be the same.
 pub(in crate::engine) fn signature(report: &StageReport, judging: Option<&Judging>) -> Option<u64> {
     let files = judging.map_or(&[][..], |judging| &judging.files);
-    // A file that is there and that nobody hashed may have changed: that is unknown, not "no progress".
-    let unknown = |file: &FileFact| file.size.is_some() && file.digest.is_none();
+    // What is there and nobody hashed may have changed: that is unknown, not "no progress".
+    let unknown = |file: &FileFact| file.digest.is_none() && (file.size.is_some() || file.obstacle.is_some());
     if !files.iter().any(|file| file.digest.is_some()) || files.iter().any(unknown) {
         return None;
     }

@@ -143,6 +143,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             round,
             result,
         } => verification::graded(state, *task, *attempt, *round, result),
+        Input::ScreenshotsSeen { task, attempt, files } => scrutiny::looked(state, *task, *attempt, files),
         Input::StepJudged {
             task,
             attempt,

@@ -9,7 +9,7 @@ use crate::domain::{
     Advice, AgentId, Cause, DeclaredVerdict, Finding, Opinion, Purpose, Severity, Step, TaskId, Verdict,
 };
 use crate::engine::event::Event;
-use crate::engine::payload::{Grounds, StageReport};
+use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{OpenStep, State};
 use crate::judging::eligibility::depends_on_author;
 use crate::judging::scrutiny::route;
@@ -24,6 +24,9 @@ use super::stages::in_review;
 
 /// How often a step is asked that says nothing: the second time strictly.
 pub(super) const MOST_ROUNDS: u32 = 1 + MAX_REPROMPTS;
+/// The round in which a vision check looks which of its screenshots are there, before anybody is asked. What was seen of
+/// them when the worker had finished is old: a check may have made them.
+const LOOK: u32 = 0;
 
 /// Who speaks in a step. Nobody where a command is run or pictures are measured.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,8 +60,10 @@ impl<'a> Speaker<'a> {
 enum Opening {
     /// Its agent is asked.
     Asks,
-    /// A command is run.
+    /// A command is run, or pictures are measured.
     Runs,
+    /// First its screenshots are looked for.
+    Looks,
     /// It does not apply, and this is why.
     Skips(String),
     /// Judges are switched off.
@@ -67,8 +72,8 @@ enum Opening {
     Blocks(String),
     /// A person decides.
     Refers(Cause, String),
-    /// It cannot give a report, and the work goes on without.
-    Faults(String),
+    /// It cannot give a report for this cause, and the work goes on without.
+    Faults(Cause, String),
 }
 
 /// The stages before are content: on to what the mission wants beside them.
@@ -101,6 +106,7 @@ fn open(
 ) -> Option<Accepted> {
     match opening {
         Opening::Asks | Opening::Runs => ask(draft, step, 1, grounds),
+        Opening::Looks => look(draft, step, grounds),
         Opening::Skips(why) => {
             verdict(draft, step, Verdict::Skip, None, |report| {
                 report.findings = vec![Finding::new(Severity::Info, why)];
@@ -124,8 +130,8 @@ fn open(
         Opening::Refers(cause, message) => {
             refer(draft, step, cause, &message, grounds.on_record(), speaker);
         }
-        Opening::Faults(why) => {
-            fault(draft, step, Cause::NoReviewer, (&why, ""), speaker);
+        Opening::Faults(cause, why) => {
+            fault(draft, step, cause, (&why, ""), speaker);
             return Some(grounds);
         }
     }
@@ -200,7 +206,7 @@ fn without(plan: &Plan, task: TaskId, step: Step, agent: AgentId, why: &str) -> 
                 Some(OnMissing::Block) | None => Opening::Refers(Cause::NoReviewer, why),
             }
         }
-        Step::Vision => Opening::Faults(format!("nobody may look: '{who}' {why}")),
+        Step::Vision => Opening::Faults(Cause::NoReviewer, format!("nobody may look: '{who}' {why}")),
     }
 }
 
@@ -232,42 +238,57 @@ fn opening(draft: &Draft<'_>, step: Step) -> Opening {
                 OnMissing::Skip => Opening::Skips(why.to_owned()),
             }
         }
-        (Step::Vision, Opening::Asks | Opening::Runs | Opening::Withdrawn | Opening::Faults(_), _)
-            if !has_screenshot(draft) =>
-        {
-            let paths = missing_screenshots(draft).join(", ");
-            Opening::Skips(format!("not asked: there is no screenshot ({paths})"))
+        (Step::Vision, Opening::Asks | Opening::Runs | Opening::Withdrawn | Opening::Faults(..), _) => {
+            Opening::Looks
         }
         (_, opening, _) => opening,
     }
 }
 
-/// Whether any of the screenshots is there.
-fn has_screenshot(draft: &Draft<'_>) -> bool {
-    let named = draft.task_plan().scrutiny.screenshots().count();
-    missing_screenshots(draft).len() < named
+/// How a vision check goes on once it is known which of its screenshots are there. Without any it does not apply; one
+/// that stands there and cannot be looked at may show anything, so nothing is known of what it should show.
+fn seen(draft: &Draft<'_>) -> Opening {
+    let screenshots = screenshots(draft);
+    let is_absent = |file: Option<&FileFact>| file.is_none_or(|file| file.size.is_none() && file.obstacle.is_none());
+    if screenshots.iter().all(|(_, file)| is_absent(*file)) {
+        let paths = missing_screenshots(draft).join(", ");
+        return Opening::Skips(format!("not asked: there is no screenshot ({paths})"));
+    }
+    let mut obstacles = screenshots.iter().filter_map(|(path, file)| {
+        let why = file.as_ref()?.obstacle.as_deref()?;
+        Some(format!("{path} cannot be looked at: {why}"))
+    });
+    match (by_plan(draft.plan(), draft.id, Step::Vision), obstacles.next()) {
+        (Opening::Asks | Opening::Runs, Some(why)) => Opening::Faults(Cause::GateError, why),
+        (opening, _) => opening,
+    }
+}
+
+/// The screenshots of the task, each with what was last seen of it.
+fn screenshots<'d>(draft: &'d Draft<'_>) -> Vec<(&'d str, Option<&'d FileFact>)> {
+    let files = draft.task.judging.as_deref();
+    let files = files.map_or(&[][..], |judging| &judging.files);
+    let paths = draft.task_plan().scrutiny.screenshots();
+    let with_fact = |path| (path, files.iter().find(|file| file.path == path));
+    paths.map(with_fact).collect()
 }
 
 /// Those of the screenshots that are not there.
-fn missing_screenshots<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
-    let files = draft.task.judging.as_deref();
-    let files = files.map_or(&[][..], |judging| &judging.files);
-    let is_there = |path: &str| {
-        let mut seen = files.iter();
-        seen.any(|file| file.path == path && file.size.is_some())
-    };
-    let paths = draft.task_plan().scrutiny.screenshots();
-    paths.filter(|path| !is_there(path)).collect()
+fn missing_screenshots<'d>(draft: &'d Draft<'_>) -> Vec<&'d str> {
+    let all = screenshots(draft).into_iter();
+    let missing = all.filter(|(_, file)| file.is_none_or(|file| file.size.is_none()));
+    missing.map(|(path, _)| path).collect()
 }
 
 /// Why a step will not be asked, where that is known beforehand.
 pub(in crate::engine) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Option<String> {
     match by_plan(plan, task, step) {
-        Opening::Asks | Opening::Runs => None,
+        Opening::Asks | Opening::Runs | Opening::Looks => None,
         Opening::Withdrawn => Some("reviews are switched off".to_owned()),
-        Opening::Skips(why) | Opening::Blocks(why) | Opening::Refers(_, why) | Opening::Faults(why) => {
-            Some(why)
-        }
+        Opening::Skips(why)
+        | Opening::Blocks(why)
+        | Opening::Refers(_, why)
+        | Opening::Faults(_, why) => Some(why),
     }
 }
 
@@ -296,6 +317,41 @@ fn ask(draft: &mut Draft<'_>, step: Step, round: u32, grounds: Accepted) {
     if let Some(agent) = agent {
         consult::ask(draft, Purpose::Scrutinise { step, round }, agent);
     }
+}
+
+/// Looks which of the screenshots are there.
+fn look(draft: &mut Draft<'_>, step: Step, grounds: Accepted) {
+    draft.emit(Event::StepRequested {
+        task: draft.id,
+        step,
+        round: LOOK,
+        plain: true,
+        grounds: grounds.on_record(),
+    });
+}
+
+/// It was looked which of the screenshots are there.
+pub(super) fn looked(state: &State, task: TaskId, attempt: u32, files: &[FileFact]) -> Vec<Event> {
+    let Some(mut draft) = in_review(state, task, attempt) else {
+        return Vec::new();
+    };
+    let (Some(open_step), Some(judging)) = (out(&draft, Step::Vision, LOOK), draft.task.judging.as_deref())
+    else {
+        return Vec::new();
+    };
+    let is_new = |old: &&FileFact| files.iter().all(|file| file.path != old.path);
+    let all = judging.files.iter().filter(is_new).chain(files);
+    draft.emit(Event::FilesScanned {
+        task,
+        files: all.cloned().collect(),
+        hollow: judging.hollow.clone(),
+    });
+    let opening = seen(&draft);
+    let grounds = open_step.grounds.into();
+    if let Some(grounds) = open(&mut draft, Step::Vision, opening, grounds, Speaker::default()) {
+        go_on(&mut draft, Some(Step::Vision), grounds);
+    }
+    draft.into_events()
 }
 
 /// An agent said something, or could not be asked.

@@ -310,7 +310,7 @@ pub struct Judging {
 pub struct OpenStep {
     /// Which one.
     pub step: Step,
-    /// Its round, from 1.
+    /// Its round, from 1; in round 0 a vision check looks which of its screenshots are there.
     pub round: u32,
     /// Whether it has not come back.
     pub open: bool,

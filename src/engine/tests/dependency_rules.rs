@@ -119,6 +119,7 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
             path: (*path).to_owned(),
             size: *size,
             digest: None,
+            obstacle: None,
         };
         let seen = Input::ArtifactsScanned {
             task: TaskId(1),

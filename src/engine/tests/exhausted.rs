@@ -32,6 +32,7 @@ tasks:
                 path: (*path).to_owned(),
                 size: *size,
                 digest: None,
+                obstacle: None,
             };
             simulation.feed(&Input::FilesScanned {
                 turn,

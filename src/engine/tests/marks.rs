@@ -241,6 +241,7 @@ fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
         path: "f".to_owned(),
         size: Some(1),
         digest: None,
+        obstacle: None,
     };
     let scanned = Event::FilesScanned {
         task: TASK,
@@ -344,6 +345,7 @@ fn work_that_different_stages_send_back_does_not_look_the_same() {
             path: "f".to_owned(),
             size: Some(1),
             digest: Some(Digest::of(b"f")),
+            obstacle: None,
         }],
         ..Judging::default()
     };

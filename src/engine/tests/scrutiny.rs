@@ -5,7 +5,7 @@ use crate::domain::{
     Stage, Status, Step, TaskId, Verdict,
 };
 use crate::engine::{
-    Command, Effect, Event, Input, OperatorInput, RunPhase, State, outcome, pending_effects,
+    Command, Effect, Event, FileFact, Input, OperatorInput, RunPhase, State, outcome, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -530,8 +530,69 @@ fn pictures_are_looked_at_last_and_only_where_there_are_any() {
         said(&none).last().unwrap(),
         &(Stage::Vision, None, Verdict::Skip, None)
     );
-    assert_eq!(
-        none.count(|event| matches!(event, Event::StepRequested { plain: true, .. })),
-        0
-    );
+    assert_eq!(looked_at(&none), 0);
+}
+
+/// How often pictures were looked at, beyond whether they are there.
+fn looked_at(simulation: &Simulation) -> usize {
+    simulation.count(|event| matches!(event, Event::StepRequested { step: Step::Vision, round: 1.., .. }))
+}
+
+#[test]
+fn whether_there_are_pictures_is_seen_when_they_are_to_be_looked_at() {
+    let shots = "vision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
+    let seen = |first: Option<u64>, later: Answer| {
+        let script = move |state: &State, effect: &Effect| match effect {
+            Effect::ScanFiles { .. } => Answer::Files(first, 1),
+            Effect::RunStep { round: 0, .. } => later.clone(),
+            Effect::RunStep { .. } => findings(Severity::Low),
+            _ => good(state, effect),
+        };
+        let simulation = run(shots, "", script);
+        let (.., verdict, cause) = said(&simulation).pop().unwrap();
+        (verdict, cause, looked_at(&simulation))
+    };
+    // A check made one, or removed it.
+    assert_eq!(seen(None, Answer::Files(Some(1), 2)), (Verdict::Pass, None, 1));
+    assert_eq!(seen(Some(1), Answer::Files(None, 2)), (Verdict::Skip, None, 0));
+    // What stands there and cannot be looked at is not nothing.
+    let fault = (Verdict::Fault, Some(Cause::GateError), 0);
+    assert_eq!(seen(None, Answer::Obstacle), fault);
+    assert_eq!(seen(Some(1), Answer::Obstacle), fault);
+}
+
+#[test]
+fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
+    let top = "vision: {kind: heuristic, screenshots: [a.png, b.png], expectations: [{color: '#000000'}]}";
+    let mut simulation = Simulation::new(&mission(top, ""), options());
+    let mut script = |state: &State, effect: &Effect| good(state, effect);
+    while !matches!(simulation.todo.front(), Some(Effect::RunStep { .. })) {
+        simulation.perform(0, &mut script);
+    }
+    let fact = |path: &str, size, obstacle: Option<&str>| FileFact {
+        path: path.to_owned(),
+        size,
+        digest: None,
+        obstacle: obstacle.map(Box::from),
+    };
+    let seen = |attempt| Input::ScreenshotsSeen {
+        task: T,
+        attempt,
+        files: vec![fact("a.png", None, Some("it is a FIFO")), fact("b.png", Some(1), None)],
+    };
+    simulation.feed(&seen(7));
+    assert_eq!(simulation.state.task(T).status, Status::Review, "of another attempt");
+    simulation.feed(&seen(1));
+    let task = simulation.state.task(T);
+    assert_eq!((task.status, task.faulted), (Status::Done, true));
+    let told = simulation.count(|event| match event {
+        Event::StageVerdict(report) => report.findings.iter().any(|finding| {
+            finding.description.contains("a.png cannot be looked at: it is a FIFO")
+        }),
+        _ => false,
+    });
+    assert_eq!(told, 1);
+    let once = simulation.journal.len();
+    simulation.feed(&seen(1));
+    assert_eq!(simulation.journal.len(), once, "it is seen once");
 }

@@ -36,6 +36,8 @@ pub enum Answer {
     Interrupted,
     /// Files: size of every file that was asked for, `None` for missing. The number marks the content.
     Files(Option<u64>, u64),
+    /// Something stands where screenshots should be that cannot be looked at.
+    Obstacle,
     /// A check passed or failed.
     Check(bool),
     /// A reviewer gave this score, in points, to every dimension or as the evaluation.
@@ -375,6 +377,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 path: path.to_owned(),
                 size,
                 digest,
+                obstacle: None,
             };
             let shots = task.scrutiny.screenshots();
             let files = targets.iter().map(AsRef::as_ref).chain(shots).map(fact).collect();
@@ -425,6 +428,40 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 attempt: *attempt,
                 round: *round,
                 result,
+            }]
+        }
+        (
+            Effect::RunStep {
+                task,
+                attempt,
+                step: Step::Vision,
+                round: 0,
+            },
+            answer,
+        ) => {
+            let known = state.task(*task).judging.as_deref();
+            let known = known.map_or(&[][..], |judging| &judging.files);
+            let fact = |path: &str| match answer {
+                Answer::Files(size, mark) => FileFact {
+                    path: path.to_owned(),
+                    size: *size,
+                    digest: size.map(|_| Digest::of(&mark.to_le_bytes())),
+                    obstacle: None,
+                },
+                Answer::Obstacle => FileFact {
+                    path: path.to_owned(),
+                    size: None,
+                    digest: None,
+                    obstacle: Some("it is a FIFO".into()),
+                },
+                // As they were.
+                _ => known.iter().find(|file| file.path == path).unwrap().clone(),
+            };
+            let screenshots = state.plan.task(*task).scrutiny.screenshots();
+            vec![Input::ScreenshotsSeen {
+                task: *task,
+                attempt: *attempt,
+                files: screenshots.map(fact).collect(),
             }]
         }
         (
@@ -554,6 +591,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 path: path.to_owned(),
                 size,
                 digest: None,
+                obstacle: None,
             };
             let targets = &state.plan.task(*dependency).target_files;
             vec![Input::ArtifactsScanned {

@@ -104,6 +104,7 @@ pub(super) fn facts(files: &[FileFact]) -> Vec<Value> {
     let fact = |fact: &FileFact| {
         let row = Payload::default().with("path", fact.path.as_str());
         let row = row.maybe("size", fact.size);
+        let row = row.maybe("obstacle", fact.obstacle.as_deref());
         Value::Object(
             row.maybe("digest", fact.digest.map(|digest| digest.to_string()))
                 .0,

@@ -71,6 +71,8 @@ pub(super) struct Seen {
     pub(super) grading: Option<u32>,
     /// Stages behind the verification: the one that is out, and what each said, a person instead of it too.
     pub(super) step: Option<(Step, u32)>,
+    /// It was looked which pictures are there.
+    pub(super) looked: bool,
     pub(super) steps: BTreeMap<Step, (Verdict, bool)>,
     /// One of them was withdrawn, because judges are switched off.
     pub(super) withdrawn: bool,
@@ -247,6 +249,7 @@ impl Witness {
                     std::mem::take(&mut seen.scan_open),
                     "looked at without being asked: {event:?}"
                 );
+                seen.step.take_if(|step| *step == (Step::Vision, 0));
                 seen.has_file = files.iter().any(|file| file.size.is_some_and(|size| size > 0));
             }
             Event::FinishRequested { task, command } => {
@@ -308,6 +311,11 @@ impl Witness {
                 let seen = &mut self.tasks[task.index()];
                 assert_eq!((seen.status, seen.step), (Status::Review, None), "{event:?}");
                 assert!(*round <= 2, "{event:?}");
+                // A vision check, and nobody else, looks first which of its pictures are there.
+                if *round == 0 {
+                    (seen.looked, seen.scan_open) = (true, true);
+                }
+                assert_eq!(seen.looked, *step == Step::Vision, "{event:?}");
                 let scrutiny = &state.plan.task(*task).scrutiny;
                 let before = scrutiny.steps().filter(|before| before < step);
                 for before in before {

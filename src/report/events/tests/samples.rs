@@ -293,6 +293,7 @@ pub(super) fn turn_samples() -> Vec<Event> {
                 path: "a.rs".to_owned(),
                 size: Some(3),
                 digest: None,
+                obstacle: None,
             }],
             hollow: Some("it says nothing".to_owned()),
         },
@@ -405,6 +406,7 @@ pub(super) fn review_samples() -> Vec<Event> {
                 path: "a".to_owned(),
                 size: Some(3),
                 digest: None,
+                obstacle: None,
             }],
         },
         Event::DependencyResolved {

@@ -299,6 +299,7 @@ impl Witness {
             (seen.rounds, seen.scored) = (0, false);
             (seen.judge, seen.verification) = (None, None);
             seen.steps.clear();
+            seen.looked = false;
         }
         if from == Status::AwaitingApproval && to == Status::Review && seen.for_judges {
             seen.indeterminate = false;
