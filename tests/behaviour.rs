@@ -138,6 +138,8 @@ mod rubrics;
 mod scale;
 #[path = "behaviour/schema.rs"]
 mod schema;
+#[path = "behaviour/secrets.rs"]
+mod secrets;
 #[path = "behaviour/self_approval.rs"]
 mod self_approval;
 #[path = "behaviour/settings.rs"]

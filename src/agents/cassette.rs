@@ -22,8 +22,9 @@ use serde_json::{Value, json};
 use crate::domain::{Digest, FailureClass, Millis, RunId, undated};
 use crate::store::{create_dir_durable, read_regular, replace_file};
 
-use super::endpoint::{Endpoint, Secrets};
+use super::endpoint::Endpoint;
 use super::model::{Dialogue, ModelError, ModelReply, ModelRequest};
+use super::secrets::Secrets;
 
 /// The form of a cassette's head.
 const CASSETTE: &str = "quorum.cassette/v1";
@@ -360,10 +361,11 @@ impl Cassette {
         serde_json::from_value(head).map_err(|error| unknown(error.to_string()))
     }
 
-    /// Says whose keys must not be recorded: those of all that are spoken to in the run. Once, before the first call.
-    pub fn hold_back<'a>(&self, endpoints: impl Iterator<Item = &'a Endpoint>) {
+    /// Says what must not be recorded: the keys of all agents of the run, however they are reached. Once, before the first
+    /// call.
+    pub fn hold_back(&self, secrets: Secrets) {
         // A second time it would be the same run with the same agents.
-        let _ = self.secrets.set(Secrets::of(endpoints));
+        let _ = self.secrets.set(secrets);
     }
 
     /// Takes the keys of all agents out of every text.
@@ -475,6 +477,7 @@ impl Cassette {
                 message: error.message,
                 schema_unsupported: error.schema_unsupported,
                 tools_unsupported: error.tools_unsupported,
+                ours: false,
             }),
             Err(why) => Err(ModelError {
                 // Nothing that is tried again would be answered either.
@@ -489,6 +492,8 @@ impl Cassette {
                 ),
                 schema_unsupported: false,
                 tools_unsupported: false,
+                // Whoever was to be asked has said nothing, good or bad.
+                ours: true,
             }),
         }
     }

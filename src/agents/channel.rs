@@ -22,9 +22,10 @@ use crate::mission::model::ChannelType;
 use crate::mission::{self, ChannelPlan};
 
 use super::command::Program;
-use super::endpoint::{MIN_SECRET, http_client};
+use super::endpoint::http_client;
 use super::failure::{ErrorAnswer, Transport, classify_answer, classify_transport};
 use super::model::retry_after;
+use super::secrets::Secrets;
 
 /// How long one delivery may take, where the channel does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,7 +39,7 @@ pub struct Channel {
     pub way: Way,
     /// How long one delivery may take.
     pub timeout: Duration,
-    secrets: Vec<String>,
+    secrets: Secrets,
 }
 
 /// How a channel is reached.
@@ -132,22 +133,17 @@ impl Channel {
         };
         let mut secrets = secrets.into_inner();
         secrets.extend(way.private_parts());
-        secrets.retain(|secret| secret.len() >= MIN_SECRET);
-        // The longest first: one secret may be a part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Ok(Self {
             way,
             timeout: spec.timeout.map_or(TIMEOUT, Millis::as_duration),
-            secrets,
+            secrets: Secrets::of(secrets),
         })
     }
 
     /// `text` as people may see it: one short line without any of the channel's secrets.
     #[must_use]
     pub fn presentable(&self, text: &str) -> String {
-        let clean = self.secrets.iter().fold(text.to_owned(), |text, secret| {
-            text.replace(secret.as_str(), "[redacted]")
-        });
+        let clean = self.secrets.redact(text);
         let plain = |c: char| if c.is_control() { ' ' } else { c };
         let line: String = clean.chars().take(LONGEST_ANSWER).map(plain).collect();
         line.trim().to_owned()

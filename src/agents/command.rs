@@ -1,11 +1,15 @@
 //! Commands: how an agent's command line, its environment and its files come together (mission format, "The contract
 //! of a command agent"). Also used for checks and command judges, which get the same clean environment.
 
+use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::keeper;
 use crate::mission::model::CommandLine;
+use crate::mission::{self, UnsetVariable};
+
+use super::secrets::Secrets;
 
 /// Variables of our own environment that a child inherits; everything else it must be given.
 const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
@@ -188,7 +192,10 @@ fn positional(script: &str, names: &[&str]) -> String {
 /// What is the same in the environment of every process of an agent: what it inherits, and what `env` names. Made once,
 /// for to look up variables takes longer than all else about the start of a process that is done here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings(Vec<(String, String)>);
+pub struct Surroundings {
+    variables: Vec<(String, String)>,
+    secrets: Secrets,
+}
 
 impl Surroundings {
     /// With these variables of its own, over what is inherited.
@@ -203,15 +210,49 @@ impl Surroundings {
         }
         environment.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
         environment.extend(own.iter().cloned());
-        Self(environment)
+        Self {
+            variables: environment,
+            secrets: Secrets::default(),
+        }
+    }
+
+    /// Those of an agent: its `env`, in which `lookup` knows the variables of our own environment. What it is handed from
+    /// there, and no other process is handed too, is a secret.
+    ///
+    /// # Errors
+    /// When a variable is not set.
+    pub fn of_agent<'e>(
+        env: impl Iterator<Item = (&'e String, &'e String)>,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, UnsetVariable> {
+        let secrets = RefCell::new(Vec::new());
+        let variable = |name: &str| {
+            lookup(name).inspect(|value| {
+                if !INHERITED.contains(&name) {
+                    secrets.borrow_mut().push(value.clone());
+                }
+            })
+        };
+        let own = env.map(|(name, text)| Ok((name.clone(), mission::expand(text, variable)?)));
+        let own = own.collect::<Result<Vec<_>, UnsetVariable>>()?;
+        Ok(Self {
+            secrets: Secrets::of(secrets.into_inner()),
+            ..Self::of(&own)
+        })
+    }
+
+    /// What must not be known of it.
+    #[must_use]
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// The whole environment of one process: with what quorum tells it, over everything else.
     #[must_use]
     pub fn with(&self, mut quorum: Vec<(String, String)>) -> Vec<(String, String)> {
         let told = quorum.len();
-        quorum.reserve_exact(self.0.len());
-        for (name, value) in &self.0 {
+        quorum.reserve_exact(self.variables.len());
+        for (name, value) in &self.variables {
             if !quorum[..told].iter().any(|(own, _)| own == name) {
                 quorum.push((name.clone(), value.clone()));
             }

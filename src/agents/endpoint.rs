@@ -9,18 +9,15 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
-use serde_json::Value;
 
 use crate::mission::{self, AgentPlan, UnsetVariable};
 
 use super::line::Line;
 use super::protocol::Protocol;
+use super::secrets::Secrets;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Secrets shorter than this are not searched for in messages: they would be found in every word.
-pub(super) const MIN_SECRET: usize = 6;
 
 /// Where one agent's model is, with everything that a request needs.
 #[derive(Clone)]
@@ -33,57 +30,6 @@ pub struct Endpoint {
     pub model: String,
     headers: HeaderMap,
     secrets: Secrets,
-}
-
-/// Keys that must not stand in any text.
-#[derive(Clone, Default)]
-pub(super) struct Secrets(Vec<String>);
-
-impl Secrets {
-    fn new(mut secrets: Vec<String>) -> Self {
-        secrets.retain(|secret| secret.len() >= MIN_SECRET);
-        // One that is a part of another must not leave the rest of that standing.
-        secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        secrets.dedup();
-        Self(secrets)
-    }
-
-    /// Those of several endpoints.
-    pub fn of<'a>(endpoints: impl Iterator<Item = &'a Endpoint>) -> Self {
-        Self::new(
-            endpoints
-                .flat_map(|endpoint| endpoint.secrets.0.iter().cloned())
-                .collect(),
-        )
-    }
-
-    fn redact(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| {
-            text.replace(secret.as_str(), "[redacted]")
-        })
-    }
-
-    /// Takes them out of every text of a document, names included.
-    pub fn blot_out(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.redact(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.blot_out(item)),
-            Value::Object(entries) => {
-                let all = std::mem::take(entries).into_iter().map(|(name, mut inner)| {
-                    self.blot_out(&mut inner);
-                    (self.redact(&name), inner)
-                });
-                *entries = all.collect();
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-}
-
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} secret(s)", self.0.len())
-    }
 }
 
 /// Why an agent's endpoint cannot be used. Found before any work starts; outcome `environment` or `usage`.
@@ -177,7 +123,7 @@ impl Endpoint {
             url,
             model,
             headers,
-            secrets: Secrets::new(secrets),
+            secrets: Secrets::of(secrets),
         })
     }
 
@@ -197,6 +143,12 @@ impl Endpoint {
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         self.secrets.redact(text)
+    }
+
+    /// What must not be known of it.
+    #[must_use]
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// A client for this endpoint: TLS by rustls and ring, no redirects (a key must not travel to another host), no

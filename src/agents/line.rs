@@ -7,7 +7,6 @@ use reqwest::Client;
 
 use super::cassette::{Asked, Call, Cassette};
 use super::model::{ModelError, ModelReply};
-use crate::domain::FailureClass;
 
 /// What a run may use of the network.
 #[derive(Debug, Clone, Default)]
@@ -91,5 +90,5 @@ impl Tape {
 }
 
 fn broken(message: &str) -> ModelError {
-    ModelError::new(FailureClass::Unknown, None, message)
+    ModelError::here(message)
 }

@@ -11,6 +11,7 @@ pub mod failure;
 pub mod line;
 pub mod model;
 pub mod protocol;
+pub mod secrets;
 pub mod tool_loop;
 pub mod tools;
 

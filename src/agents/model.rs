@@ -231,13 +231,18 @@ pub struct ModelError {
     pub schema_unsupported: bool,
     /// The provider refused the tools that were offered: the same request without them may work.
     pub tools_unsupported: bool,
+    /// It is a failure on this side: the provider was never asked, or what it said is lost here.
+    pub ours: bool,
 }
 
 impl ModelError {
     /// A failure on this side of the request.
     #[must_use]
     pub fn here(message: impl Into<String>) -> Self {
-        Self::new(FailureClass::Unknown, None, message)
+        Self {
+            ours: true,
+            ..Self::new(FailureClass::Unknown, None, message)
+        }
     }
 
     pub(super) fn new(class: FailureClass, status: Option<u16>, message: impl Into<String>) -> Self {
@@ -248,6 +253,7 @@ impl ModelError {
             message: message.into(),
             schema_unsupported: false,
             tools_unsupported: false,
+            ours: false,
         }
     }
 }
@@ -372,6 +378,7 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
         message => format!("HTTP {status} from {host}: {message}"),
     };
     ModelError {
+        ours: false,
         class: classify_answer(&answer),
         status: Some(status),
         retry_after: told.retry_after,

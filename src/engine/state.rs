@@ -19,7 +19,7 @@ use super::timers::{Timer, Timers};
 pub(super) use task::{ANSWERED, APPROVED, REJECTED};
 pub use task::{
     Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Known, Noted, Nudged, OpenStep, OutputRefs,
-    Seat, SeatState, TaskState, Turn, Waiting,
+    PersonsWord, Seat, SeatState, TaskState, Turn, Waiting,
 };
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.

@@ -74,8 +74,8 @@ pub struct Failed<'a> {
     pub mode: &'a str,
     /// What was found wrong with its last attempt.
     pub findings: &'a [String],
-    /// What it said last.
-    pub said: &'a Excerpt,
+    /// What it said last; `None` if that is lost.
+    pub said: Option<&'a Excerpt>,
 }
 
 /// What becomes of a task whose dependency failed.
@@ -95,8 +95,10 @@ pub fn resolve(task: &Subject<'_>, failed: &Failed<'_>) -> String {
             MAX_SAID / 4,
         ));
     }
-    if !failed.said.is_blank() {
-        prompt.push_str(&fence_excerpt("what its agent said last", failed.said, MAX_SAID));
+    match failed.said {
+        None => prompt.push_str("What its agent said last is lost.\n"),
+        Some(said) if said.is_blank() => {}
+        Some(said) => prompt.push_str(&fence_excerpt("what its agent said last", said, MAX_SAID)),
     }
     prompt.push_str(&form(
         "{\"action\": \"absorb\", \"prompt\": \"what the waiting task is told, so that it can do without the failed \
@@ -198,7 +200,7 @@ mod tests {
                     task: task.clone(),
                     mode: "error",
                     findings: &[evil.to_owned()],
-                    said: &Excerpt::whole(evil),
+                    said: Some(&Excerpt::whole(evil)),
                 },
             ),
         ];

@@ -157,31 +157,26 @@ fn last_characters(text: &str, count: usize) -> &str {
     begin.map_or(text, |(begin, _)| &text[begin..])
 }
 
-/// Why the reply of a command does not count; its standard error is quoted.
+/// Why the reply of a command does not count, as far as that is the command's failure; its standard error is quoted.
 pub(super) fn reviewer_failure(
     who: &str,
     exit: &keeper::Exit,
     stderr: &Path,
 ) -> Option<(FailureClass, String)> {
-    let mut class = FailureClass::Unknown;
-    let message = match (exit.timed_out, exit.code, &exit.output_lost) {
-        (true, _, _) => {
-            return Some((
-                FailureClass::Timeout,
-                format!("{who} was killed after its time-out"),
-            ));
-        }
-        (false, Some(0), None) => return None,
-        (false, Some(0), Some(lost)) => format!("the reply of {who} is lost: {lost}"),
-        (false, code, _) => {
+    match (exit.timed_out, exit.code) {
+        (true, _) => Some((
+            FailureClass::Timeout,
+            format!("{who} was killed after its time-out"),
+        )),
+        (false, Some(0)) => None,
+        (false, code) => {
             let said = read_tail(stderr, STDERR_TAIL).unwrap_or_default();
-            class = classify_stderr(&said);
+            let class = classify_stderr(&said);
             let said = last_characters(&said, 500);
             let how = code.map_or("was killed".to_owned(), |code| format!("exited {code}"));
-            format!("{who} {how}: {}", said.trim())
+            Some((class, format!("{who} {how}: {}", said.trim())))
         }
-    };
-    Some((class, message))
+    }
 }
 
 pub(super) fn panel_of(plan: &Plan, task: TaskId) -> Option<&crate::mission::Panel> {

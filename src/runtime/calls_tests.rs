@@ -3,9 +3,12 @@
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::agents::secrets::Secrets;
 use crate::domain::RunId;
 use crate::engine::simulation::{Simulation, good, options};
 use crate::engine::{Effect, State};
+use crate::judging::parser::Quoted;
+use crate::review::judgement::{Inputs, Judgement};
 use crate::runtime::Programs;
 use crate::runtime::session::RunError;
 use crate::store::{self, StateFolder};
@@ -64,9 +67,33 @@ fn a_lost_reply_is_no_empty_reply() {
     assert_eq!(reviewer_failure("the reviewer", &exit, nothing), None);
     let lost = keeper::Exit {
         output_lost: Some("the folder is gone".to_owned()),
+        ..exit.clone()
+    };
+    // What is lost here is no failure of the reviewer's.
+    assert_eq!(reviewer_failure("the reviewer", &lost, nothing), None);
+    let place = reply::Place {
+        reply: "/nothing/there".into(),
+        judgement: "/nothing/there".into(),
+    };
+    let longer = keeper::Exit {
+        stdout_len: 3,
         ..exit
     };
-    let (class, message) = reviewer_failure("the reviewer", &lost, nothing).unwrap();
-    assert_eq!(class, FailureClass::Unknown);
-    assert!(message.contains("the folder is gone"), "{message}");
+    let judgement = Judgement::asked("", Inputs::default(), Quoted::default(), Timestamp(0));
+    for (exit, why) in [
+        (lost, "the folder is gone"),
+        (longer, "it has 0 bytes, and had 3"),
+    ] {
+        let secrets = Secrets::default();
+        let read = reply::of_command(
+            "it",
+            (exit, nothing),
+            &secrets,
+            Some(&judgement),
+            &place,
+            |_, _| (),
+        );
+        let failed = read.map(|_| ()).unwrap_err();
+        assert!(failed.ours && failed.message.contains(why), "{}", failed.message);
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, TASK_VARIABLE, check_argv, environment};
 use crate::agents::failure::{CommandEnd, classify_command};
+use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
 use crate::engine::{CheckResult, Exit, Input, ProcessRef, State, TurnEnd};
 use crate::judging::heuristic::named_files;
@@ -21,7 +22,7 @@ use super::reach::Reach;
 use super::reply::Failed;
 use super::seat::seat_failed;
 use super::session::RunError;
-use super::spool::{Sealed, read_claims, read_head, read_tail, seal};
+use super::spool::{Sealed, clean, clean_stderr, read_claims, read_head, read_tail, seal};
 use super::watch::{After, Answer};
 use super::world::{Child, World, jitter, not_reachable, workspace};
 use super::{consult, voice};
@@ -248,8 +249,10 @@ impl World {
                 Some((Child::Probe { round, command }, _)) => self.probed(round, command, Err(message)),
                 Some((Child::Errand(_), _)) => self.errand_ended(key, Err(message)),
                 Some((child, plan)) => {
-                    if let Child::Seat { task, seat } = child {
-                        self.judgements.remove(&(task, seat));
+                    match child {
+                        Child::Seat { task, seat } => drop(self.judgements.remove(&(task, seat))),
+                        Child::Consult { id, .. } => drop(self.consulted.remove(&id)),
+                        _ => {}
                     }
                     inputs.extend(never_started(child, &plan, message));
                 }
@@ -264,7 +267,7 @@ impl World {
         }
     }
 
-    fn exited(&mut self, child: Child, plan: Arc<Plan>, exit: keeper::Exit, inputs: &mut Vec<Input>) {
+    fn exited(&mut self, child: Child, plan: Arc<Plan>, mut exit: keeper::Exit, inputs: &mut Vec<Input>) {
         match child {
             Child::Turn(turn) => {
                 self.processes.remove(&turn);
@@ -282,7 +285,9 @@ impl World {
             Child::Finish { turn, command } => self.finish_exited(turn, command, plan, exit),
             Child::Check { task, attempt, check } => {
                 let path = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
+                let secrets = self.programs.secrets();
                 self.blocking(move || {
+                    clean(&secrets, &path, &mut exit);
                     let result = check_result(&plan, task, check, &exit, &path);
                     vec![Input::CheckFinished {
                         task,
@@ -339,8 +344,9 @@ impl World {
             after,
             plan,
             folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
         };
-        self.blocking(move || seal_turn(turn, &exit, &limit, ended));
+        self.blocking(move || seal_turn(turn, exit, &limit, ended));
     }
 
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the keeper saw.
@@ -354,6 +360,7 @@ impl World {
             after,
             plan: plan.clone(),
             folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
         };
         let limit = plan.task(turn.task).turn_timeout.to_string();
         self.blocking(move || {
@@ -362,7 +369,7 @@ impl World {
                 let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
                 exit.output_lost.get_or_insert(why);
             }
-            seal_turn(turn, &exit, &limit, ended)
+            seal_turn(turn, exit, &limit, ended)
         });
     }
 }
@@ -389,6 +396,8 @@ struct EndedTurn {
     after: After,
     plan: Arc<Plan>,
     folder: RunFolder,
+    /// What nobody may read of it.
+    secrets: Arc<Secrets>,
 }
 
 /// The class of a turn that did not end well.
@@ -422,11 +431,18 @@ fn class_of(plan: &Plan, task: TaskId, exit: &keeper::Exit, stderr: &str) -> Fai
 }
 
 /// Makes what a turn left behind durable, reads its claims and looks at what it did.
-fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: &str, files: EndedTurn) -> Vec<Input> {
+fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn) -> Vec<Input> {
     let mut inputs = Vec::new();
+    let dropped = files.folder.spool_file(&SpoolName::Drop(turn));
+    clean(&files.secrets, &files.out, &mut exit);
+    clean_stderr(&files.secrets, &files.err);
+    let cleaned = voice::clean(&dropped, &files.secrets);
+    let cleaned =
+        cleaned.map_err(|why| Input::Warn(format!("turn {turn}: what it said is not clean: {why}")));
+    inputs.extend(cleaned.err());
     let stderr = read_tail(&files.err, STDERR_TAIL).unwrap_or_default();
-    let class = || class_of(&files.plan, turn.task, exit, &stderr);
-    let mut end = turn_end(turn, exit, limit, &stderr, class);
+    let class = || class_of(&files.plan, turn.task, &exit, &stderr);
+    let mut end = turn_end(turn, &exit, limit, &stderr, class);
     match seal(&files.err) {
         Sealed::Refused(why) => inputs.push(Input::Warn(format!("{}: {why}", files.err.display()))),
         sealed => end.stderr = sealed.file(),
@@ -435,9 +451,19 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: &str, files: EndedTurn) -
         Sealed::Refused(why) => lose_output(&mut end.exit, &why),
         sealed => end.output = sealed.file(),
     }
+    // It may have grown since, but what is gone of it may have been the work.
+    let found = end.output.as_ref().map_or(0, |out| out.len);
+    if found < exit.stdout_len && end.exit.message.is_none() {
+        let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
+        lose_output(&mut end.exit, &why);
+    }
     let (mut claimed, mut said) = (None, None);
     let mut handed_down = serde_json::Value::Null;
-    match read_claims(&files.result) {
+    let clean_result = files.secrets.blot_out_file(&files.result);
+    let claims = clean_result
+        .map_err(|error| format!("keys cannot be taken out of the result file: {error}"))
+        .and_then(|()| read_claims(&files.result));
+    match claims {
         Ok(Some((file, claims))) => {
             end.usage = claims.usage.as_usage();
             handed_down = claims.delegate;
@@ -447,7 +473,6 @@ fn seal_turn(turn: TurnId, exit: &keeper::Exit, limit: &str, files: EndedTurn) -
         Ok(None) => {}
         Err(why) => inputs.push(Input::Warn(format!("turn {turn}: {why}; it is ignored"))),
     }
-    let dropped = files.folder.spool_file(&SpoolName::Drop(turn));
     let (sub_tasks, refused) = read_delegations(&voice::delegated(&dropped, handed_down));
     end.delegate = sub_tasks;
     let title = &files.plan.task(turn.task).title;

@@ -11,6 +11,7 @@ use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::{Image, ModelRequest};
+use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, AgentId, ConsultId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
 use crate::engine::{ConsultFailure, Input, ReplyRef, State, TaskState};
 use crate::judging::parser::Quoted;
@@ -41,6 +42,7 @@ struct Call {
     agent: AgentId,
     plan: Arc<Plan>,
     folder: RunFolder,
+    secrets: Arc<Secrets>,
     task: TaskState,
     /// The task that the purpose names beside it.
     other: Option<TaskState>,
@@ -81,6 +83,7 @@ impl World {
             agent,
             plan: state.plan.clone(),
             folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
             task: state.task(id.task).clone(),
             other,
             judged: match purpose {
@@ -99,7 +102,7 @@ impl World {
             }
             Some(Reach::Echo) => self.blocking(move || call.echo()),
             Some(Reach::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
-                Err(message) => self.post(failure(id, Failed::of(FailureClass::Unknown, message))),
+                Err(message) => self.post(failure(id, Failed::ours(message))),
                 Ok(line) => {
                     let (sender, toolless) = (self.sender.clone(), self.toolless.clone());
                     let work = tokio::spawn(async move {
@@ -167,8 +170,14 @@ impl Call {
             Purpose::Scrutinise { step, round } => {
                 let task = self.id.task;
                 let step = (step, round);
-                let (asked, judgement) =
-                    scrutiny::compose(&self.folder, &self.plan, &self.task, task, step, pictures)?;
+                let (asked, judgement) = scrutiny::compose(
+                    (&self.folder, &self.secrets),
+                    &self.plan,
+                    &self.task,
+                    task,
+                    step,
+                    pictures,
+                )?;
                 (asked.joined(), judgement)
             }
             _ => {
@@ -239,7 +248,7 @@ impl Call {
                         mode: other.mode.map_or("error", crate::domain::FailureMode::as_str),
                         findings: &findings,
                         // What is lost is no reason not to ask: the failure itself is known.
-                        said: &self.said(dependency, other).unwrap_or_default(),
+                        said: self.said(dependency, other).ok().as_ref(),
                     },
                 )
             }
@@ -368,6 +377,7 @@ impl Call {
             agent: self.agent,
             ledger: self.path(SpoolName::ConsultTools(self.id)),
             toolless,
+            secrets: &self.secrets,
             is_on_record,
         };
         offer.looking(judgement.work.clone(), Box::new(|_, _| true))

@@ -54,17 +54,19 @@ impl World {
     pub(super) fn echo_reviewer(&mut self, state: &State, call: SeatCall) {
         let plan = state.plan.clone();
         let task_state = state.task(call.task).clone();
-        let folder = self.folder.clone();
+        let (folder, secrets) = (self.folder.clone(), self.programs.secrets());
         let SeatCall { task, seat, .. } = call;
         self.blocking(move || {
             let file = |name| folder.spool_file(&name);
-            let written = judge_prompt(&folder, &plan, &task_state, &call).and_then(|(asked, judgement)| {
-                let asked = asked.joined();
-                reply::write(&file(SpoolName::Request(task, seat)), &asked)?;
-                let reply = reply::write(&file(SpoolName::Reply(task, seat)), &asked)?;
-                let judgement = write_judgement(&file(SpoolName::Judgement(task, seat)), &judgement)?;
-                Ok((reply, judgement))
-            });
+            let written = judge_prompt((&folder, &secrets), &plan, &task_state, &call).and_then(
+                |(asked, judgement)| {
+                    let asked = asked.joined();
+                    reply::write(&file(SpoolName::Request(task, seat)), &asked)?;
+                    let reply = reply::write(&file(SpoolName::Reply(task, seat)), &asked)?;
+                    let judgement = write_judgement(&file(SpoolName::Judgement(task, seat)), &judgement)?;
+                    Ok((reply, judgement))
+                },
+            );
             vec![match written {
                 Ok((file, judgement)) => Input::SeatReplied {
                     task,

@@ -42,9 +42,17 @@ impl World {
         self.spawn(plan, Child::Finish { turn, command }, spawn)
     }
 
-    pub(super) fn finish_exited(&mut self, turn: TurnId, command: u32, plan: Arc<Plan>, exit: keeper::Exit) {
+    pub(super) fn finish_exited(
+        &mut self,
+        turn: TurnId,
+        command: u32,
+        plan: Arc<Plan>,
+        mut exit: keeper::Exit,
+    ) {
         let path = self.folder.spool_file(&SpoolName::Finish(turn, command));
+        let secrets = self.programs.secrets();
         self.blocking(move || {
+            super::spool::clean(&secrets, &path, &mut exit);
             let outcome = command_outcome(&exit, super::spool::read_tail(&path, CHECK_SHOWN));
             vec![finished(&plan, turn, command, &outcome)]
         });

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::command::{check_argv, environment};
+use crate::agents::secrets::Secrets;
 use crate::domain::{CriterionGrade, Millis, TaskId, TurnId};
 use crate::engine::{Input, State};
 use crate::judging::heuristic::{self, CommandFacts, Facts, Text};
@@ -17,7 +18,7 @@ use crate::store::{RunFolder, SpoolName};
 
 use super::material::{Judged, judged};
 use super::session::RunError;
-use super::spool::{preview, read_output};
+use super::spool::{clean, preview, read_output};
 use super::world::{Child, World, workspace};
 
 /// How long a command may take: as long as a check that does not say (section 6).
@@ -101,8 +102,10 @@ impl World {
     }
 
     fn finish_gathering(&mut self, gathering: Gathering) {
-        let folder = self.folder.clone();
+        let (folder, secrets) = (self.folder.clone(), self.programs.secrets());
+        let mut gathering = gathering;
         self.blocking(move || {
+            gathering.clean(&folder, &secrets);
             let Round { task, attempt, round } = gathering.round;
             vec![Input::Graded {
                 task,
@@ -119,6 +122,15 @@ fn spool_name(round: Round, command: u32) -> SpoolName {
 }
 
 impl Gathering {
+    /// Takes out of what the commands printed what nobody may read. Blocks.
+    fn clean(&mut self, folder: &RunFolder, secrets: &Secrets) {
+        for (n, end) in (0..).zip(&mut self.ends) {
+            if let Some(Ok(exit)) = end {
+                clean(secrets, &folder.spool_file(&spool_name(self.round, n)), exit);
+            }
+        }
+    }
+
     /// Blocks.
     fn grades(&self, folder: &RunFolder) -> Result<Vec<CriterionGrade>, String> {
         let task = self.round.task;

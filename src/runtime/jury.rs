@@ -26,7 +26,7 @@ use crate::review::verdict::LARGEST_REPLY;
 use super::calls::{review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
 use super::reach::{EnvironmentProblem, Reach, reach};
-use super::spool::read_head;
+use super::spool::{clean, clean_stderr, read_head};
 
 /// Times that a request is made again which a provider did not answer.
 const MOST_RETRIES: u32 = 3;
@@ -356,13 +356,18 @@ impl Juror {
             cwd: self.workspace.clone(),
             ..Spawn::default()
         };
-        let exit = run_errand(errands, spawn, None).await?;
+        let mut exit = run_errand(errands, spawn, None).await?;
+        clean_stderr(surroundings.secrets(), &stderr);
+        clean(surroundings.secrets(), &reply, &mut exit);
         if let Some((class, message)) = reviewer_failure("the reviewer", &exit, &stderr) {
             return Err(Unheard {
                 class,
                 message,
                 retry_after: None,
             });
+        }
+        if let Some(lost) = exit.output_lost {
+            return Err(format!("the reply of the reviewer is lost: {lost}").into());
         }
         let text = read_head(&reply, LARGEST_REPLY + 1).map_err(|error| error.to_string())?;
         Ok(Heard {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::{self, ModelError, ModelReply, ModelRequest, ToolCall, ToolResult, ToolSpec};
+use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::domain::{AgentId, FailureClass, TaskId, Timestamp};
@@ -52,6 +53,7 @@ pub(super) struct Looking {
     said: Arc<Mutex<Quoted>>,
     has_form: HasForm,
     toolless: Toolless,
+    secrets: Arc<Secrets>,
     /// Where the judged tasks worked, if they worked apart.
     apart: Option<String>,
 }
@@ -80,6 +82,8 @@ pub(super) struct Offer<'a> {
     pub agent: AgentId,
     pub ledger: PathBuf,
     pub toolless: &'a Toolless,
+    /// What nobody may read.
+    pub secrets: &'a Arc<Secrets>,
     /// Whether what is asked is recorded, or answered from a record: then it is offered tools whatever this session has
     /// learned of its provider, so that the same is asked every time.
     pub is_on_record: bool,
@@ -145,6 +149,7 @@ impl Offer<'_> {
             said: Arc::new(Mutex::new(said)),
             has_form,
             toolless: self.toolless.clone(),
+            secrets: self.secrets.clone(),
             apart,
         }))
     }
@@ -174,8 +179,10 @@ impl Workbench for Looking {
 
     async fn perform(&self, call: &ToolCall) -> ToolResult {
         let (toolbox, said, call) = (self.toolbox.clone(), self.said.clone(), call.clone());
+        let secrets = self.secrets.clone();
         let performed = tokio::task::spawn_blocking(move || {
-            let result = toolbox.call(&call);
+            let mut result = toolbox.call(&call);
+            secrets.blot_out_of(&mut result.text);
             let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
             take_in(&mut said, &result.text);
             drop(said);

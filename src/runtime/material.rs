@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, Timestamp, TurnId};
 use crate::engine::{FileFact, State, TaskState};
 use crate::judging::parser::Quoted;
@@ -48,19 +49,21 @@ pub(super) struct Material {
 }
 
 impl Material {
-    /// Reads the work's output and files. Blocks.
+    /// Reads the work's output and files, without what nobody may read in them. Blocks.
     ///
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
     pub(super) fn gather(
-        folder: &RunFolder,
+        (folder, secrets): (&RunFolder, &Secrets),
         plan: &Plan,
         task: TaskId,
         task_state: &TaskState,
         judged: &[Judged],
     ) -> Result<Self, String> {
         let is_node = plan.route(task).is_some();
-        let output = outputs(folder, plan, judged)?;
+        let mut output = outputs(folder, plan, judged)?;
+        secrets.blot_out_of(&mut output.head);
+        secrets.blot_out_of(&mut output.tail);
         let (mut facts, mut shown) = if is_node {
             target_files(plan, judged)
         } else {
@@ -84,11 +87,11 @@ impl Material {
             .map(|(n, result)| CheckReport {
                 name: format!("check {n}"),
                 passed: result.passed,
-                output: result.message.clone(),
+                output: secrets.redact(&result.message),
             })
             .collect();
         let course = match judged {
-            [one] if !is_node => course(folder, plan, one)?,
+            [one] if !is_node => course((folder, secrets), plan, one)?,
             _ => None,
         };
         let inputs = Inputs {
@@ -111,6 +114,7 @@ impl Material {
         for artifact in &mut artifacts {
             take_in(&mut said, &artifact.path);
             if let Preview::Text(text) = &mut artifact.preview {
+                secrets.blot_out_of(text);
                 take_in(&mut said, text);
                 // The prompt shows less, and what it does not need must not be held.
                 let most = (0..=4 * MAX_PREVIEW).rfind(|at| text.is_char_boundary(*at));
@@ -199,7 +203,11 @@ struct Told {
 ///
 /// # Errors
 /// When the record of what it did is not what it was.
-fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Result<Option<Told>, String> {
+fn course(
+    (folder, secrets): (&RunFolder, &Secrets),
+    plan: &Plan,
+    (task, task_state): &Judged,
+) -> Result<Option<Told>, String> {
     if is_about_files(plan, *task, task_state) {
         return Ok(None);
     }
@@ -235,11 +243,9 @@ fn course(folder: &RunFolder, plan: &Plan, (task, task_state): &Judged) -> Resul
             let lost = |error: std::io::Error| format!("the record of its tool calls is lost: {error}");
             check(&path, record).map_err(lost)?;
             let is_cut = record.len > LARGEST_RECORD;
-            steps(
-                &read_head(&path, LARGEST_RECORD).map_err(lost)?,
-                is_cut,
-                &mut said,
-            )
+            let mut record = read_head(&path, LARGEST_RECORD).map_err(lost)?;
+            secrets.blot_out_of(&mut record);
+            steps(&record, is_cut, &mut said)
         }
         None => String::new(),
     };

@@ -8,10 +8,11 @@ use crate::agents::channel::{Channel, Way};
 use crate::agents::command::{Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Network;
+use crate::agents::secrets::Secrets;
 use crate::domain::AgentId;
 use crate::engine::{State, agents_needed};
+use crate::mission::AgentPlan;
 use crate::mission::model::Adapter;
-use crate::mission::{AgentPlan, expand};
 use crate::runtime::notices::{self, Channels};
 
 /// Why a run that is offline cannot have somebody.
@@ -20,6 +21,8 @@ const OFFLINE: &str = "needs the network, and the run is offline";
 /// How each agent of a run is reached.
 pub struct Programs {
     needed: HashMap<AgentId, Reach>,
+    /// What nobody may read of any of them.
+    secrets: Arc<Secrets>,
     /// Of agents that nobody needs yet, but that may be handed work later: those that can be reached.
     others: HashMap<AgentId, Reach>,
     channels: Channels,
@@ -92,16 +95,15 @@ impl Programs {
         let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
         let others = others.filter_map(|(id, agent)| Some((id, reach(agent, folder, &network).ok()?)));
         let others: HashMap<AgentId, Reach> = others.collect();
+        let all = found.values().chain(others.values());
+        let secrets = Secrets::all(all.filter_map(Reach::secrets));
         if let Network::Recording(cassette) | Network::Offline(Some(cassette)) = &network {
-            let all = found.values().chain(others.values());
-            cassette.hold_back(all.filter_map(|reach| match reach {
-                Reach::Model(endpoint) => Some(&**endpoint),
-                Reach::Command(..) | Reach::Echo => None,
-            }));
+            cassette.hold_back(secrets.clone());
         }
         Ok(Self {
             others,
             needed: found,
+            secrets: Arc::new(secrets),
             channels,
             network,
             mission_folder: folder.to_owned(),
@@ -114,6 +116,10 @@ impl Programs {
 
     pub(super) fn channels(&self) -> &Channels {
         &self.channels
+    }
+
+    pub(super) fn secrets(&self) -> Arc<Secrets> {
+        self.secrets.clone()
     }
 
     pub(super) fn network(&self) -> &Network {
@@ -145,6 +151,15 @@ pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, String> {
     reach(agent, folder, &Network::Open).map(|reach| reach.place())
 }
 impl Reach {
+    /// What must not be known of it.
+    fn secrets(&self) -> Option<&Secrets> {
+        match self {
+            Self::Command(_, surroundings) => Some(surroundings.secrets()),
+            Self::Model(endpoint) => Some(endpoint.secrets()),
+            Self::Echo => None,
+        }
+    }
+
     fn place(&self) -> String {
         match self {
             Self::Command(program, _) => program.path().display().to_string(),
@@ -160,16 +175,9 @@ pub(super) fn reach(agent: &AgentPlan, folder: &Path, network: &Network) -> Resu
         Adapter::Command => {
             let line = agent.spec.run.as_ref().ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder).map_err(|error| error.to_string())?;
-            let expanded = agent.spec.env.iter().map(|(name, text)| {
-                expand(text, variable)
-                    .map(|value| (name.clone(), value))
-                    .map_err(|error| error.to_string())
-            });
-            let own = expanded.collect::<Result<Vec<_>, String>>()?;
-            Ok(Reach::Command(
-                Arc::new(program),
-                Arc::new(Surroundings::of(&own)),
-            ))
+            let surroundings = Surroundings::of_agent(agent.spec.env.iter(), variable);
+            let surroundings = surroundings.map_err(|error| error.to_string())?;
+            Ok(Reach::Command(Arc::new(program), Arc::new(surroundings)))
         }
         Adapter::Openai | Adapter::Anthropic | Adapter::GeminiApi | Adapter::Ollama => {
             let offline = match network {

@@ -158,6 +158,7 @@ impl Rejudge<'_> {
             "advice-failed" => failed_consult(record),
             "checked" => checked(state, record),
             "graded" => graded(state, record),
+            "screenshots" => screenshots_seen(state, record),
             "stage-judged" => step_judged(state, record),
             "advance" => Some(Input::Advance),
             _ => None,
@@ -485,6 +486,18 @@ fn graded(state: &State, record: &Record) -> Option<Input> {
             round: judging?.grading?.round,
             result,
         })
+    })
+}
+
+/// Which screenshots were there.
+fn screenshots_seen(state: &State, record: &Record) -> Option<Input> {
+    record.events.iter().find_map(|event| match event {
+        Event::FilesScanned { task, files, .. } => Some(Input::ScreenshotsSeen {
+            task: *task,
+            attempt: state.task(*task).attempt,
+            files: files.clone(),
+        }),
+        _ => None,
     })
 }
 

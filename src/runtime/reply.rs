@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::agents::endpoint::Endpoint;
+use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, FailureClass, Millis};
 use crate::engine::{FileRef, ReplyRef, Usage, Used};
 use crate::judging::parser::Quoted;
@@ -13,7 +14,7 @@ use crate::store;
 
 use super::calls::reviewer_failure;
 use super::looking::Answered;
-use super::spool::{Sealed, read_head, seal};
+use super::spool::{Sealed, clean, clean_stderr, read_head, seal};
 
 /// Where a reply lies, and beside it what its verdict rests on.
 pub(super) struct Place {
@@ -56,17 +57,23 @@ impl Failed {
 /// What a command replied that has ended. Blocks.
 pub(super) fn of_command<T>(
     who: &str,
-    (exit, stderr): (&Exit, &Path),
+    (mut exit, stderr): (Exit, &Path),
+    secrets: &Secrets,
     judgement: Option<&Judgement>,
     place: &Place,
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), Failed> {
-    if let Some((class, message)) = reviewer_failure(who, exit, stderr) {
+    clean_stderr(secrets, stderr);
+    clean(secrets, &place.reply, &mut exit);
+    if let Some((class, message)) = reviewer_failure(who, &exit, stderr) {
         return Err(Failed::of(class, message));
+    }
+    if let Some(lost) = &exit.output_lost {
+        return Err(Failed::ours(format!("the reply of {who} is lost: {lost}")));
     }
     let judgement =
         judgement.ok_or_else(|| Failed::ours(format!("what {who} was asked is not known any more")))?;
-    read(place, judgement, (None, Usage::default()), parse)
+    read(place, judgement, exit.stdout_len, (None, Usage::default()), parse)
 }
 
 /// Stores what a model replied, and reads it.
@@ -84,6 +91,7 @@ pub(super) async fn of_model<T: Send + 'static>(
         Err(error) => {
             return Err(failed(Failed {
                 retry_after: error.retry_after,
+                ours: error.ours,
                 ..Failed::of(error.class, error.message.clone())
             }));
         }
@@ -92,7 +100,7 @@ pub(super) async fn of_model<T: Send + 'static>(
     let (text, said) = (reply.text.clone(), (reply.model.clone(), answered.usage()));
     let read = tokio::task::spawn_blocking(move || {
         write(&place.reply, &text).map_err(Failed::ours)?;
-        read(&place, &judgement, said, parse)
+        read(&place, &judgement, text.len() as u64, said, parse)
     });
     let read = read
         .await
@@ -102,10 +110,11 @@ pub(super) async fn of_model<T: Send + 'static>(
     Ok((result, ReplyRef { tools, ..reply }))
 }
 
-/// Reads what a stored reply says, and writes down what its verdict rests on. Blocks.
+/// Reads what a stored reply of at least so many bytes says, and writes down what its verdict rests on. Blocks.
 fn read<T>(
     place: &Place,
     judgement: &Judgement,
+    least: u64,
     (model, usage): (Option<String>, Usage),
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), Failed> {
@@ -117,6 +126,9 @@ fn read<T>(
         Sealed::Nothing => nothing(),
         Sealed::Refused(why) => return Err(unreadable(why)),
     };
+    if file.len < least {
+        return Err(unreadable(format!("it has {} bytes, and had {least}", file.len)));
+    }
     let text = read_head(&place.reply, LARGEST_REPLY).map_err(|error| unreadable(error.to_string()))?;
     let judged = write_judgement(&place.judgement, judgement).map_err(Failed::ours)?;
     let said = Reply {

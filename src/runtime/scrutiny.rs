@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::command::{check_argv, environment};
+use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, Millis, Step, TaskId};
 use crate::engine::{Input, State, TaskState};
 use crate::keeper::{self, Spawn};
@@ -20,7 +21,7 @@ use crate::store::{self, RunFolder, SpoolName};
 use super::children::{CHECK_SHOWN, command_outcome};
 use super::material::Material;
 use super::session::RunError;
-use super::spool::read_tail;
+use super::spool::{clean, read_tail};
 use super::world::{Child, Message, World, workspace};
 
 /// How long a stage may take that does not say: as long as a check (section 6).
@@ -40,6 +41,7 @@ struct Job {
     run: StepRun,
     plan: Arc<Plan>,
     folder: RunFolder,
+    secrets: Arc<Secrets>,
     task_state: TaskState,
     variables: Vec<(String, String)>,
 }
@@ -138,6 +140,7 @@ impl World {
             run,
             plan: state.plan.clone(),
             folder: self.folder.clone(),
+            secrets: self.programs.secrets(),
             task_state: state.task(run.task).clone(),
             variables: self.task_variables(&state.plan, run.task, run.attempt),
         };
@@ -169,9 +172,11 @@ impl World {
     }
 
     /// The command of a stage ended.
-    pub(super) fn step_exited(&mut self, run: StepRun, plan: Arc<Plan>, exit: keeper::Exit) {
+    pub(super) fn step_exited(&mut self, run: StepRun, plan: Arc<Plan>, mut exit: keeper::Exit) {
         let path = self.folder.spool_file(&run.output());
+        let secrets = self.programs.secrets();
         self.blocking(move || {
+            clean(&secrets, &path, &mut exit);
             let outcome = command_outcome(&exit, read_tail(&path, CHECK_SHOWN));
             vec![run.ended(&plan, &outcome)]
         });
@@ -186,7 +191,7 @@ impl Job {
             return Err("the mission has no such stage any more".to_owned());
         };
         let (asked, _) = compose(
-            &self.folder,
+            (&self.folder, &self.secrets),
             plan,
             &self.task_state,
             run.task,
@@ -234,14 +239,15 @@ impl Job {
 /// # Errors
 /// When the output is not what was recorded, or the mission has no such stage any more.
 pub(super) fn compose(
-    folder: &RunFolder,
+    (folder, secrets): (&RunFolder, &Secrets),
     plan: &Plan,
     task_state: &TaskState,
     task: TaskId,
     (step, round): (Step, u32),
     pictures: &[Picture],
 ) -> Result<(JudgePrompt, Judgement), String> {
-    let material = Material::gather(folder, plan, task, task_state, &[(task, task_state.clone())])?;
+    let judged = [(task, task_state.clone())];
+    let material = Material::gather((folder, secrets), plan, task, task_state, &judged)?;
     let work: Work<'_> = material.work(plan, task, task_state);
     let again = round > 1;
     let asked = match step {

@@ -8,6 +8,7 @@ use crate::agents::command::{Placeholders, Program, Surroundings};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::ModelRequest;
+use crate::agents::secrets::Secrets;
 use crate::domain::{AgentId, FailureClass, TaskId};
 use crate::engine::{Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState};
 use crate::judging::parser::Quoted;
@@ -39,6 +40,7 @@ pub(super) struct SeatCall {
 struct Reviewer {
     plan: Arc<Plan>,
     folder: RunFolder,
+    secrets: Arc<Secrets>,
     task_state: TaskState,
     variables: Vec<(String, String)>,
     agent: AgentId,
@@ -59,7 +61,7 @@ impl Reviewer {
     /// What it is to be started with; its request is written. Blocks.
     fn prepare(&self) -> Result<(Box<Spawn>, Judgement), String> {
         let (plan, call) = (&self.plan, &self.call);
-        let (asked, judgement) = judge_prompt(&self.folder, plan, &self.task_state, call)?;
+        let (asked, judgement) = judge_prompt((&self.folder, &self.secrets), plan, &self.task_state, call)?;
         let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
         let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
         let as_json = review_json(plan, call, &asked);
@@ -119,6 +121,7 @@ impl World {
                 let reviewer = Reviewer {
                     plan: state.plan.clone(),
                     folder: self.folder.clone(),
+                    secrets: self.programs.secrets(),
                     task_state: state.task(task).clone(),
                     variables: self.task_variables(&state.plan, task, seat.attempt),
                     agent,
@@ -138,11 +141,7 @@ impl World {
                     place: vec![seat.seat, seat.round, seat.attempt_try],
                 };
                 match self.line(agent, &endpoint, on_record) {
-                    Err(message) => self.post(seat_failed(
-                        task,
-                        seat,
-                        Failed::of(FailureClass::Unknown, message),
-                    )),
+                    Err(message) => self.post(seat_failed(task, seat, Failed::ours(message))),
                     Ok(line) => self.ask_model(state, call, agent, line, *endpoint),
                 }
             }
@@ -191,6 +190,7 @@ impl World {
 
     /// A command judge ended.
     pub(super) fn seat_exited(&mut self, task: TaskId, seat: SeatId, plan: Arc<Plan>, exit: keeper::Exit) {
+        let secrets = self.programs.secrets();
         let folder = self.folder.clone();
         let stderr = folder.spool_file(&SpoolName::ReplyErr(task, seat));
         let judgement = self.judgements.remove(&(task, seat));
@@ -200,7 +200,8 @@ impl World {
                 |reply: Reply<'_>, said: &Quoted| verdict::of_seat(panel_of(&plan, task), reply, said);
             let read = reply::of_command(
                 "the reviewer",
-                (&exit, &stderr),
+                (exit, &stderr),
+                &secrets,
                 judgement.as_ref(),
                 &place,
                 parse,
@@ -212,6 +213,7 @@ impl World {
     fn ask_model(&mut self, state: &State, call: SeatCall, agent: AgentId, line: Line, endpoint: Endpoint) {
         let plan = state.plan.clone();
         let folder = self.folder.clone();
+        let secrets = self.programs.secrets();
         let task_state = state.task(call.task).clone();
         let toolless = self.toolless.clone();
         let sender = self.sender.clone();
@@ -219,6 +221,7 @@ impl World {
             let asked = AskedSeat {
                 plan: &plan,
                 folder: &folder,
+                secrets: &secrets,
                 task_state: &task_state,
                 call: &call,
                 agent,
@@ -237,6 +240,7 @@ impl World {
 struct AskedSeat<'a> {
     plan: &'a Arc<Plan>,
     folder: &'a RunFolder,
+    secrets: &'a Arc<Secrets>,
     task_state: &'a TaskState,
     call: &'a SeatCall,
     agent: AgentId,
@@ -280,9 +284,10 @@ impl AskedSeat<'_> {
     /// What it is asked, what the work says, and what it may look with.
     async fn prepare(&self, is_on_record: bool) -> Result<(JudgePrompt, Judgement, Option<Looking>), String> {
         let (plan, folder, toolless) = (self.plan.clone(), self.folder.clone(), self.toolless.clone());
+        let secrets = self.secrets.clone();
         let (task_state, call, agent) = (self.task_state.clone(), self.call.clone(), self.agent);
         let prepared = tokio::task::spawn_blocking(move || {
-            let (asked, judgement) = judge_prompt(&folder, &plan, &task_state, &call)?;
+            let (asked, judgement) = judge_prompt((&folder, &secrets), &plan, &task_state, &call)?;
             let offer = Offer {
                 plan: &plan,
                 folder: &folder,
@@ -290,6 +295,7 @@ impl AskedSeat<'_> {
                 agent,
                 ledger: folder.spool_file(&SpoolName::Tools(call.task, call.seat)),
                 toolless: &toolless,
+                secrets: &secrets,
                 is_on_record,
             };
             let judged = (plan.clone(), call.task);
@@ -348,13 +354,13 @@ fn said(task: TaskId, seat: SeatId, read: Result<(SeatResult, ReplyRef), Failed>
 /// # Errors
 /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
 pub(super) fn judge_prompt(
-    folder: &RunFolder,
+    from: (&RunFolder, &Secrets),
     plan: &Plan,
     task_state: &TaskState,
     call: &SeatCall,
 ) -> Result<(JudgePrompt, Judgement), String> {
     let material = Material::gather(
-        folder,
+        from,
         plan,
         call.task,
         task_state,

@@ -7,8 +7,10 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 
+use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, TurnId};
 use crate::engine::{FileRef, OutputRefs, Usage};
+use crate::keeper;
 use crate::review::evidence;
 use crate::review::fence::Excerpt;
 use crate::store::{RunFolder, SpoolName};
@@ -66,6 +68,22 @@ impl Sealed {
             Self::File(file) => Some(file),
             Self::Nothing | Self::Refused(_) => None,
         }
+    }
+}
+
+/// Takes out of what a process printed what nobody may read. Where that cannot be done, what it printed counts as lost. Blocks.
+pub(super) fn clean(secrets: &Secrets, path: &Path, exit: &mut keeper::Exit) {
+    if let Err(error) = secrets.blot_out_file(path) {
+        let why = format!("keys cannot be taken out of {}: {error}", path.display());
+        exit.output_lost.get_or_insert(why);
+    }
+}
+
+/// The same for what a process complained of, which is no evidence: where it cannot be done, there is none. Blocks.
+pub(super) fn clean_stderr(secrets: &Secrets, path: &Path) {
+    if secrets.blot_out_file(path).is_err() {
+        // Whoever reads it finds nothing, or says why it cannot be read.
+        let _ = std::fs::remove_file(path);
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::agents::command::Placeholders;
 use crate::agents::line::Network;
 use crate::agents::model::{self, ModelRequest};
+use crate::agents::secrets::Secrets;
 use crate::domain::{AgentId, Timestamp};
 use crate::engine::State;
 use crate::keeper::{self, Spawn};
@@ -13,7 +14,7 @@ use crate::review::verdict::LARGEST_REPLY;
 use super::calls::{review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
 use super::reach::{Reach, reach};
-use super::spool::read_head;
+use super::spool::{clean, clean_stderr, read_head};
 
 /// Asks an agent of the run's mission and waits for its reply.
 ///
@@ -61,7 +62,13 @@ pub async fn ask_about_request(
                 cwd,
                 ..Spawn::default()
             };
-            run(&errands, spawn, &path("reply"), &path("stderr")).await
+            run(
+                &errands,
+                spawn,
+                (&path("reply"), &path("stderr")),
+                surroundings.secrets(),
+            )
+            .await
         }
         Reach::Model(endpoint) => {
             let line = endpoint.line().map_err(|error| error.to_string())?;
@@ -95,12 +102,17 @@ pub async fn ask_about_request(
 async fn run(
     errands: &Errands,
     spawn: Spawn,
-    reply: &std::path::Path,
-    stderr: &std::path::Path,
+    (reply, stderr): (&std::path::Path, &std::path::Path),
+    secrets: &Secrets,
 ) -> Result<String, String> {
-    let exit = run_errand(errands, spawn, None).await?;
+    let mut exit = run_errand(errands, spawn, None).await?;
+    clean_stderr(secrets, stderr);
+    clean(secrets, reply, &mut exit);
     if let Some((_, message)) = reviewer_failure("the agent", &exit, stderr) {
         return Err(message);
+    }
+    if let Some(lost) = exit.output_lost {
+        return Err(format!("the reply is lost: {lost}"));
     }
     match read_head(reply, LARGEST_REPLY) {
         Ok(text) => Ok(text),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::agents::secrets::Secrets;
 use crate::domain::TurnId;
 use crate::engine::{Asked, Input};
 use crate::judging::question::{MAX_CHARS, may_be_question};
@@ -41,6 +42,7 @@ pub(super) type Progress = HashMap<TurnId, Heard>;
 impl World {
     /// Listens to the agents at work: what they said since the last time.
     pub fn listen(&mut self, inputs: &mut Vec<Input>) {
+        let secrets = self.programs.secrets();
         let mut heard = std::mem::take(&mut self.progress);
         heard.retain(|turn, _| self.processes.contains_key(turn));
         for (child, _) in self.children.values() {
@@ -49,6 +51,7 @@ impl World {
             let Some(text) = messages(&folder, "progress").pop() else {
                 continue;
             };
+            let text = secrets.redact(&text);
             let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let text: String = text.chars().take(PROGRESS_CHARS).collect();
             let last = heard.entry(*turn).or_default();
@@ -60,6 +63,23 @@ impl World {
         }
         self.progress = heard;
     }
+}
+
+/// Takes out of what a turn dropped what nobody may read. Blocks.
+///
+/// # Errors
+/// What cannot be cleaned.
+pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), String> {
+    if !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    let entries = fs::read_dir(folder).map_err(|error| error.to_string())?;
+    for entry in entries.take(MOST_FILES).flatten() {
+        let path = entry.path();
+        let cleaned = secrets.blot_out_file(&path);
+        cleaned.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// What a turn ended with that may be a question: asked in so many words, else, where somebody could confirm it, what it

@@ -310,3 +310,51 @@ fn false_green_22_an_approval_that_nobody_answers_is_never_skipped() {
         workspace.quorum(&["status", "--exit-code"]).exits(8);
     }
 }
+
+#[test]
+fn a_person_who_accepted_a_panels_work_is_asked_only_about_what_is_still_open() {
+    // Nobody may grade by the rubric: the only other agent is of the author's family.
+    let workspace = Workspace::with(
+        "
+name: accepted once
+agents:
+  worker: {run: 'echo n >> acts; echo done', family: one}
+  other: {run: [/bin/sh, '@agents/judge.sh', other], role: reviewer, family: one}
+  boss: {adapter: human}
+settings: {independence: family}
+tasks:
+  - title: work
+    assignTo: worker
+    expectations: [{type: script, command: echo n >> checks}, {type: llm_review, criteria: good, reviewers: [boss]}]
+    verification: {rubric: default-task}
+",
+    );
+    let open = |document: &Value| {
+        let approvals = document["approvals"].as_array().expect("it is a list");
+        let one = approvals.first().expect("a person is asked").clone();
+        let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+        (approvals.len(), text("id"), text("message"))
+    };
+    let (_, id, message) = open(&workspace.run_json(8, &[]));
+    assert_eq!(message, "to be reviewed by boss");
+    workspace.quorum(&["approve", &id]).exits(0);
+    // The judge is missing, which is no question to the person about the panel.
+    for _ in 0..2 {
+        let document = workspace.resume_json(6, &[]);
+        let (count, _, message) = open(&document);
+        assert_eq!(count, 1);
+        assert!(message.starts_with("nobody may review this work"), "{message}");
+    }
+    let asked = workspace.events();
+    let about_the_panel = |event: &&Value| {
+        event["event"] == "approval:requested" && event["message"] == "to be reviewed by boss"
+    };
+    assert_eq!(asked.iter().filter(about_the_panel).count(), 1);
+    let (_, id, _) = open(&workspace.status());
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(workspace.lines("acts").len(), 1);
+    assert_eq!(workspace.calls("other"), 0);
+    assert!(workspace.lines("checks").len() > 1, "what can be seen is looked at again");
+}

@@ -143,10 +143,19 @@ fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
         for (work, why) in [
             ("mkfifo shot.png", "not a regular file"),
             ("mkdir shot.png", "not a regular file"),
-            ("ln -s /etc/hostname shot.png", "a link that leads to no file of the workspace"),
-            ("ln -s nowhere.png shot.png", "a link that leads to no file of the workspace"),
+            (
+                "ln -s /etc/hostname shot.png",
+                "a link that leads to no file of the workspace",
+            ),
+            (
+                "ln -s nowhere.png shot.png",
+                "a link that leads to no file of the workspace",
+            ),
             ("ln -s shot.png shot.png", "shot.png cannot be looked at"),
-            ("cp blue.png shot.png; mkfifo old.png", "old.png cannot be looked at"),
+            (
+                "cp blue.png shot.png; mkfifo old.png",
+                "old.png cannot be looked at",
+            ),
             ("head -c 9000000 /dev/zero > shot.png", "more than 8388608 bytes"),
             ("head -c 60 blue.png > shot.png", "cannot be"),
         ] {
@@ -162,7 +171,10 @@ fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
             assert_eq!(workspace.calls("eye"), 0, "{work}");
             // Nothing that the worker could do is asked of it again, and it shows.
             assert_eq!(workspace.lines("acts").len(), 1, "{work}");
-            assert!(document["warnings"].to_string().contains(why), "{work}: {document}");
+            assert!(
+                document["warnings"].to_string().contains(why),
+                "{work}: {document}"
+            );
             let report = workspace.quorum(&["report", "--markdown", "report.md"]);
             report.exits(0);
             assert!(workspace.read("report.md").contains("vision: fault"), "{work}");
@@ -175,9 +187,12 @@ fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
 #[test]
 fn a_screenshot_that_a_check_makes_is_looked_at_as_it_is_then() {
     for (made, verdict) in [("blue.png", "pass"), ("red.png", "fail")] {
-        let checks = format!("expectations: [{{type: script, command: 'rm -f old.png; cp {made} shot.png'}}]");
-        let workspace = looked_at(BLUE, "", "mkfifo old.png; echo done")
-            .tap_mission("review: none, maxAttempts: 2", &format!("maxAttempts: 1, {checks}"));
+        let checks =
+            format!("expectations: [{{type: script, command: 'rm -f old.png; cp {made} shot.png'}}]");
+        let workspace = looked_at(BLUE, "", "mkfifo old.png; echo done").tap_mission(
+            "review: none, maxAttempts: 2",
+            &format!("maxAttempts: 1, {checks}"),
+        );
         let document = workspace.run_json(if verdict == "pass" { 0 } else { 3 }, &[]);
         assert_eq!(row(&document)["verdict"], verdict);
         let replayed = workspace.quorum(&["review", "--replay", "--json"]);

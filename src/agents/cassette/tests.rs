@@ -190,7 +190,7 @@ fn what_tools_gave_is_part_of_the_question() {
 fn a_key_is_never_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let cassette = Cassette::record_into(folder.path(), &run("r1")).unwrap();
-    cassette.hold_back([endpoint_of(Adapter::Openai, "http://h/v1")].iter());
+    cassette.hold_back(endpoint_of(Adapter::Openai, "http://h/v1").secrets().clone());
     let leaky = || asked(|request| request.prompt = format!("The key is {KEY}."));
     cassette
         .put(&call(), 1, &leaky(), &reply(&format!("So it is {KEY}?")))

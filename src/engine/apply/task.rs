@@ -8,7 +8,7 @@ use crate::engine::event::Event;
 use crate::engine::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
 use crate::engine::state::{
     APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Noted, Nudged, OpenStep,
-    OutputRefs, Seat, SeatState, TaskState, Turn, Waiting,
+    OutputRefs, PersonsWord, Seat, SeatState, TaskState, Turn, Waiting,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -411,6 +411,7 @@ impl TaskState {
         }
         self.nudged = Nudged::default();
         self.missing = Vec::new();
+        self.accepted = None;
         self.unverified = false;
         self.faulted = false;
         self.relaxed = false;
@@ -457,7 +458,8 @@ impl TaskState {
             Verdict::Pass if report.stage == Stage::Verification => {
                 self.relaxed |= report.relaxed;
                 let scored = self.judging.as_deref().is_some_and(|judging| judging.scored);
-                if !scored && report.by.is_none() {
+                let confirmed = self.accepted.as_deref().is_some_and(|word| word.scored);
+                if !scored && !confirmed && report.by.is_none() {
                     self.points = report.points;
                 }
                 self.indeterminate = false;
@@ -496,6 +498,17 @@ impl TaskState {
             Verdict::Pass if report.stage == Stage::Finish => self.unverified = false,
             Verdict::Fault if matches!(report.stage, Stage::RedTeam | Stage::Vision) => self.faulted = true,
             Verdict::Pass | Verdict::Skip | Verdict::Fault => {}
+        }
+        if report.by.is_some() && report.verdict == Verdict::Pass {
+            let before = self.accepted.take();
+            self.accepted = Some(Box::new(PersonsWord {
+                stage: report.stage,
+                name: report.name.as_deref().map(Box::from),
+                scored: match report.stage {
+                    Stage::Judge => report.points.is_some(),
+                    _ => before.is_some_and(|before| before.scored),
+                },
+            }));
         }
     }
 }
@@ -567,7 +580,11 @@ impl Judging {
             Event::SeatFailed { seat, class, .. } => {
                 if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
                     existing.failed_requests += 1;
-                    existing.state = SeatState::Failed(*class);
+                    // What comes behind a reply says that the reply does not count.
+                    existing.state = match existing.state {
+                        SeatState::Replied(_) | SeatState::Unparsed(_) => SeatState::Dependent,
+                        _ => SeatState::Failed(*class),
+                    };
                 }
             }
             _ => {}

@@ -61,12 +61,13 @@ pub(super) fn replied(
             let speaker = Speaker::of(open.agent, model);
             scrutiny::depends(&mut draft, step, round, &why.to_string(), speaker);
         }
-        (_, Some(why)) => {
+        (Purpose::Grade { round } | Purpose::Decompose { round }, Some(why)) => {
             let who = &state.plan.agent(open.agent).name;
             let why = format!("'{who}' is not independent: {why}");
-            conclude(&mut draft, &open, Err(&why), model, now);
+            verification::depends(&mut draft, round, &why);
         }
-        (_, None) => conclude(&mut draft, &open, Ok(advice), model, now),
+        // Of nobody else it is asked.
+        (_, _) => conclude(&mut draft, &open, Ok(advice), model, now),
     }
     draft.into_events()
 }

@@ -15,7 +15,7 @@ use super::conclude;
 use super::draft::Draft;
 use super::questions;
 use super::schedule::evaluate_gate;
-use super::{approvals, holds, intake, scrutiny, side_effects, verification};
+use super::{approvals, holds, intake, side_effects, stages};
 
 pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
@@ -91,13 +91,10 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
             report.findings.clone_from(&panel.findings);
         }
     });
-    let grounds = conclude::Accepted::ByPerson;
-    match (stage, step) {
-        _ if last_word => conclude::accept(&mut draft, grounds),
-        (Stage::Judge, _) => verification::begin(&mut draft, grounds),
-        (Stage::Verification, _) => scrutiny::begin(&mut draft, grounds),
-        (_, Some(step)) => scrutiny::go_on(&mut draft, Some(step), grounds),
-        (_, None) => conclude::accept(&mut draft, grounds),
+    if last_word {
+        conclude::accept(&mut draft, conclude::Accepted::ByPerson);
+    } else {
+        stages::behind_a_person(&mut draft, stage, step);
     }
     draft.into_events()
 }

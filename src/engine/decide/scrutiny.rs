@@ -249,7 +249,8 @@ fn opening(draft: &Draft<'_>, step: Step) -> Opening {
 /// that stands there and cannot be looked at may show anything, so nothing is known of what it should show.
 fn seen(draft: &Draft<'_>) -> Opening {
     let screenshots = screenshots(draft);
-    let is_absent = |file: Option<&FileFact>| file.is_none_or(|file| file.size.is_none() && file.obstacle.is_none());
+    let is_absent =
+        |file: Option<&FileFact>| file.is_none_or(|file| file.size.is_none() && file.obstacle.is_none());
     if screenshots.iter().all(|(_, file)| is_absent(*file)) {
         let paths = missing_screenshots(draft).join(", ");
         return Opening::Skips(format!("not asked: there is no screenshot ({paths})"));
@@ -285,10 +286,9 @@ pub(in crate::engine) fn not_asked(plan: &Plan, task: TaskId, step: Step) -> Opt
     match by_plan(plan, task, step) {
         Opening::Asks | Opening::Runs | Opening::Looks => None,
         Opening::Withdrawn => Some("reviews are switched off".to_owned()),
-        Opening::Skips(why)
-        | Opening::Blocks(why)
-        | Opening::Refers(_, why)
-        | Opening::Faults(_, why) => Some(why),
+        Opening::Skips(why) | Opening::Blocks(why) | Opening::Refers(_, why) | Opening::Faults(_, why) => {
+            Some(why)
+        }
     }
 }
 

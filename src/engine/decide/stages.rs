@@ -2,7 +2,7 @@
 //!
 //! Each stage either leads to the next at once or asks the world for something and goes on when it comes back.
 
-use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, TaskId, Verdict};
+use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, Step, TaskId, Verdict};
 use crate::engine::event::Event;
 use crate::engine::input::Input;
 use crate::engine::payload::{CheckResult, StageReport};
@@ -14,7 +14,7 @@ use crate::mission::{Expectations, Plan, Reviewers};
 
 use super::conclude;
 use super::draft::Draft;
-use super::{breaker, preflight, seats, verification};
+use super::{breaker, preflight, scrutiny, seats, verification};
 
 /// What judges an attempt once the deterministic stages have passed (section 3).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -270,6 +270,10 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
     if draft.task_plan().route.is_some() {
         return verification::begin(draft, conclude::Accepted::Checked);
     }
+    // Nobody is asked again about what a person has accepted, not even that person.
+    if let Some((stage, step)) = accepted(draft) {
+        return behind_a_person(draft, stage, step);
+    }
     if let Some(rejections) = breaker::open(draft.state, draft.id) {
         return breaker::not_judged(draft, rejections);
     }
@@ -282,6 +286,31 @@ pub(super) fn judge(draft: &mut Draft<'_>) {
         }
         JudgedBy::ChecksOnly => verification::begin(draft, conclude::Accepted::Checked),
         JudgedBy::Nobody => verification::begin(draft, conclude::Accepted::Unreviewed),
+    }
+}
+
+/// The last of the task's judges in whose place a person accepted this attempt, as far as the mission still has it.
+fn accepted(draft: &Draft<'_>) -> Option<(Stage, Option<Step>)> {
+    let word = draft.task.accepted.as_deref()?;
+    let scrutiny = &draft.task_plan().scrutiny;
+    let is_it = |step: &Step| {
+        let name = word.name.as_deref();
+        step.stage() == word.stage && name.is_none_or(|name| name == scrutiny.name(*step))
+    };
+    match word.stage {
+        Stage::Judge | Stage::Verification => Some((word.stage, None)),
+        _ => Some((word.stage, Some(scrutiny.steps().find(is_it)?))),
+    }
+}
+
+/// What comes behind a stage in whose place a person accepted the work.
+pub(super) fn behind_a_person(draft: &mut Draft<'_>, stage: Stage, step: Option<Step>) {
+    let grounds = conclude::Accepted::ByPerson;
+    match (stage, step) {
+        (Stage::Judge, _) => verification::begin(draft, grounds),
+        (Stage::Verification, _) => scrutiny::begin(draft, grounds),
+        (_, Some(step)) => scrutiny::go_on(draft, Some(step), grounds),
+        (_, None) => conclude::accept(draft, grounds),
     }
 }
 

@@ -144,6 +144,23 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice:
     }
 }
 
+/// Whoever was to grade, or to cut the criteria, is not independent after all. Asked again it would be answered by the same
+/// model: it is as if nobody had been eligible.
+pub(super) fn depends(draft: &mut Draft<'_>, round: u32, why: &str) {
+    let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
+    let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
+        return;
+    };
+    draft.emit(Event::GradingFailed {
+        task: draft.id,
+        round,
+        message: why.to_owned(),
+    });
+    let message = format!("nobody may judge this work by its criteria: {why}");
+    let message = conclude::put_to_a_person(&message, grading.unreviewed);
+    conclude::refer(draft, Stage::Verification, Cause::NoReviewer, &message);
+}
+
 /// A grader came back.
 pub(super) fn graded(
     state: &State,

@@ -101,10 +101,23 @@ pub struct TaskState {
     pub missing: Vec<Finding>,
     /// What was seen of its files, while a person is asked about the work that was being judged.
     pub seen: Vec<FileFact>,
+    /// The last stage of this attempt in whose place a person accepted the work: what comes before it is settled, however
+    /// often judges behind it must be asked.
+    pub accepted: Option<Box<PersonsWord>>,
     /// Whether a red team or a vision check of this attempt gave no report, and the work went on without it.
     pub faulted: bool,
     /// Whether something that this attempt should have shown was not shown: a forced finish gate, an open judge breaker.
     pub unverified: bool,
+}
+/// A person's yes to work that is judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonsWord {
+    /// Where it stands.
+    pub stage: Stage,
+    /// For one of the mission's own stages: its name.
+    pub name: Option<Box<str>>,
+    /// Whether the score that a panel gave before is the work's score.
+    pub scored: bool,
 }
 /// How often a worker was told in one attempt what its finish gate misses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -358,6 +371,8 @@ pub enum SeatState {
     Unparsed(SeatResult),
     /// It could not be asked.
     Failed(FailureClass),
+    /// It replied, and by the model that its provider used it is not independent of the author.
+    Dependent,
 }
 impl Judging {
     /// The command of the finish gate that is out.

@@ -535,7 +535,16 @@ fn pictures_are_looked_at_last_and_only_where_there_are_any() {
 
 /// How often pictures were looked at, beyond whether they are there.
 fn looked_at(simulation: &Simulation) -> usize {
-    simulation.count(|event| matches!(event, Event::StepRequested { step: Step::Vision, round: 1.., .. }))
+    simulation.count(|event| {
+        matches!(
+            event,
+            Event::StepRequested {
+                step: Step::Vision,
+                round: 1..,
+                ..
+            }
+        )
+    })
 }
 
 #[test]
@@ -578,16 +587,25 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     let seen = |attempt| Input::ScreenshotsSeen {
         task: T,
         attempt,
-        files: vec![fact("a.png", None, Some("it is a FIFO")), fact("b.png", Some(1), None)],
+        files: vec![
+            fact("a.png", None, Some("it is a FIFO")),
+            fact("b.png", Some(1), None),
+        ],
     };
     simulation.feed(&seen(7));
-    assert_eq!(simulation.state.task(T).status, Status::Review, "of another attempt");
+    assert_eq!(
+        simulation.state.task(T).status,
+        Status::Review,
+        "of another attempt"
+    );
     simulation.feed(&seen(1));
     let task = simulation.state.task(T);
     assert_eq!((task.status, task.faulted), (Status::Done, true));
     let told = simulation.count(|event| match event {
         Event::StageVerdict(report) => report.findings.iter().any(|finding| {
-            finding.description.contains("a.png cannot be looked at: it is a FIFO")
+            finding
+                .description
+                .contains("a.png cannot be looked at: it is a FIFO")
         }),
         _ => false,
     });
@@ -595,4 +613,84 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     let once = simulation.journal.len();
     simulation.feed(&seen(1));
     assert_eq!(simulation.journal.len(), once, "it is seen once");
+}
+
+#[test]
+fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missing() {
+    // A person accepts the panel's place, the stage of another person, or what stands for both; the red team is missing.
+    let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]\nredTeam: {agent: x}";
+    let panel = ", expectations: [{type: llm_review, criteria: c, reviewers: [j, h]}]";
+    let mut simulation = Simulation::new(&mission(top, panel), options());
+    let down = |state: &State, effect: &Effect| match effect {
+        Effect::Consult { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        _ => good(state, effect),
+    };
+    simulation.run(down);
+    let asks = |simulation: &Simulation| {
+        let waiting = simulation.state.task(T).waiting.as_ref();
+        let waiting = waiting.expect("a person is asked");
+        (waiting.stage, waiting.step, waiting.cause, waiting.number)
+    };
+    assert_eq!(asks(&simulation), (Stage::Judge, None, Some(Cause::Person), 1));
+    approve(&mut simulation, 1);
+    simulation.resume();
+    simulation.run(down);
+    let owner = Some(Step::Stage(0));
+    assert_eq!(asks(&simulation), (Stage::Stages, owner, Some(Cause::Person), 2));
+    approve(&mut simulation, 2);
+    simulation.resume();
+    simulation.run(down);
+    let legal = Some(Step::Stage(1));
+    assert_eq!(
+        asks(&simulation),
+        (Stage::Stages, legal, Some(Cause::GateError), 3)
+    );
+    let seats =
+        |simulation: &Simulation| simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
+    assert_eq!(seats(&simulation), 1);
+    // Neither the panel, nor whoever was asked beside it, nor the owner is asked again, in no later session.
+    for number in 4..6 {
+        simulation.resume();
+        simulation.run(down);
+        assert_eq!(
+            asks(&simulation),
+            (Stage::Stages, legal, Some(Cause::GateError), number)
+        );
+        assert_eq!(seats(&simulation), 1);
+    }
+    simulation.resume();
+    simulation.run(|state, effect| match effect {
+        Effect::Consult {
+            purpose: Purpose::Scrutinise {
+                step: Step::RedTeam, ..
+            },
+            ..
+        } => findings(Severity::Low),
+        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        _ => good(state, effect),
+    });
+    let task = simulation.state.task(T);
+    assert_eq!((task.status, task.flag), (Status::Done, Some(QualityFlag::Clean)));
+    assert!(task.points.is_some(), "the panel's score is the work's");
+}
+
+#[test]
+fn a_persons_word_about_one_attempt_is_none_about_the_next() {
+    let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]";
+    let mut simulation = Simulation::new(&mission(top, ", review: none, maxAttempts: 2"), options());
+    let verdict = |verdict| steps(word(verdict), Answer::Finished);
+    simulation.run(verdict(DeclaredVerdict::Fail));
+    approve(&mut simulation, 1);
+    simulation.resume();
+    simulation.run(verdict(DeclaredVerdict::Fail));
+    // The stage behind it sent the work back.
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.status, task.attempt, task.asked),
+        (Status::AwaitingApproval, 2, 2)
+    );
+    assert_eq!(
+        task.waiting.as_ref().and_then(|waiting| waiting.step),
+        Some(Step::Stage(0))
+    );
 }

@@ -441,13 +441,14 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         ) => {
             let known = state.task(*task).judging.as_deref();
             let known = known.map_or(&[][..], |judging| &judging.files);
+            let file = |path: &str, size: Option<u64>, mark: u64| FileFact {
+                path: path.to_owned(),
+                size,
+                digest: size.map(|_| Digest::of(&mark.to_le_bytes())),
+                obstacle: None,
+            };
             let fact = |path: &str| match answer {
-                Answer::Files(size, mark) => FileFact {
-                    path: path.to_owned(),
-                    size: *size,
-                    digest: size.map(|_| Digest::of(&mark.to_le_bytes())),
-                    obstacle: None,
-                },
+                Answer::Files(size, mark) => file(path, *size, *mark),
                 Answer::Obstacle => FileFact {
                     path: path.to_owned(),
                     size: None,
@@ -455,7 +456,10 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                     obstacle: Some("it is a FIFO".into()),
                 },
                 // As they were.
-                _ => known.iter().find(|file| file.path == path).unwrap().clone(),
+                _ => {
+                    let found = known.iter().find(|file| file.path == path).cloned();
+                    found.unwrap_or_else(|| file(path, Some(1), 0))
+                }
             };
             let screenshots = state.plan.task(*task).scrutiny.screenshots();
             vec![Input::ScreenshotsSeen {

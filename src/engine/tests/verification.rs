@@ -395,3 +395,70 @@ fn what_speaks_against_deciding_without_a_person_is_said_where_none_is_asked() {
     let content = run(", review: none", good);
     assert_eq!(verified(&content).findings, []);
 }
+
+const RUBRIC: &str = "name: m\nagents:\n  w: {run: [/bin/true], model: gpt-5}\n  j: {run: [/bin/true], model: qwen3, role: reviewer}\n  h: {adapter: human}\nsettings: {independence: family}\n";
+
+#[test]
+fn a_grader_that_turns_out_dependent_is_not_asked_again_and_is_no_reviewer() {
+    for criteria in ["", ", acceptance: [c], decomposer: {agent: j}"] {
+        let yaml = format!(
+            "{RUBRIC}tasks: [{{title: t, assignTo: w, review: none, verification: {{rubric: default-task}}{criteria}}}]\n"
+        );
+        let mut simulation = Simulation::new(&yaml, options());
+        let advice = crate::domain::Advice::NoAnswer;
+        simulation.run(|state, effect| match effect {
+            Effect::Consult { .. } => Answer::AdviceOf("gpt-4o", advice.clone()),
+            _ => good(state, effect),
+        });
+        let asked = simulation.count(|event| matches!(event, Event::ConsultRequested { .. }));
+        assert_eq!(asked, 1, "{criteria}");
+        let report = verified(&simulation);
+        assert_eq!(
+            (report.verdict, report.cause),
+            (Verdict::Refer, Some(Cause::NoReviewer))
+        );
+        assert!(
+            report.findings[0]
+                .description
+                .contains("'j' is not independent: is of the author's family, gpt"),
+            "{report:?}"
+        );
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
+    }
+}
+
+#[test]
+fn a_panel_that_a_person_accepted_is_not_asked_again_for_a_grader_that_is_missing() {
+    let yaml = format!(
+        "{RUBRIC}tasks: [{{title: t, assignTo: w, expectations: [{{type: llm_review, criteria: c, reviewers: [h]}}], \
+         verification: {{rubric: default-task}}}}]\n"
+    );
+    let yaml = yaml.replace(", role: reviewer", ", family: gpt");
+    let mut simulation = Simulation::new(&yaml, options());
+    simulation.run(good);
+    let asks = |simulation: &Simulation| {
+        let task = simulation.state.task(TaskId(0));
+        let waiting = task.waiting.as_ref().expect("a person is asked");
+        (waiting.stage, waiting.cause, waiting.number)
+    };
+    assert_eq!(asks(&simulation), (Stage::Judge, Some(Cause::Person), 1));
+    let approve = |simulation: &mut Simulation, number| {
+        let task = TaskId(0);
+        answer(simulation, Command::Approve { task, number });
+    };
+    approve(&mut simulation, 1);
+    assert_eq!(
+        asks(&simulation),
+        (Stage::Verification, Some(Cause::NoReviewer), 2)
+    );
+    simulation.resume();
+    simulation.run(good);
+    assert_eq!(
+        asks(&simulation),
+        (Stage::Verification, Some(Cause::NoReviewer), 3)
+    );
+    approve(&mut simulation, 3);
+    simulation.run(good);
+    assert_eq!(statuses(&simulation.state), [Status::Done]);
+    assert_eq!(simulation.state.task(TaskId(0)).flag, Some(QualityFlag::Clean));
+}

@@ -85,13 +85,20 @@ impl World {
 
     /// A consulted command ended.
     pub(in crate::runtime) fn consult_exited(&mut self, id: ConsultId, purpose: Purpose, exit: keeper::Exit) {
-        let folder = self.folder.clone();
+        let (folder, secrets) = (self.folder.clone(), self.programs.secrets());
         let stderr = folder.spool_file(&SpoolName::ConsultErr(id));
         let judgement = self.consulted.remove(&id);
         self.blocking(move || {
             let parse = |reply: Reply<'_>, said: &Quoted| verdict::of_consult(purpose, reply, said);
             let place = place(&folder, id);
-            let read = reply::of_command("the agent", (&exit, &stderr), judgement.as_ref(), &place, parse);
+            let read = reply::of_command(
+                "the agent",
+                (exit, &stderr),
+                &secrets,
+                judgement.as_ref(),
+                &place,
+                parse,
+            );
             vec![said(id, read)]
         });
     }

@@ -20,7 +20,7 @@ impl Call {
     pub(super) fn grading(&self, round: u32) -> Result<(String, Judgement), String> {
         let (plan, id) = (&self.plan, self.id.task);
         let (verification, rubric) = self.verification().ok_or("the task has no rubric any more")?;
-        let material = Material::gather(&self.folder, plan, id, &self.task, &self.judged)?;
+        let material = Material::gather((&self.folder, &self.secrets), plan, id, &self.task, &self.judged)?;
         let acceptance = Acceptance {
             criteria: &verification.acceptance,
             cut: &self.task.probes,

@@ -296,9 +296,22 @@ impl Witness {
             assert!(seen.for_judges, "{task:?} {seen:?}");
             seen.checks.clear();
             seen.gate.clear();
-            (seen.rounds, seen.scored) = (0, false);
-            (seen.judge, seen.verification) = (None, None);
-            seen.steps.clear();
+            seen.rounds = 0;
+            // What a person accepted stays accepted, with all that came before it.
+            let by_person = |said: &(Verdict, bool)| *said == (Verdict::Pass, true);
+            let mut steps = seen.steps.iter();
+            match steps.rfind(|(_, said)| by_person(said)).map(|(step, _)| *step) {
+                Some(last) => seen.steps.retain(|step, _| *step <= last),
+                None => {
+                    seen.steps.clear();
+                    if !seen.verification.as_ref().is_some_and(by_person) {
+                        seen.verification = None;
+                        if !seen.judge.as_ref().is_some_and(by_person) {
+                            (seen.judge, seen.scored) = (None, false);
+                        }
+                    }
+                }
+            }
             seen.looked = false;
         }
         if from == Status::AwaitingApproval && to == Status::Review && seen.for_judges {

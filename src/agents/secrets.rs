@@ -1,0 +1,214 @@
+//! What must not stand in any text: the values of environment variables that a mission hands to its agents and channels
+//! by `${NAME}`, and the keys of providers.
+//!
+//! Texts of our own making have them replaced; files that were written by others, whose length is on record already,
+//! are overwritten where they hold them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use regex::bytes::RegexBuilder;
+use rustix::fs::OFlags;
+use serde_json::Value;
+
+/// Secrets shorter than this are not searched for: they would be found in every word.
+const MIN_SECRET: usize = 6;
+/// How much of a file is held at once, beside what may be the beginning of a secret.
+const PIECE: u64 = 1024 * 1024;
+
+/// Values that must not stand in any text. The longest first: one may be a part of another.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// Those of `values` that are long enough to be told from words.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = String>) -> Self {
+        let trimmed = values.into_iter().map(|value| value.trim().to_owned());
+        let once: BTreeSet<String> = trimmed.filter(|value| value.len() >= MIN_SECRET).collect();
+        let mut values = Vec::from_iter(once);
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        Self(values)
+    }
+
+    /// All of them together.
+    #[must_use]
+    pub fn all<'a>(several: impl Iterator<Item = &'a Self>) -> Self {
+        Self::of(several.flat_map(|secrets| secrets.0.iter().cloned()))
+    }
+
+    /// The text without any of them.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| {
+            text.replace(secret.as_str(), "[redacted]")
+        })
+    }
+
+    /// Takes them out of a text.
+    pub fn blot_out_of(&self, text: &mut String) {
+        if self.0.iter().any(|secret| text.contains(secret.as_str())) {
+            *text = self.redact(text);
+        }
+    }
+
+    /// Takes them out of every text of a document, names included.
+    pub fn blot_out(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.blot_out_of(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.blot_out(item)),
+            Value::Object(entries) => {
+                let all = std::mem::take(entries).into_iter().map(|(name, mut inner)| {
+                    self.blot_out(&mut inner);
+                    (self.redact(&name), inner)
+                });
+                *entries = all.collect();
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Overwrites them where a file holds them, byte by byte, so that it is as long as before. What is no regular file is
+    /// left to whoever wants to read it. Blocks.
+    ///
+    /// # Errors
+    /// Whatever the file system says; and when the file has another name, for then it is somebody else's too.
+    pub fn blot_out_file(&self, path: &Path) -> io::Result<()> {
+        let is_file = || path.symlink_metadata().map(|found| found.is_file());
+        let Some(longest) = self.0.first() else {
+            return Ok(());
+        };
+        match is_file() {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(true)
+            .custom_flags(flags.bits().cast_signed());
+        let mut file = options.open(path)?;
+        let escaped: Vec<String> = self.0.iter().map(|secret| regex::escape(secret)).collect();
+        let pattern = RegexBuilder::new(&escaped.join("|"))
+            .unicode(false)
+            .build()
+            .map_err(io::Error::other)?;
+        let (mut window, mut begin) = (Vec::new(), 0_u64);
+        loop {
+            let read = file.by_ref().take(PIECE).read_to_end(&mut window)?;
+            for found in pattern.find_iter(&window) {
+                if file.metadata()?.nlink() > 1 {
+                    return Err(io::Error::other("it holds a key, and has another name elsewhere"));
+                }
+                let blots = vec![b'*'; found.len()];
+                file.write_all_at(&blots, begin + found.start() as u64)?;
+            }
+            if read == 0 {
+                return Ok(());
+            }
+            let done = window.len().saturating_sub(longest.len() - 1);
+            window.drain(..done);
+            begin += done as u64;
+        }
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} secret(s)", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn secrets(values: &[&str]) -> Secrets {
+        Secrets::of(values.iter().map(|value| (*value).to_owned()))
+    }
+
+    fn blotted(secrets: &Secrets, content: &[u8]) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        fs::write(&path, content).unwrap();
+        secrets.blot_out_file(&path).unwrap();
+        fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn the_longest_goes_first_and_what_is_short_stays() {
+        let secrets = secrets(&["hunter2", "hunter2-and-more", " short ", "hunter2"]);
+        assert_eq!(
+            secrets.redact("hunter2 hunter2-and-more short"),
+            "[redacted] [redacted] short"
+        );
+        assert_eq!(format!("{secrets:?}"), "2 secret(s)");
+        let mut value = serde_json::json!({"hunter2": ["a hunter2 b", 1]});
+        secrets.blot_out(&mut value);
+        assert_eq!(value, serde_json::json!({"[redacted]": ["a [redacted] b", 1]}));
+    }
+
+    #[test]
+    fn a_file_keeps_its_length_wherever_a_key_stands_in_it() {
+        let secrets = secrets(&["sk-0123456789", "sk-012345"]);
+        for before in [0, 1, 5, 4096] {
+            for piece in [0, 1, 2] {
+                // Around the end of a piece.
+                let at = usize::try_from(PIECE).unwrap() * piece + before;
+                let mut content = vec![b'x'; at];
+                content.extend_from_slice(b"sk-0123456789sk-012345");
+                content.push(b'y');
+                let mut expected = content.clone();
+                expected[at..at + 22].fill(b'*');
+                assert!(blotted(&secrets, &content) == expected, "{piece} {before}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_key_is_left_in_any_file(gaps in prop::collection::vec(0usize..9, 1..5), shift in 0u64..20) {
+            let secrets = secrets(&["aabaab", "\u{e4}\u{f6}\u{fc}!"]);
+            let mut content = vec![b'-'; usize::try_from(PIECE - shift).unwrap()];
+            for (n, gap) in gaps.iter().enumerate() {
+                content.extend_from_slice(if n % 2 == 0 { b"aabaab" } else { "\u{e4}\u{f6}\u{fc}!".as_bytes() });
+                content.extend(std::iter::repeat_n(b' ', *gap + 1));
+            }
+            let left = blotted(&secrets, &content);
+            prop_assert_eq!(left.len(), content.len());
+            let text = String::from_utf8_lossy(&left).into_owned();
+            prop_assert_eq!(secrets.redact(&text), text);
+        }
+    }
+
+    #[test]
+    fn only_regular_files_with_one_name_are_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let secrets = secrets(&["hunter2"]);
+        fs::write(path("mine"), "hunter2").unwrap();
+        fs::hard_link(path("mine"), path("linked")).unwrap();
+        secrets.blot_out_file(&path("linked")).unwrap_err();
+        std::os::unix::fs::symlink(path("mine"), path("link")).unwrap();
+        secrets.blot_out_file(&path("link")).unwrap();
+        assert_eq!(fs::read_to_string(path("mine")).unwrap(), "hunter2");
+        secrets.blot_out_file(&path("gone")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("fifo"), rustix::fs::Mode::RUSR).unwrap();
+        secrets.blot_out_file(&path("fifo")).unwrap();
+        // What holds none may be linked wherever it likes.
+        fs::write(path("plain"), "nothing").unwrap();
+        fs::hard_link(path("plain"), path("other")).unwrap();
+        secrets.blot_out_file(&path("other")).unwrap();
+    }
+}

@@ -1,0 +1,163 @@
+//! What a mission hands to its agents by `${NAME}` is theirs alone: not the record's, not the reports', no other agent's.
+
+use serde_json::{Value, json};
+
+use crate::support::model::{Model, says, scores};
+use crate::support::{Workspace, standing, task};
+
+const KEY: &str = "sk-of-a-command-0815";
+
+/// Where below the workspace a text stands, but for files that an agent itself wrote there.
+fn holding(workspace: &Workspace, text: &str) -> Vec<String> {
+    let found = workspace.bash(&format!("grep -rl -e '{text}' . || true"));
+    let found = found.stdout.lines().map(str::to_owned);
+    found.filter(|path| path != "./config.ini").collect()
+}
+
+/// A worker that says its key wherever it can, a command judge that does, and a model that is shown the work.
+fn leaky(model: &Model) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: leaky
+settings: {{maxAttempts: 1}}
+agents:
+  worker: {{run: [/bin/sh, work.sh], env: {{TOKEN: 'Bearer ${{THE_KEY}}', PLACE: '${{HOME}}', SHORT: '${{SHORT}}'}}}}
+  critic: {{run: [/bin/sh, critic.sh], role: reviewer, env: {{TOKEN: '${{THE_KEY}}'}}}}
+  model: {{adapter: openai, model: m, baseUrl: '{}', role: reviewer}}
+tasks:
+  - title: work
+    assignTo: worker
+    targetFiles: [config.ini]
+    expectations:
+      - {{type: script, command: 'cat config.ini'}}
+      - {{type: llm_review, reviewers: [critic, model], dimensions: [{{name: depth, weight: 1}}]}}
+  - {{title: fails, assignTo: worker, review: none, maxRetries: 0}}
+  - {{title: asks, assignTo: worker, review: none}}
+",
+        model.base()
+    ));
+    workspace.write(
+        "work.sh",
+        "
+cd \"$(dirname \"$0\")\" 2>/dev/null
+echo \"$TOKEN $SHORT in $PLACE, and once more: $TOKEN\"
+echo \"it is $TOKEN\" > config.ini
+echo \"complaining: $TOKEN\" >&2
+case $QUORUM_TASK in
+fails) exit 3 ;;
+asks)
+    mkdir -p \"$QUORUM_TASK_DIR\"
+    echo \"progress with $TOKEN\" > \"$QUORUM_TASK_DIR/progress\"
+    echo \"May I use $TOKEN?\" > \"$QUORUM_TASK_DIR/ask\"
+    ;;
+*) printf '{\"output\": \"done with %s\"}' \"$TOKEN\" > \"$QUORUM_RESULT_FILE\" ;;
+esac
+",
+    );
+    workspace.write(
+        "critic.sh",
+        "echo \"grumble $TOKEN\" >&2; printf '{\"scores\": {\"depth\": {\"reasoning\": \"I am %s\", \"score\": 4}}, \"findings\": []}' \"$TOKEN\"",
+    );
+    workspace
+}
+
+#[test]
+fn what_agents_are_handed_stands_in_no_record_no_report_and_no_prompt() {
+    let model = Model::new(|_| scores("depth", 4));
+    let workspace = leaky(&model);
+    let variables = [("THE_KEY", KEY), ("SHORT", "abc")];
+    let run = [
+        "run",
+        "mission.yaml",
+        "--json",
+        "--record",
+        "rec",
+        "--report",
+        "html=report.html",
+        "--report",
+        "junit=junit.xml",
+        "--report",
+        "markdown=report.md",
+        "--report",
+        "json=report.json",
+    ];
+    let done = workspace.quorum_with(&variables, &run).exits(3);
+    let document = done.json();
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(standing(&document, "fails").0, "failed");
+    assert_eq!(standing(&document, "asks").0, "awaiting_approval");
+    assert_eq!(holding(&workspace, KEY), [""; 0]);
+    for text in [&done.stdout, &done.stderr] {
+        assert!(!text.contains(KEY), "{text}");
+    }
+    for command in [
+        &["logs", "work"][..],
+        &["show", "work"],
+        &["events", "--format", "jsonl"],
+        &["approvals"],
+        &["status"],
+    ] {
+        let shown = workspace.quorum(command);
+        assert!(!shown.stdout.contains(KEY), "{command:?}: {}", shown.stdout);
+    }
+    // What it did say is told, and what everybody has or is too short to be told from words stays.
+    let failure = &task(&document, "fails")["failure"]["message"];
+    let stars = "*".repeat(KEY.len());
+    assert_eq!(failure, &format!("exited 3: complaining: Bearer {stars}"));
+    let output = workspace.quorum(&["logs", "fails"]).stdout;
+    let home = std::env::var("HOME").unwrap_or_default();
+    assert!(output.contains(&format!("Bearer {stars} abc in {home}, and")), "{output}");
+    // Nor is another agent told.
+    let asked: Vec<Value> = model.asked();
+    assert!(!asked.is_empty());
+    let asked = json!(asked).to_string();
+    assert!(!asked.contains(KEY), "{asked}");
+    assert!(asked.contains("[redacted]") && asked.contains(&stars), "{asked}");
+    // It can be run again from the record all the same.
+    workspace.bash("rm -rf .polpo config.ini").exits(0);
+    let again = ["run", "mission.yaml", "--json", "--record", "rec", "--offline"];
+    let document = workspace.quorum_with(&variables, &again).exits(3).json();
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(holding(&workspace, KEY), [""; 0]);
+}
+
+#[test]
+fn a_recording_holds_no_key_of_a_command_that_a_model_repeats() {
+    let model = Model::new(|_| says(format!("So it is {KEY}.")));
+    let workspace = Workspace::with(&format!(
+        "
+name: told
+agents:
+  writer: {{run: 'echo \"$KEY\" > note; echo done', env: {{KEY: '${{THE_KEY}}'}}}}
+  model: {{adapter: openai, model: m, baseUrl: '{}'}}
+tasks:
+  - {{title: write, assignTo: writer, review: none}}
+  - {{title: read, assignTo: model, review: none, dependsOn: [write]}}
+",
+        model.base()
+    ));
+    let run = ["run", "mission.yaml", "--json", "--record", "rec"];
+    workspace.quorum_with(&[("THE_KEY", KEY)], &run).exits(0);
+    assert_eq!(workspace.bash(&format!("grep -rl {KEY} rec || true")).stdout, "");
+    let recorded = workspace.bash("cat rec/replies/*").stdout;
+    assert!(recorded.contains("So it is [redacted]."), "{recorded}");
+}
+
+#[test]
+fn what_cannot_be_cleaned_is_not_taken() {
+    // The result file is a second name of a file that is not ours to change.
+    let workspace = Workspace::with(
+        "
+name: linked
+agents: {worker: {run: 'ln credentials \"$QUORUM_RESULT_FILE\"; echo done', env: {KEY: '${THE_KEY}'}}}
+tasks: [{title: work, review: none}]
+",
+    );
+    let credentials = json!({"output": format!("my {KEY}")}).to_string();
+    workspace.write("credentials", &credentials);
+    let run = workspace.quorum_with(&[("THE_KEY", KEY)], &["run", "mission.yaml", "--json"]);
+    let document = run.exits(0).json();
+    assert_eq!(workspace.read("credentials"), credentials);
+    let warnings = document["warnings"].to_string();
+    assert!(warnings.contains("keys cannot be taken out of the result file"), "{warnings}");
+}
