@@ -106,7 +106,7 @@ async fn worker_turn(
         Err(error) => vec![Input::TurnRequestFailed {
             turn,
             class: error.class,
-            before_effect: error.status.is_none(),
+            before_effect: error.status.is_none() && !error.ours,
             message: error.message,
             retry_after: error.retry_after,
             jitter: jitter(),
@@ -117,7 +117,21 @@ async fn worker_turn(
 async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: Millis) -> Vec<Input> {
     let output = match reply::store(out, &reply.text).await {
         Ok(output) => output,
-        Err(message) => return vec![not_reachable(turn, message)],
+        // The model has replied, and that was paid for.
+        Err(message) => {
+            let exit = Exit {
+                failure: Some(FailureClass::Unknown),
+                message: Some(message),
+                ..Exit::default()
+            };
+            return vec![Input::TurnEnded(Box::new(TurnEnd {
+                exit,
+                duration,
+                usage: usage_of(reply),
+                model: reply.model.clone(),
+                ..TurnEnd::clean(turn)
+            }))];
+        }
     };
     let mut exit = Exit::default();
     if reply.text.trim().is_empty() {

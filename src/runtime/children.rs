@@ -22,7 +22,7 @@ use super::reach::Reach;
 use super::reply::Failed;
 use super::seat::seat_failed;
 use super::session::RunError;
-use super::spool::{Sealed, clean, clean_stderr, read_claims, read_head, read_tail, seal};
+use super::spool::{Sealed, clean, clean_file, clean_stderr, read_claims, read_head, read_tail, seal};
 use super::watch::{After, Answer};
 use super::world::{Child, World, jitter, not_reachable, workspace};
 use super::{consult, voice};
@@ -459,11 +459,7 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn
     }
     let (mut claimed, mut said) = (None, None);
     let mut handed_down = serde_json::Value::Null;
-    let clean_result = files.secrets.blot_out_file(&files.result);
-    let claims = clean_result
-        .map_err(|error| format!("keys cannot be taken out of the result file: {error}"))
-        .and_then(|()| read_claims(&files.result));
-    match claims {
+    match clean_file(&files.secrets, &files.result).and_then(|()| read_claims(&files.result)) {
         Ok(Some((file, claims))) => {
             end.usage = claims.usage.as_usage();
             handed_down = claims.delegate;

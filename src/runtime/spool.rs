@@ -71,20 +71,28 @@ impl Sealed {
     }
 }
 
-/// Takes out of what a process printed what nobody may read. Where that cannot be done, what it printed counts as lost. Blocks.
+/// Takes out of a file of the spool what nobody may read. One that cannot be cleaned is not kept. Blocks.
+///
+/// # Errors
+/// Why it is gone, in words.
+pub(super) fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
+    secrets.blot_out_file(path).map_err(|error| {
+        let kept = std::fs::remove_file(path).err();
+        let kept = kept.map_or_else(String::new, |error| format!(", nor can it be removed: {error}"));
+        format!("keys cannot be taken out of {}: {error}{kept}", path.display())
+    })
+}
+
+/// The same for what a process printed, which then counts as lost. Blocks.
 pub(super) fn clean(secrets: &Secrets, path: &Path, exit: &mut keeper::Exit) {
-    if let Err(error) = secrets.blot_out_file(path) {
-        let why = format!("keys cannot be taken out of {}: {error}", path.display());
+    if let Err(why) = clean_file(secrets, path) {
         exit.output_lost.get_or_insert(why);
     }
 }
 
-/// The same for what a process complained of, which is no evidence: where it cannot be done, there is none. Blocks.
+/// The same for what a process complained of, which is no evidence: where it cannot be cleaned, there is none. Blocks.
 pub(super) fn clean_stderr(secrets: &Secrets, path: &Path) {
-    if secrets.blot_out_file(path).is_err() {
-        // Whoever reads it finds nothing, or says why it cannot be read.
-        let _ = std::fs::remove_file(path);
-    }
+    let _ = clean_file(secrets, path);
 }
 
 /// Makes a file durable and takes its length and digest, so that a record can name it. Blocks.

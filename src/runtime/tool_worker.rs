@@ -247,7 +247,7 @@ impl Work {
             return Message::Input(Input::TurnRequestFailed {
                 turn: self.turn,
                 class: error.class,
-                before_effect: error.status.is_none(),
+                before_effect: error.status.is_none() && !error.ours,
                 message: error.message,
                 retry_after: error.retry_after,
                 jitter: jitter(),

@@ -15,7 +15,7 @@ use crate::engine::{Asked, Input};
 use crate::judging::question::{MAX_CHARS, may_be_question};
 use crate::store::SpoolName;
 
-use super::spool::{open_regular_len, read_head};
+use super::spool::{clean_file, open_regular_len, read_head};
 use super::world::{Child, World};
 
 /// Entries of the folder that are looked at.
@@ -75,9 +75,7 @@ pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), String> {
     }
     let entries = fs::read_dir(folder).map_err(|error| error.to_string())?;
     for entry in entries.take(MOST_FILES).flatten() {
-        let path = entry.path();
-        let cleaned = secrets.blot_out_file(&path);
-        cleaned.map_err(|error| format!("{}: {error}", path.display()))?;
+        clean_file(secrets, &entry.path())?;
     }
     Ok(())
 }

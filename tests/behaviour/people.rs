@@ -356,5 +356,8 @@ tasks:
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(workspace.lines("acts").len(), 1);
     assert_eq!(workspace.calls("other"), 0);
-    assert!(workspace.lines("checks").len() > 1, "what can be seen is looked at again");
+    assert!(
+        workspace.lines("checks").len() > 1,
+        "what can be seen is looked at again"
+    );
 }

@@ -29,7 +29,7 @@ pub struct Agent {
     /// How a command agent gets its prompt.
     #[serde(deserialize_with = "read::or_default")]
     pub input: Input,
-    /// Environment of a command agent, `${NAME}` not yet expanded.
+    /// Environment of a command agent, `${NAME}` not yet expanded. What comes from there is a secret.
     #[serde(deserialize_with = "read::templates::<Template, _>")]
     pub env: BTreeMap<String, String>,
     /// How long one turn of this agent may take, where the task does not say.
