@@ -116,8 +116,8 @@ fn a_fallback_of_an_agent_that_never_judges_is_warned_about() {
     let work = "tasks: [{title: t, assignTo: w}]\n";
     assert_eq!(idle(agents, work), [3]);
     // It does no harm, and is told where it stands and what it does not do.
-    let workspace =
-        Workspace::with(&format!("name: m\nagents:\n{agents}{work}").replace("[x]", "[echo, 'SCORE: 90']"));
+    let real = format!("name: m\nagents:\n{agents}{work}").replacen("[x]", "[echo, done]", 1);
+    let workspace = Workspace::with(&real.replace("[x]", "[echo, 'SCORE: 90']"));
     for command in ["validate", "run"] {
         let told = workspace.quorum(&[command, "mission.yaml"]).exits(0).stderr;
         for words in [
