@@ -64,7 +64,10 @@ impl Witness {
                         .iter()
                         .any(|found| found.description.contains(words))
                 };
-                seen.withdrawn |= report.verdict == Verdict::Skip && says("switched off");
+                let withdrawn = report.verdict == Verdict::Skip && says("switched off");
+                let vouched = report.verdict == Verdict::Pass && by_person;
+                seen.withdrawn |= withdrawn;
+                seen.unlooked = withdrawn || seen.unlooked && !vouched;
             }
             Stage::Checks => {
                 let all = seen.checks.values().all(|result| *result == Some(true));

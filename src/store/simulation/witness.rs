@@ -76,6 +76,8 @@ pub(super) struct Seen {
     pub(super) steps: BTreeMap<Step, (Verdict, bool)>,
     /// One of them was withdrawn, because judges are switched off.
     pub(super) withdrawn: bool,
+    /// One of them was, and no person has vouched for the work at a later one.
+    pub(super) unlooked: bool,
     pub(super) points: Option<Points>,
     /// Judges gave this attempt its points.
     pub(super) scored: bool,

@@ -109,12 +109,10 @@ impl Witness {
             };
             assert!(is_content, "done in spite of {step:?}: {task:?} {seen:?}");
         }
-        let by_stage = |wanted: (Verdict, bool)| {
-            let mut steps = seen.steps.iter();
-            steps.any(|(step, said)| {
-                *said == wanted && scrutiny.agent(*step).is_some() && matches!(step, Step::Stage(_))
-            })
-        };
+        // Whoever lets it pass at a stage vouches for the whole of it; the question said so.
+        let at_a_stage = seen.steps.values().any(|said| *said == (Verdict::Pass, true));
+        let at_its_criteria = matches!(seen.verification, Some((Verdict::Pass, true)));
+        let by_word = by_person || at_its_criteria || at_a_stage;
         let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
         if plan.finish.is_some() {
             let unmet = seen.gate_met != Some(true);
@@ -142,7 +140,7 @@ impl Witness {
             assert_eq!(flag, Some(QualityFlag::Degraded), "{task:?} {seen:?}");
             return;
         }
-        if seen.withdrawn || ungraded {
+        if seen.unlooked || ungraded && !at_a_stage {
             assert_eq!(flag, Some(QualityFlag::Unreviewed), "{task:?} {seen:?}");
             return;
         }
@@ -150,9 +148,6 @@ impl Witness {
         let judged = matches!(seen.judge, Some((Verdict::Pass, _)));
         match judged_by(state, task) {
             JudgedBy::Panel(panel) => {
-                let by_word = by_person
-                    || (matches!(seen.verification, Some((Verdict::Pass, true)))
-                        || by_stage((Verdict::Pass, true)));
                 assert!(judged && flag == Some(seen.good(by_word)), "{task:?} {seen:?}");
                 assert!(
                     panel.people.is_empty() || by_person,
@@ -160,32 +155,23 @@ impl Witness {
                 );
             }
             JudgedBy::Evaluation(_) => {
-                // A person's word about the criteria stands for the whole of it.
-                let by_person = by_person
-                    || (matches!(seen.verification, Some((Verdict::Pass, true)))
-                        || by_stage((Verdict::Pass, true)));
                 // A stage looked at one thing, and has not reviewed the work.
                 // Whoever graded it by a rubric has.
                 let verification = state.plan.task(task).verification.as_deref();
                 let graded = verification.is_some_and(|verification| verification.rubric.is_some())
                     && matches!(seen.verification, Some((Verdict::Pass, _)));
-                let reviewed = judged || by_person || graded;
-                let clean = flag == Some(seen.good(by_person)) && reviewed;
+                let reviewed = judged || by_word || graded;
+                let clean = flag == Some(seen.good(by_word)) && reviewed;
                 let open = flag == Some(QualityFlag::Unreviewed) && fail_open;
                 assert!(clean || open, "{task:?} {flag:?} {seen:?}");
             }
             JudgedBy::ChecksOnly => {
-                let by_person = (matches!(seen.verification, Some((Verdict::Pass, true)))
-                    || by_stage((Verdict::Pass, true)));
-                assert_eq!(flag, Some(seen.good(by_person)), "{task:?} {seen:?}");
+                assert_eq!(flag, Some(seen.good(by_word)), "{task:?} {seen:?}");
             }
             JudgedBy::Nobody => {
                 // Reviewers who were asked before the reviews were switched off have spoken all the same.
-                let by_person = by_person
-                    || (matches!(seen.verification, Some((Verdict::Pass, true)))
-                        || by_stage((Verdict::Pass, true)));
-                let expected = if by_person || judged {
-                    seen.good(by_person)
+                let expected = if by_word || judged {
+                    seen.good(by_word)
                 } else {
                     QualityFlag::Unreviewed
                 };
