@@ -401,26 +401,33 @@ fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
 
 #[test]
 fn whoever_stood_in_is_on_record() {
-    let yaml = "name: m\nagents:\n  w: {run: [/bin/true]}\n  x: {run: [/bin/true], fallback: y}\n  y: {run: [/bin/true]}\nstages: [{name: s, agent: x}]\ntasks: [{title: t, assignTo: w, review: none}]\n";
-    let mut simulation = Simulation::new(yaml, options());
-    simulation.run(|state: &State, effect: &Effect| match effect {
-        Effect::Consult { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
-        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
-        _ => good(state, effect),
-    });
-    let events = simulation.journal.iter().flatten();
-    let report = events
-        .filter_map(|event| match event {
-            Event::StageVerdict(report) => Some(report),
-            _ => None,
-        })
-        .next_back()
-        .unwrap();
-    assert_eq!(report.judge.map(|agent| agent.0), Some(2));
-    assert_eq!(
-        report.findings[0].description,
-        "'y' judged instead of 'x', which could not be reached"
-    );
+    for (top, said, found) in [
+        ("stages: [{name: s, agent: x}]", word(DeclaredVerdict::Pass), 0),
+        ("redTeam: {agent: x}", findings(Severity::Low), 1),
+    ] {
+        let yaml = format!(
+            "name: m\nagents:\n  w: {{run: [/bin/true]}}\n  x: {{run: [/bin/true], fallback: y}}\n  y: {{run: [/bin/true]}}\n{top}\ntasks: [{{title: t, assignTo: w, review: none}}]\n"
+        );
+        let mut simulation = Simulation::new(&yaml, options());
+        simulation.run(|state: &State, effect: &Effect| match effect {
+            Effect::Consult { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
+            Effect::Consult { .. } => said.clone(),
+            _ => good(state, effect),
+        });
+        let events = simulation.journal.iter().flatten();
+        let report = events
+            .filter_map(|event| match event {
+                Event::StageVerdict(report) => Some(report),
+                _ => None,
+            })
+            .next_back()
+            .unwrap();
+        assert_eq!(report.judge.map(|agent| agent.0), Some(2));
+        assert_eq!(
+            report.findings[found].description,
+            "'y' judged instead of 'x', which could not be reached"
+        );
+    }
 }
 
 #[test]
