@@ -181,6 +181,7 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
     for pair in due {
         state.cascades_due.remove(&pair);
     }
+    deadline::arm(state, Some(id));
     became_terminal(state, id, Status::Done);
 }
 
@@ -195,7 +196,6 @@ pub(super) fn reopened(state: &mut State, id: TaskId) {
     view.spread([id].into_iter());
     for id in view.turned {
         leave(state, id);
-        deadline::arm(state, Some(id));
     }
 }
 
@@ -207,6 +207,7 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
     for id in turned(state, verification, None) {
         count(state, id, true);
         state.tasks[id.index()].not_taken = false;
+        deadline::arm(state, Some(id));
         no_longer_terminal(state, id, Status::Done);
         let plan = Arc::clone(&state.plan);
         for dependency in plan.dependencies.of(id.index()) {

@@ -130,7 +130,8 @@ fn an_agent_of_a_stage_keeps_out_what_it_found_with_its_tools() {
 
 #[test]
 fn an_agent_of_a_stage_whose_provider_fails_while_it_looks_leaves_it_to_a_person() {
-    let workspace = workspace(DONE, STAGE, &Model::new(failing));
+    let model = Model::new(failing);
+    let workspace = workspace(DONE, STAGE, &model);
     let document = workspace.run_json(6, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert_eq!(document["approvals"][0]["reason"], "refer");
@@ -156,7 +157,8 @@ fn the_red_team_blocks_by_what_it_found_with_its_tools() {
 #[test]
 fn a_red_team_whose_provider_fails_while_it_looks_is_an_open_fault_that_is_seen() {
     for (flags, code) in [(&[][..], 0), (&["--strict"], 6)] {
-        let workspace = workspace(DONE, RED_TEAM, &Model::new(failing));
+        let model = Model::new(failing);
+        let workspace = workspace(DONE, RED_TEAM, &model);
         let document = workspace.run_json(code, flags);
         let reviews = task(&document, "work")["reviews"].as_array().unwrap();
         assert_eq!(
@@ -192,7 +194,8 @@ fn the_edge_that_a_verification_takes_hangs_on_what_its_judge_found_with_its_too
 
 #[test]
 fn a_verification_whose_judge_breaks_off_while_it_looks_takes_no_edge() {
-    let workspace = workspace(DONE, EDGES, &Model::new(failing));
+    let model = Model::new(failing);
+    let workspace = workspace(DONE, EDGES, &model);
     let document = workspace.run_json(6, &[]);
     assert_eq!(standing(&document, "verify").0, "awaiting_approval");
     assert_eq!(task(&document, "verify")["edges"]["taken"], Value::Null);
