@@ -580,11 +580,7 @@ impl Judging {
             Event::SeatFailed { seat, class, .. } => {
                 if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
                     existing.failed_requests += 1;
-                    // What comes behind a reply says that the reply does not count.
-                    existing.state = match existing.state {
-                        SeatState::Replied(_) | SeatState::Unparsed(_) => SeatState::Dependent,
-                        _ => SeatState::Failed(*class),
-                    };
+                    existing.state = SeatState::Failed(*class);
                 }
             }
             _ => {}

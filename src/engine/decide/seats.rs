@@ -452,15 +452,6 @@ fn unparsed_evaluation(draft: &mut Draft<'_>, excerpt: String) {
 
 /// No seat gave a verdict: the panel is run again within its bound, then a person must decide.
 fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
-    // Asked again they would be answered by the same models: it is as if nobody had been eligible.
-    if seats.iter().all(|seat| seat.state == SeatState::Dependent) {
-        let agents: Vec<AgentId> = seats.iter().map(|seat| seat.agent).collect();
-        let names = names(draft.plan(), &agents, "and");
-        let message = format!(
-            "nobody may review this work: by the models that their providers used, nobody who was asked is independent: {names}"
-        );
-        return conclude::refer(draft, Stage::Judge, Cause::NoReviewer, &message);
-    }
     let judging = draft.task.judging.as_deref();
     let rounds = judging.map(|judging| judging.rounds).unwrap_or_default();
     let is_panel = panel_of(draft.plan(), draft.id).is_some();

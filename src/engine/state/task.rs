@@ -371,8 +371,6 @@ pub enum SeatState {
     Unparsed(SeatResult),
     /// It could not be asked.
     Failed(FailureClass),
-    /// It replied, and by the model that its provider used it is not independent of the author.
-    Dependent,
 }
 impl Judging {
     /// The command of the finish gate that is out.

@@ -268,13 +268,13 @@ fn a_verification_whose_work_has_left_the_run_passes_nothing() {
     assert_eq!(left_out(state), [2, 3, 6, 7]);
     assert_eq!(state.task(TaskId(8)).status, Done);
     let events = simulation.journal.iter().flatten();
-    let said = events.filter_map(|event| match event {
+    let mut said = events.filter_map(|event| match event {
         Event::StageVerdict(report) if report.task == TaskId(5) => {
             Some((report.verdict, report.cause, &report.findings))
         }
         _ => None,
     });
-    let (verdict, cause, findings) = said.last().unwrap();
+    let (verdict, cause, findings) = said.next_back().unwrap();
     assert_eq!((verdict, cause), (Verdict::Refer, Some(Cause::Artifact)));
     let why = "there is nothing to judge: 'repair' is not part of the run";
     assert_eq!(

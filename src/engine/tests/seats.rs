@@ -1,6 +1,6 @@
 //! Seats: whose word counts, and what is said of how a verdict came about.
 
-use crate::domain::{AgentId, Cause, FailureClass, Finding, TaskId, Timestamp};
+use crate::domain::{AgentId, FailureClass, Finding, TaskId, Timestamp};
 use crate::engine::{Effect, Event, Input, SeatId, SeatResult, State, decide};
 
 use super::simulation::{Answer, Simulation, good, inputs, options};
@@ -53,13 +53,6 @@ fn a_reply_that_the_authors_model_gave_does_not_count() {
                 if message == "'j' is not independent: uses the author's model, small")
         });
         assert_eq!(refused > 0, !counts, "{served:?}");
-        // Nor is it asked once more: the same model would answer, and nobody else is there.
-        let asked = simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
-        assert_eq!(asked, 1, "{served:?}");
-        let missing = simulation.count(
-            |event| matches!(event, Event::StageVerdict(report) if report.cause == Some(Cause::NoReviewer)),
-        );
-        assert_eq!(missing > 0, !counts, "{served:?}");
         assert_eq!(simulation.state.task(TaskId(0)).points.is_some(), counts);
         // A panel without a usable word is asked anew at once.
         let mut left = simulation.todo.iter();
