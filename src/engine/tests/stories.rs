@@ -19,6 +19,7 @@ use crate::domain::{Millis, TaskId};
 use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, apply, effects, pending_effects};
 use crate::mission::{ApproverPlan, Plan, RunOptions};
 
+use super::properties::is_up_to_date;
 use super::simulation::{Answer, Simulation, good, options, plan_of};
 
 /// What happens once the world has done all that it was asked for.
@@ -132,6 +133,7 @@ fn telling(plan: Arc<Plan>, journal: &[Vec<Event>]) -> String {
                 let _ = writeln!(text, "    > {}", shown(&state, &effect));
             }
         }
+        is_up_to_date(&state);
         let pending = pending_effects(&state);
         if pending != before {
             let pending: Vec<String> = pending.iter().map(|effect| shown(&state, effect)).collect();
