@@ -102,6 +102,8 @@ mod judging;
 mod look_into;
 #[path = "behaviour/looking.rs"]
 mod looking;
+#[path = "behaviour/looking_further.rs"]
+mod looking_further;
 #[path = "behaviour/notifications.rs"]
 mod notifications;
 #[path = "behaviour/only.rs"]

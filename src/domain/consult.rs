@@ -69,6 +69,15 @@ impl Purpose {
         )
     }
 
+    /// Which time a judge is asked for the same, from 1; `None` where nobody judges.
+    #[must_use]
+    pub fn round(self) -> Option<u32> {
+        match self {
+            Self::Grade { round } | Self::Decompose { round } | Self::Scrutinise { round, .. } => Some(round),
+            Self::Confirm | Self::Answer | Self::Resolve { .. } | Self::Approve { .. } => None,
+        }
+    }
+
     /// The word for it: in events, and for the agent that is asked (`QUORUM_PURPOSE`).
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -302,7 +302,7 @@ impl ToolLedgerRef {
     }
 }
 
-#[allow(
+#[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "the signature of skip_serializing_if"
 )]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::domain::{AgentId, Step, TaskId};
 use crate::mission::model::{Adapter, Independence};
-use crate::mission::{AgentPlan, Plan, Reviewers};
+use crate::mission::{Plan, Reviewers};
 
 use super::independence::{Dependence, Mind};
 
@@ -199,13 +199,13 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
         if let Some(position) = named.iter().position(|name| *name == agent) {
             return Some((Why::Named, position));
         }
-        let spec = plan.agent(agent);
-        if !may_judge(spec) {
+        let spec = &plan.agent(agent).spec;
+        if !spec.may_judge() {
             return None;
         }
         let why = if work.delegated_by == Some(agent) {
             Why::Delegator
-        } else if has_judging_role(spec) {
+        } else if spec.has_judging_role() {
             Why::Role
         } else if manager == Some(agent) {
             Why::Manager
@@ -247,32 +247,6 @@ pub fn seat_agents(plan: &Plan, eligible: &[Eligible], seats: usize) -> Vec<Agen
     }
     let agents = seated.iter().map(|(eligible, _)| eligible.agent);
     agents.cycle().take(seats).collect()
-}
-
-fn has_judging_role(agent: &AgentPlan) -> bool {
-    let role = agent.spec.role.as_deref().unwrap_or_default().trim();
-    role.eq_ignore_ascii_case("reviewer") || role.eq_ignore_ascii_case("qa")
-}
-
-/// Whether an agent may judge without being named. An adapter that only runs or repeats things must have been given
-/// the role; a person is never asked unless the mission says so.
-fn may_judge(agent: &AgentPlan) -> bool {
-    match agent.spec.adapter {
-        Adapter::Human => false,
-        Adapter::Command | Adapter::Echo => has_judging_role(agent),
-        Adapter::Openai
-        | Adapter::Anthropic
-        | Adapter::GeminiApi
-        | Adapter::Ollama
-        | Adapter::Acp
-        | Adapter::Claude
-        | Adapter::Codex
-        | Adapter::Gemini
-        | Adapter::Opencode
-        | Adapter::Qwen
-        | Adapter::Pi
-        | Adapter::Aider => true,
-    }
 }
 
 #[cfg(test)]

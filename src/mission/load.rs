@@ -180,6 +180,9 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     problems.append(check_references(&tree, &checked, &mission, layers));
     problems.append(validate::validate(&mission, &checked.incomplete));
     let failed = problems.has_errors();
+    if !failed {
+        problems.append(validate::advise(&mission));
+    }
     let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
     let notes = Report { diagnostics, more };
     if failed {

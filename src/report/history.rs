@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    AgentId, AttemptKind, ConsultId, FailureClass, Millis, Status, TaskId, Timestamp, TurnId,
+    Advice, AgentId, AttemptKind, ConsultId, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FileRef, ProcessRef, ReplyRef, SeatId, SeatResult, StageReport, ToolLedgerRef,
@@ -35,7 +35,7 @@ pub struct AttemptHistory {
     pub turns: Vec<TurnHistory>,
     /// Its checks by position; a check that was run again has its last result.
     pub checks: Vec<(u32, CheckResult)>,
-    /// All calls to reviewers.
+    /// All calls to judges.
     pub calls: Vec<CallHistory>,
     /// Verdicts of all stages, in order.
     pub stages: Vec<StageReport>,
@@ -92,11 +92,11 @@ pub struct TurnResult {
     pub tools: Option<Box<ToolLedgerRef>>,
 }
 
-/// One call to a reviewer.
+/// One call to a judge.
 #[derive(Debug, Clone)]
 pub struct CallHistory {
     /// Which.
-    pub id: SeatId,
+    pub id: CallId,
     /// Who was asked.
     pub reviewer: AgentId,
     /// Whether it was a strict reprompt.
@@ -105,15 +105,33 @@ pub struct CallHistory {
     pub answer: Answer,
 }
 
-/// What came back from a reviewer.
+/// Which call to a judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallId {
+    /// A seat of the panel, or an evaluation.
+    Seat(SeatId),
+    /// Whoever grades by a rubric, cuts criteria into probes, or judges as a stage; and what about.
+    Consult(ConsultId, Purpose),
+}
+
+/// What came back from a judge.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// Nothing yet.
     Open,
     /// A reply and what could be read from it.
-    Reply(ReplyRef, SeatResult),
+    Reply(ReplyRef, Said),
     /// It could not be asked, or broke off with this on record.
     Failed(FailureClass, String, Option<Box<Used>>),
+}
+
+/// What could be read from a judge's reply.
+#[derive(Debug, Clone)]
+pub enum Said {
+    /// By a seat.
+    Seat(SeatResult),
+    /// By whoever was consulted.
+    Consult(Advice),
 }
 
 impl TaskHistory {
@@ -221,16 +239,12 @@ impl AttemptHistory {
             }
             Event::SeatRequested {
                 seat, agent, strict, ..
-            } => self.calls.push(CallHistory {
-                id: *seat,
-                reviewer: *agent,
-                strict: strict.is_some(),
-                answer: Answer::Open,
-            }),
+            } => self.ask(CallId::Seat(*seat), *agent, strict.is_some()),
             Event::SeatReplied {
                 seat, reply, result, ..
             } => {
-                self.answer(*seat, Answer::Reply(reply.clone(), result.clone()));
+                let said = Said::Seat(result.clone());
+                self.answer(|id| id == CallId::Seat(*seat), Answer::Reply(reply.clone(), said));
             }
             Event::SeatFailed {
                 seat,
@@ -239,7 +253,28 @@ impl AttemptHistory {
                 used,
                 ..
             } => {
-                self.answer(*seat, Answer::Failed(*class, message.clone(), used.clone()));
+                let failed = Answer::Failed(*class, message.clone(), used.clone());
+                self.answer(|id| id == CallId::Seat(*seat), failed);
+            }
+            Event::ConsultRequested {
+                id, purpose, agent, ..
+            } if purpose.is_judging() => {
+                let again = purpose.round().is_some_and(|round| round > 1);
+                self.ask(CallId::Consult(*id, *purpose), *agent, again);
+            }
+            Event::ConsultReplied { id, reply, advice } => {
+                let said = Said::Consult(advice.clone());
+                self.answer(is_consult(*id), Answer::Reply(reply.clone(), said));
+            }
+            Event::ConsultFailed {
+                id,
+                class,
+                message,
+                used,
+                ..
+            } => {
+                let failed = Answer::Failed(*class, message.clone(), used.clone());
+                self.answer(is_consult(*id), failed);
             }
             Event::TurnStarted { turn, prompt } => self.turns.push(TurnHistory {
                 id: *turn,
@@ -287,11 +322,24 @@ impl AttemptHistory {
         }
     }
 
-    fn answer(&mut self, seat: SeatId, answer: Answer) {
-        if let Some(call) = self.calls.iter_mut().rev().find(|call| call.id == seat) {
+    fn ask(&mut self, id: CallId, reviewer: AgentId, strict: bool) {
+        self.calls.push(CallHistory {
+            id,
+            reviewer,
+            strict,
+            answer: Answer::Open,
+        });
+    }
+
+    fn answer(&mut self, is_meant: impl Fn(CallId) -> bool, answer: Answer) {
+        if let Some(call) = self.calls.iter_mut().rev().find(|call| is_meant(call.id)) {
             call.answer = answer;
         }
     }
+}
+
+fn is_consult(wanted: ConsultId) -> impl Fn(CallId) -> bool {
+    move |id| matches!(id, CallId::Consult(id, _) if id == wanted)
 }
 
 /// The task that an event is about.

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use crate::domain::{Severity, Step, TaskId, Verdict};
+use crate::agents::tools::{FOR_REVIEWERS, Tool};
+use crate::domain::{AgentId, Severity, Step, TaskId, Verdict};
 use crate::engine::{StageReport, State};
-use crate::mission::{Scrutiny, StageJudge};
+use crate::judging::evidence_rules::is_file_task;
+use crate::mission::{Plan, Scrutiny, StageJudge};
 
 use super::text::count;
 
@@ -86,9 +88,24 @@ pub(super) struct StepRow<'a> {
     /// Of a vision check: how it looks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
+    /// What its agent may look with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<&'static str>,
     /// Why it will not be asked, where that is known beforehand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// What a judge of a task may look with, as far as that is known before the work is there: nothing where it cannot be
+/// about files.
+pub(super) fn judge_tools(plan: &Plan, task: TaskId, judge: AgentId) -> Vec<&'static str> {
+    let is_about_files = |task| is_file_task(plan, task, None, None);
+    let is_any = match plan.route(task) {
+        Some(_) => plan.judged(task).any(is_about_files),
+        None => is_about_files(task),
+    };
+    let tools = (is_any && plan.agent(judge).spec.may_look()).then_some(FOR_REVIEWERS);
+    tools.into_iter().flatten().map(Tool::name).collect()
 }
 
 /// The stages of a task in their order.
@@ -114,6 +131,10 @@ pub(super) fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
                 .as_ref()
                 .filter(|_| step == Step::Vision)
                 .map(|vision| vision.kind.as_str()),
+            // Who looks at pictures is shown them, and looks at nothing else.
+            tools: agent
+                .filter(|_| step != Step::Vision)
+                .map_or_else(Vec::new, |agent| judge_tools(plan, task, agent)),
             note: crate::engine::not_asked(state, task, step),
         }
     };

@@ -125,13 +125,8 @@ impl Offer<'_> {
         let known = self.toolless.lock().unwrap_or_else(PoisonError::into_inner);
         let lacks_tools = !self.is_on_record && known.contains(&self.agent);
         drop(known);
-        let denied = self
-            .plan
-            .agent(self.agent)
-            .spec
-            .tools
-            .is_some_and(|tools| !tools.may_read());
-        if denied || lacks_tools || !self.is_about_files() {
+        let may_look = self.plan.agent(self.agent).spec.may_look();
+        if !may_look || lacks_tools || !self.is_about_files() {
             return Ok(None);
         }
         let (folder, apart) = self.workspace();

@@ -242,3 +242,94 @@ qualityGates: [{name: door, afterTasks: [before], blocksTasks: [behind], require
     assert_eq!(on_record(&workspace, "quality:gate:failed"), 1);
     assert_eq!(standing(&workspace.status(), "behind").0, "pending");
 }
+
+/// Work of 30,000 characters that the judge `j` grades by the built-in rubric.
+fn graded(criteria: &str, reply: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: graded
+agents:
+  worker: {{run: \"head -c 30000 /dev/zero | tr '\\\\0' z\"}}
+  j: {{run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}}
+tasks: [{{title: work, assignTo: worker, review: none{criteria}, verification: {{rubric: default-task}}}}]
+"
+    ));
+    workspace.judge("j", &[reply]);
+    workspace
+}
+
+fn grades(verdict: &str) -> String {
+    let given = json!({"grade": 1, "reasoning": "as seen"});
+    let criteria = json!({"correctness": given, "completeness": given, "probe-adherence": given});
+    json!({"criteria": criteria, "verdict": verdict, "confidence": 1}).to_string()
+}
+
+#[test]
+fn a_grader_is_shown_sixteen_thousand_characters_and_told_of_the_rest() {
+    // attocode-synthorg 112
+    let workspace = graded("", &grades("pass"));
+    workspace.run_json(0, &[]);
+    let asked = workspace.asked("j", 1);
+    assert_eq!(asked.matches('z').count(), 16_000);
+    assert!(
+        asked.contains("The text above was cut: 14000 characters"),
+        "{asked}"
+    );
+}
+
+#[test]
+fn each_criterion_is_one_probe_where_no_agent_cuts_them() {
+    // 117; probes go by the number of their criterion, beside the task's name
+    for (keys, count) in [(", acceptance: [one, two, three]", 3), ("", 0)] {
+        for decomposer in ["", ", decomposer: identity"] {
+            let workspace = graded(&format!("{keys}{decomposer}"), &grades("pass"));
+            workspace.run_json(0, &[]);
+            let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).json();
+            let path = shown["attempts"][0]["handoffs"][0]["record"]["path"]
+                .as_str()
+                .unwrap();
+            let record: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+            let probes = [(1, "one"), (2, "two"), (3, "three")];
+            let probes = probes.map(|(n, text)| json!({"criterion": n, "probe": text}));
+            assert_eq!(record["probes"], json!(probes[..count]), "{keys}");
+            let asks = workspace.asked("j", 1).contains("# Acceptance criteria");
+            assert_eq!(asks, count > 0, "{keys}");
+        }
+    }
+}
+
+#[test]
+fn nothing_passes_and_is_referred_as_well() {
+    // 122: without criteria plain facts have nothing to say, so there is no such verification
+    let workspace = graded("", "").tap_mission("rubric: default-task", "grader: heuristic");
+    workspace
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["Q0202", "`acceptance`"]);
+    workspace.assert_nothing_started();
+    // What would pass by its grades and is referred by its judge is for a person.
+    let workspace = graded("", &grades("refer"));
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(standing(&document, "work").0, "awaiting_approval");
+    assert_eq!(task(&document, "work")["waiting"]["reason"], "refer");
+}
+
+#[test]
+fn levels_are_shown_from_the_lowest_and_without_them_there_are_general_ones() {
+    // polpo 28
+    for (rubric, is_general) in [(", rubric: {5: best, 1: worst, 3: fair}", false), ("", true)] {
+        let workspace = graded("", r#"{"scores": {"x": {"score": 5, "reasoning": "r"}}}"#).tap_mission(
+            "review: none, verification: {rubric: default-task}",
+            &format!(
+                "expectations: [{{type: llm_review, reviewers: [j], dimensions: [{{name: x, weight: 1{rubric}}}]}}]"
+            ),
+        );
+        workspace.run_json(0, &[]);
+        let asked = workspace.asked("j", 1);
+        let places = ["1: worst", "3: fair", "5: best"].map(|level| asked.find(level));
+        assert_eq!(places.iter().all(Option::is_some), !is_general, "{asked}");
+        assert!(places.is_sorted(), "{asked}");
+        let general = "1 = missing or wrong, 2 = poor, 3 = acceptable, 4 = good, 5 = excellent";
+        assert_eq!(asked.contains(general), is_general, "{asked}");
+    }
+}

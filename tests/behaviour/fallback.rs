@@ -91,3 +91,83 @@ fn whoever_stands_in_must_be_there_before_anything_starts() {
         .says(&["agent 'b'"]);
     workspace.assert_nothing_started();
 }
+
+/// Where `validate` warns that a `fallback` does nothing: the lines of the mission, by number.
+fn idle(agents: &str, rest: &str) -> Vec<u64> {
+    let workspace = Workspace::with(&format!("name: m\nagents:\n{agents}{rest}"));
+    let document = workspace
+        .quorum(&["validate", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
+    let found = document["files"][0]["diagnostics"].as_array().unwrap();
+    let lines = found.iter().map(|problem| {
+        assert_eq!(
+            (&problem["code"], &problem["severity"]),
+            (&json!("Q0309"), &json!("warning"))
+        );
+        problem["line"].as_u64().unwrap()
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_fallback_of_an_agent_that_never_judges_is_warned_about() {
+    let agents = "  w: {run: [x], fallback: r}\n  r: {run: [x], role: reviewer}\n";
+    let work = "tasks: [{title: t, assignTo: w}]\n";
+    assert_eq!(idle(agents, work), [3]);
+    // It does no harm, and is told where it stands and what it does not do.
+    let real = format!("name: m\nagents:\n{agents}{work}").replacen("[x]", "[echo, done]", 1);
+    let workspace = Workspace::with(&real.replace("[x]", "[echo, 'SCORE: 90']"));
+    for command in ["validate", "run"] {
+        let told = workspace.quorum(&[command, "mission.yaml"]).exits(0).stderr;
+        for words in [
+            "warning[Q0309]",
+            "mission.yaml:3:",
+            "the agent 'w' does nothing",
+            "work, answers and approvals",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+    // Whoever is named judges, and so does whoever stands in for a judge.
+    let named = [
+        "tasks: [{title: t, assignTo: r, expectations: [{type: llm_review, criteria: c, reviewers: [w]}]}]\n",
+        "stages: [{name: s, agent: w}]\ntasks: [{title: t, assignTo: r}]\n",
+        "redTeam: {agent: w}\ntasks: [{title: t, assignTo: r}]\n",
+        "tasks: [{title: t, assignTo: r, acceptance: [a], verification: {rubric: default-task}, decomposer: {agent: w}}]\n",
+        "tasks:\n  - {title: t, assignTo: r}\n  - {title: v, type: verification, assignTo: w, dependsOn: [t], \
+         verification: {rubric: default-task}, onPass: a, onFail: b, onRefer: c}\n  - {title: a, assignTo: r}\n  - \
+         {title: b, assignTo: r}\n  - {title: c, assignTo: r}\n",
+    ];
+    for rest in named {
+        assert_eq!(idle(agents, rest), [0_u64; 0], "{rest}");
+    }
+    let chain = "  r: {run: [x], role: qa, fallback: w}\n  w: {run: [x], fallback: v}\n  v: {run: [x]}\n";
+    assert_eq!(idle(chain, "tasks: [{title: t, assignTo: v}]\n"), [0_u64; 0]);
+    // A model may judge unnamed, but not its own work, and only where a judge is asked for.
+    let models =
+        "  w: {adapter: openai, model: m, fallback: o}\n  o: {adapter: openai, model: n, fallback: w}\n";
+    assert_eq!(idle(models, work), [0_u64; 0], "'w' stands in for 'o'");
+    assert_eq!(idle(&models.replace(", fallback: w", ""), work), [3]);
+    let unasked = "tasks: [{title: t, assignTo: w, review: none}]\n";
+    assert_eq!(idle(models, unasked), [3, 4]);
+    // Who can hand work down may have to judge what comes back.
+    assert_eq!(
+        idle(&models.replace("model: m", "model: m, tools: [read]"), unasked),
+        [0_u64; 0]
+    );
+    // A person is waited for.
+    let person = "  p: {adapter: human, fallback: w}\n  w: {run: [x]}\n";
+    assert_eq!(
+        idle(
+            person,
+            "stages: [{name: s, agent: p}]\ntasks: [{title: t, assignTo: w}]\n"
+        ),
+        [3]
+    );
+    // Agents of a project are for all of its missions.
+    let workspace = Workspace::with("name: m\ntasks: [{title: t, assignTo: w}]\n");
+    workspace.write("quorum.yaml", format!("agents:\n{agents}"));
+    let told = workspace.quorum(&["validate", "mission.yaml"]).exits(0).stderr;
+    assert!(!told.contains("Q0309"), "{told}");
+}

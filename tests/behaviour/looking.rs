@@ -436,30 +436,20 @@ fn files_given_to_review_are_looked_at() {
         &model,
     );
     let long = "// It reads one line after the other.\n".repeat(80);
-    workspace.write("src/parser.rs", format!("{long}fn parse() {{ todo!() }}\n{long}"));
-    workspace
-        .quorum(&[
-            "review",
+    let judged = |body: &str| {
+        workspace.write("src/parser.rs", format!("{long}fn parse() {{{body}}}\n{long}"));
+        let of = [
             "--criteria",
             "it parses",
             "--reviewer",
             "judge",
             "src/parser.rs",
             "--json",
-        ])
-        .exits(5);
-    workspace.write("src/parser.rs", format!("{long}fn parse() {{}}\n{long}"));
-    workspace
-        .quorum(&[
-            "review",
-            "--criteria",
-            "it parses",
-            "--reviewer",
-            "judge",
-            "src/parser.rs",
-            "--json",
-        ])
-        .exits(0);
+        ];
+        workspace.quorum(&[&["review"][..], &of].concat())
+    };
+    judged(" todo!() ").exits(5);
+    judged("").exits(0);
 }
 
 /// The same judge for the default dimensions.

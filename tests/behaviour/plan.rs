@@ -141,3 +141,69 @@ fn a_wrong_mission_has_no_plan() {
     workspace.quorum(&["plan"]).exits(2).says(&["titel"]);
     assert!(!workspace.exists(".polpo"));
 }
+
+#[test]
+fn a_plan_says_who_has_which_tools() {
+    let workspace = Workspace::with(
+        "
+name: tools
+agents:
+  coder: {adapter: openai, model: c, tools: {read: allow, write: allow, run: deny}}
+  talker: {adapter: openai, model: t}
+  script: {run: 'true'}
+  eye: {adapter: openai, model: e, role: reviewer}
+  blind: {adapter: openai, model: b, role: qa, tools: []}
+stages: [{name: licence, command: 'true'}, {name: legal, agent: eye}]
+redTeam: {agent: blind}
+rubrics: {usable: {criteria: [{name: runs, weight: 1, grade: binary}]}}
+tasks:
+  - {title: build, assignTo: coder, targetFiles: [a.rs], expectations: [{type: llm_review, criteria: c, reviewers: [eye, blind]}]}
+  - {title: say, assignTo: talker}
+  - {title: grade, assignTo: script, review: none, acceptance: [it runs], verification: {rubric: usable}}
+  - {title: check, type: verification, assignTo: eye, dependsOn: [build], verification: {rubric: usable},
+     onPass: good, onFail: bad, onRefer: ask}
+  - {title: good, assignTo: talker, review: none}
+  - {title: bad, assignTo: talker, review: none}
+  - {title: ask, assignTo: talker, review: none}
+",
+    );
+    let plan = workspace
+        .quorum(&["plan", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
+    let looks = json!(["list", "read", "search"]);
+    let build = task(&plan, "build");
+    assert_eq!(
+        build["agentTools"],
+        json!({"read": "allow", "write": "allow", "run": "deny"})
+    );
+    assert_eq!(build["eligible"][0]["tools"], looks);
+    assert_eq!(
+        (&build["eligible"][1]["agent"], &build["eligible"][1]["tools"]),
+        (&json!("blind"), &Value::Null)
+    );
+    let stages = build["stages"].as_array().unwrap();
+    let tools: Vec<_> = stages.iter().map(|stage| &stage["tools"]).collect();
+    assert_eq!(tools, [&Value::Null, &looks, &Value::Null]);
+    // What is only said is judged by what is shown.
+    let say = task(&plan, "say");
+    assert_eq!(
+        (&say["agentTools"], &say["eligible"][0]["tools"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(say["stages"][1]["tools"], Value::Null);
+    // A command may have changed files.
+    assert_eq!(task(&plan, "grade")["graderTools"], looks);
+    assert_eq!(task(&plan, "check")["graderTools"], looks);
+    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
+    for words in [
+        "build: coder (tools: read allow, write allow, run deny)",
+        "panel of eye (named as reviewer; tools: list, read, search), blind (named as reviewer)",
+        "stage licence by true, then stage legal by eye (tools: list, read, search), then redTeam by blind",
+        "criteria by eye (tools: list, read, search): 1",
+        "say: talker\n",
+        "evaluation of eye (role reviewer or qa), bar 60, then stage licence by true, then stage legal by eye, then",
+    ] {
+        assert!(human.contains(words), "{words}: {human}");
+    }
+}

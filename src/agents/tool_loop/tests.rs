@@ -78,6 +78,11 @@ struct Provider {
 }
 
 async fn provider(answers: Vec<Value>) -> Provider {
+    failing(answers.into_iter().map(ok).collect()).await
+}
+
+/// The same with answers of these statuses.
+async fn failing(answers: Vec<ResponseTemplate>) -> Provider {
     let server = MockServer::start().await;
     let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
     let kept = asked.clone();
@@ -86,11 +91,15 @@ async fn provider(answers: Vec<Value>) -> Provider {
             let mut asked = kept.lock().unwrap();
             let answer = answers[asked.len().min(answers.len() - 1)].clone();
             asked.push(serde_json::from_slice(&request.body).unwrap());
-            ResponseTemplate::new(200).set_body_json(answer)
+            answer
         })
         .mount(&server)
         .await;
     Provider { server, asked }
+}
+
+fn ok(body: Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(body)
 }
 
 /// Reviewers' tools over a folder with one file; what is done with them is kept.
@@ -306,27 +315,6 @@ async fn a_failed_request_ends_the_conversation_with_its_class() {
     assert_eq!(broken.error.class, FailureClass::ProviderTransient);
     // The first request is for others to repeat.
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
-}
-
-/// A provider whose answers have these statuses.
-async fn failing(answers: Vec<ResponseTemplate>) -> Provider {
-    let server = MockServer::start().await;
-    let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let kept = asked.clone();
-    Mock::given(method("POST"))
-        .respond_with(move |request: &Request| {
-            let mut asked = kept.lock().unwrap();
-            let answer = answers[asked.len().min(answers.len() - 1)].clone();
-            asked.push(serde_json::from_slice(&request.body).unwrap());
-            answer
-        })
-        .mount(&server)
-        .await;
-    Provider { server, asked }
-}
-
-fn ok(body: Value) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_json(body)
 }
 
 #[tokio::test]

@@ -60,7 +60,9 @@ pub enum Tool {
 pub const FOR_REVIEWERS: [Tool; 3] = [Tool::List, Tool::Read, Tool::Search];
 
 impl Tool {
-    fn name(self) -> &'static str {
+    /// Its name, as the model is told it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::List => "list",
             Self::Read => "read",

@@ -6,13 +6,13 @@ use crate::mission::Part;
 
 use super::simulation::{Answer, Simulation, good, options, plan_of, statuses};
 
-const TASK: Option<TaskId> = Some(TaskId(0));
+pub(super) const TASK: Option<TaskId> = Some(TaskId(0));
 
 fn mission(more: &str, tasks: &str) -> String {
     format!("name: m\nagents: {{w: {{run: [/bin/true]}}}}\nsettings: {{evaluate: false{more}}}\n{tasks}\n")
 }
 
-fn steps(simulation: &Simulation, task: Option<TaskId>) -> Vec<DeadlineStep> {
+pub(super) fn steps(simulation: &Simulation, task: Option<TaskId>) -> Vec<DeadlineStep> {
     let events = simulation.journal.iter().flatten();
     let of = |event: &Event| match event {
         Event::Deadline(event) if event.task == task => Some(event.step),
@@ -21,8 +21,8 @@ fn steps(simulation: &Simulation, task: Option<TaskId>) -> Vec<DeadlineStep> {
     events.filter_map(of).collect()
 }
 
-/// A task whose turn is in flight.
-fn at_work(yaml: &str) -> Simulation {
+/// The turns of its tasks are in flight, and nothing else is done.
+pub(super) fn at_work(yaml: &str) -> Simulation {
     let mut simulation = Simulation::new(yaml, options());
     let prompt = |effect: &Effect| matches!(effect, Effect::PreparePrompt(_));
     while let Some(index) = simulation.todo.iter().position(prompt) {

@@ -1,59 +1,11 @@
-//! What follows from the plan and from where tasks stand is made anew whatever was kept before, and what may start.
+//! What follows from the plan and from where tasks stand, and what may start.
 
-use crate::domain::{GateId, HoldId, TaskId, Timestamp};
+use crate::domain::{HoldId, Status, TaskId, Timestamp};
 use crate::engine::state::Judging;
-use crate::engine::{HoldStage, State, Timer, apply};
+use crate::engine::{Command, Effect, HoldStage, Input, OperatorInput, State, Timer, apply};
 
-use super::properties::{followed, random_run};
-use super::simulation::{Simulation, good, options, plan_of};
-
-/// Everything that is derived says something wrong.
-fn soiled(state: &State) -> State {
-    let mut soiled = state.clone();
-    let (gates, holds) = (state.gates.len(), state.holds.len());
-    soiled.gates_due = (0..gates).map(GateId::from_index).collect();
-    soiled.holds_due = (0..holds).map(HoldId::from_index).collect();
-    soiled.holds_reached = soiled.holds_due.clone();
-    soiled.cascades_due = [(TaskId(0), TaskId(0))].into();
-    soiled.approvals_due = [TaskId(0)].into();
-    soiled.halted = !state.halted;
-    soiled.counts.selected += 7;
-    for sum in [
-        &mut soiled.slots,
-        &mut soiled.turns_running,
-        &mut soiled.exclusive,
-        &mut soiled.calls_open,
-        &mut soiled.looked_at,
-        &mut soiled.faulted,
-        &mut soiled.approvers_asked,
-    ] {
-        *sum += 3;
-    }
-    soiled.gates.iter_mut().for_each(|gate| {
-        gate.open += 5;
-        gate.left = !gate.left;
-    });
-    soiled.holds.iter_mut().for_each(|hold| hold.open += 5);
-    soiled.tasks.iter_mut().for_each(|task| {
-        task.blockers += 5;
-        task.not_taken = !task.not_taken;
-    });
-    soiled
-}
-
-#[test]
-fn nothing_of_what_was_kept_before_is_left() {
-    for seed in 0..15 {
-        let (yaml, options, simulation) = random_run(seed);
-        let mut state = State::new(plan_of(&yaml, &options));
-        for record in &simulation.journal {
-            record.iter().for_each(|event| apply(&mut state, event));
-            let mut anew = soiled(&state);
-            anew.derive();
-            assert_eq!(followed(&anew), followed(&state), "{yaml}");
-        }
-    }
-}
+use super::properties::is_up_to_date;
+use super::simulation::{Answer, Simulation, good, options};
 
 #[test]
 fn a_hold_that_is_of_this_mission_no_more_or_has_more_to_wait_for_is_ahead_again() {
@@ -76,7 +28,7 @@ tasks: [{title: a}, {title: b}]
     assert_eq!(same.hold(hold).stage, HoldStage::Reached);
     assert!(runs(&same));
     let mut waits = state.clone();
-    waits.tasks[0].status = crate::domain::Status::Pending;
+    waits.tasks[0].status = Status::Pending;
     let mut foreign = state.clone();
     let plan = std::sync::Arc::make_mut(&mut foreign.plan);
     std::sync::Arc::make_mut(&mut plan.holds)[0].part = crate::mission::Part::Removed;
@@ -170,4 +122,27 @@ fn a_session_whose_journal_was_cut_says_anew_how_it_ends() {
     apply(state, &salvaged);
     assert_eq!(state.phase, crate::engine::RunPhase::Running);
     assert_eq!(state.next_timer(), None);
+}
+
+#[test]
+fn what_was_called_off_is_not_skipped_when_its_dependency_fails() {
+    let yaml = "name: m
+agents: {w: {run: [/bin/true]}}
+settings: {evaluate: false, maxRetries: 0}
+tasks: [{title: a}, {title: b, dependsOn: [a]}]
+";
+    let mut simulation = Simulation::new(yaml, options());
+    while !matches!(simulation.todo.front(), Some(Effect::RunTurn { .. })) {
+        simulation.perform(0, &mut good);
+    }
+    simulation.feed(&Input::Operator(Box::new(OperatorInput {
+        id: None,
+        command: Command::CancelTask { task: TaskId(1) },
+        by: "ada".to_owned(),
+    })));
+    simulation.perform(0, &mut |_, _| {
+        Answer::AgentFailed(crate::domain::FailureClass::Unknown)
+    });
+    assert_eq!(simulation.state.task(TaskId(0)).status, Status::Failed);
+    is_up_to_date(&simulation.state);
 }

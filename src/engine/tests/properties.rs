@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 
-use crate::domain::{AgentId, OutcomeClass, QualityFlag, Status, Timestamp, TurnId};
+use crate::domain::{AgentId, GateId, HoldId, OutcomeClass, QualityFlag, Status, TaskId, Timestamp, TurnId};
+use crate::engine::deadline;
 use crate::engine::{
     Effect, Event, HoldStage, Input, RunPhase, State, StopCause, Timer, apply, decide, outcome,
     pending_effects, worst_case,
@@ -95,10 +96,54 @@ pub(super) fn followed(state: &State) -> String {
     format!("{blockers:?} {out:?} {open:?} {due:?} {held:?} {ready:?} {room:?} {sums:?} {calls:?} {timers:?}")
 }
 
+/// Everything that is derived says something wrong.
+fn soiled(state: &State) -> State {
+    let mut soiled = state.clone();
+    let (gates, holds) = (state.gates.len(), state.holds.len());
+    soiled.gates_due = (0..gates).map(GateId::from_index).collect();
+    soiled.holds_due = (0..holds).map(HoldId::from_index).collect();
+    soiled.holds_reached = soiled.holds_due.clone();
+    soiled.cascades_due = [(TaskId(0), TaskId(0))].into();
+    soiled.approvals_due = [TaskId(0)].into();
+    soiled.halted = !state.halted;
+    soiled.counts.selected += 7;
+    for sum in [
+        &mut soiled.slots,
+        &mut soiled.turns_running,
+        &mut soiled.exclusive,
+        &mut soiled.calls_open,
+        &mut soiled.looked_at,
+        &mut soiled.faulted,
+        &mut soiled.approvers_asked,
+    ] {
+        *sum += 3;
+    }
+    soiled.gates.iter_mut().for_each(|gate| {
+        gate.open += 5;
+        gate.left = !gate.left;
+    });
+    for (plan, hold) in state.plan.holds.iter().zip(&mut soiled.holds) {
+        hold.open += 5;
+        // One over nothing that is left is passed, wherever it stood.
+        if !plan.after.is_empty() && plan.after.iter().all(|on| state.task(*on).not_taken) {
+            hold.stage = HoldStage::Ahead;
+        }
+    }
+    soiled.tasks.iter_mut().for_each(|task| {
+        task.blockers += 5;
+        task.not_taken = !task.not_taken;
+    });
+    soiled
+}
+
 /// That everything which is kept up to date event by event is what follows from the plan and from where tasks stand.
 pub(super) fn is_up_to_date(state: &State) {
-    let mut anew = state.clone();
+    let mut anew = soiled(state);
     anew.derive();
+    let tasks = state.plan.every_task_id().map(Some);
+    for entity in tasks.chain([None]) {
+        deadline::arm(&mut anew, entity);
+    }
     assert_eq!(followed(&anew), followed(state));
     for (_, timer) in state.timers.iter() {
         let is_awaited = match timer {
@@ -108,7 +153,8 @@ pub(super) fn is_up_to_date(state: &State) {
                 let waiting = state.task(task).waiting.as_ref();
                 waiting.is_some_and(|waiting| waiting.number == number)
             }
-            Timer::DeadlineNear(_) | Timer::DeadlinePassed(_) | Timer::Budget => true,
+            Timer::Budget => state.phase == RunPhase::Running && state.ledger.limit().is_none(),
+            Timer::DeadlineNear(_) | Timer::DeadlinePassed(_) => true,
         };
         assert!(is_awaited, "{timer:?} is about nothing");
     }
@@ -186,9 +232,6 @@ proptest! {
         let mut state = State::new(plan);
         for record in &simulation.journal {
             record.iter().for_each(|event| apply(&mut state, event));
-            let mut anew = state.clone();
-            anew.derive();
-            prop_assert_eq!(followed(&anew), followed(&state), "after {:?}\n{}", record, yaml);
             is_up_to_date(&state);
         }
     }

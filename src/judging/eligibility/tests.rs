@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::{Bar, Millis};
 use crate::mission::model::{Agent, Review, TaskType};
-use crate::mission::{AttemptLimits, Rules, TaskPlan};
+use crate::mission::{AgentPlan, AttemptLimits, Rules, TaskPlan};
 
 /// `name`, adapter, role, manager.
 type Row = (&'static str, Adapter, Option<&'static str>, Option<u32>);

@@ -103,6 +103,47 @@ impl Agent {
         let writes = |tools: Tools| tools.may_write() || tools.may_run();
         self.adapter.has_hands() || self.tools.is_some_and(writes)
     }
+
+    /// Whether it could hand work down. A model behind HTTP without tools has no way to say so.
+    #[must_use]
+    pub fn may_delegate(&self) -> bool {
+        self.has_hands() || self.works_with_tools()
+    }
+
+    /// Whether it may look into the workspace where it judges files: a model behind HTTP, unless its `tools` deny it.
+    #[must_use]
+    pub fn may_look(&self) -> bool {
+        self.adapter.is_http() && self.tools.is_none_or(Tools::may_read)
+    }
+
+    /// Whether judging is its role.
+    #[must_use]
+    pub fn has_judging_role(&self) -> bool {
+        let role = self.role.as_deref().unwrap_or_default().trim();
+        role.eq_ignore_ascii_case("reviewer") || role.eq_ignore_ascii_case("qa")
+    }
+
+    /// Whether it may judge without being named (semantics, section 8). An adapter that only runs or repeats things must
+    /// have been given the role; a person is never asked unless the mission says so.
+    #[must_use]
+    pub fn may_judge(&self) -> bool {
+        match self.adapter {
+            Adapter::Human => false,
+            Adapter::Command | Adapter::Echo => self.has_judging_role(),
+            Adapter::Openai
+            | Adapter::Anthropic
+            | Adapter::GeminiApi
+            | Adapter::Ollama
+            | Adapter::Acp
+            | Adapter::Claude
+            | Adapter::Codex
+            | Adapter::Gemini
+            | Adapter::Opencode
+            | Adapter::Qwen
+            | Adapter::Pi
+            | Adapter::Aider => true,
+        }
+    }
 }
 
 /// How an agent is talked to.

@@ -35,6 +35,18 @@ pub enum ToolPolicy {
     Ask,
 }
 
+impl ToolPolicy {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+        }
+    }
+}
+
 words!(ToolPolicy: "a policy for a tool", "allow" => Allow, "deny" => Deny, "ask" => Ask);
 
 /// The policy for each kind of tool. A list allows what it names; what is not named is denied.

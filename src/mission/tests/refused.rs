@@ -288,6 +288,11 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             vec!["Q0501", "Q0502", "Q0403", "Q0202"],
         ),
         (
+            "name: m\nagents: {a: {run: [x], fallback: b}, b: {run: [x], role: qa}}\n".to_owned()
+                + "tasks: [{title: t, assignTo: a}]\n",
+            vec!["Q0309"],
+        ),
+        (
             minimal("settings: {approvalGates: [{name: g, when: 'task.type =='}]}\n"),
             vec!["Q0505"],
         ),

@@ -6,6 +6,7 @@ mod agents;
 pub(super) mod budget;
 mod channels;
 mod edges;
+mod fallback;
 pub(super) mod order;
 mod scrutiny;
 mod tasks;
@@ -114,6 +115,13 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
     edges::validate(mission, &names, &mut problems);
     edges::extra(mission, &names, &mut problems);
     order::validate(mission, &names, &mut problems);
+    problems
+}
+
+/// What does nothing in a mission that is right.
+pub(super) fn advise(mission: &Mission) -> Problems {
+    let mut problems = Problems::default();
+    fallback::validate(mission, &mut problems);
     problems
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::style::{Role, Screen};
 use super::super::text::{count, sanitize};
-use super::{GateRow, PlanDocument, TaskRow, WorstCaseRow};
+use super::{EligibleRow, GateRow, PlanDocument, TaskRow, WorstCaseRow};
 
 /// The page, with a line feed at its end.
 #[must_use]
@@ -73,6 +73,11 @@ fn list(names: &[&str]) -> String {
 
 fn task_lines(text: &mut String, task: &TaskRow<'_>) {
     let _ = write!(text, "  {}: {}", sanitize(task.title), sanitize(task.agent));
+    if let Some(tools) = task.agent_tools {
+        let policies = [("read", tools.read), ("write", tools.write), ("run", tools.run)];
+        let policies = policies.map(|(tool, policy)| format!("{tool} {}", policy.as_str()));
+        let _ = write!(text, " (tools: {})", policies.join(", "));
+    }
     if !task.depends_on.is_empty() {
         let _ = write!(text, ", after {}", list(&task.depends_on));
     }
@@ -128,7 +133,7 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         .eligible
         .iter()
         .filter(|eligible| !task.seats.contains(&eligible.agent) && !task.people.contains(&eligible.agent))
-        .map(|eligible| format!("{} ({})", sanitize(eligible.agent), eligible.why))
+        .map(|eligible| format!("{} ({})", sanitize(eligible.agent), claim(eligible)))
         .collect();
     if !others.is_empty() {
         let _ = writeln!(text, "    could also judge: {}", others.join(", "));
@@ -138,6 +143,26 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
         let _ = writeln!(text, "    may not judge: {agent} ({why})");
     }
     let _ = writeln!(text, "    worst case: {}", worst_words(task.worst_case));
+}
+
+/// Why somebody may judge, and what with.
+fn claim(eligible: &EligibleRow<'_>) -> String {
+    match eligible.tools.as_slice() {
+        [] => eligible.why.to_owned(),
+        tools => format!("{}; {}", eligible.why, tool_words(tools)),
+    }
+}
+
+fn tool_words(tools: &[&str]) -> String {
+    format!("tools: {}", tools.join(", "))
+}
+
+/// A judge that has no claim beside its name.
+fn named_judge(name: &str, tools: &[&str]) -> String {
+    match tools {
+        [] => sanitize(name).into_owned(),
+        tools => format!("{} ({})", sanitize(name), tool_words(tools)),
+    }
 }
 
 fn judged_words(task: &TaskRow<'_>) -> String {
@@ -151,8 +176,8 @@ fn judged_words(task: &TaskRow<'_>) -> String {
     match task.judged_by {
         "panel" | "evaluation" => {
             let why = |seat: &&str| {
-                let claim = task.eligible.iter().find(|eligible| eligible.agent == *seat);
-                let why = claim.map_or("", |claim| claim.why);
+                let found = task.eligible.iter().find(|eligible| eligible.agent == *seat);
+                let why = found.map_or_else(String::new, claim);
                 format!("{} ({why})", sanitize(seat))
             };
             let list = |names: &[&str], word: &str| names.iter().map(why).collect::<Vec<_>>().join(word);
@@ -176,16 +201,18 @@ fn judged_words(task: &TaskRow<'_>) -> String {
                 if let Some(why) = &task.decomposer_excluded {
                     let _ = write!(cut, " (who may not: {})", sanitize(why));
                 }
-                format!("criteria by {}: {}{cut}", sanitize(judge), task.criteria)
+                let judge = named_judge(judge, &task.grader_tools);
+                format!("criteria by {judge}: {}{cut}", task.criteria)
             }
             None => format!("criteria by facts: {}", task.criteria),
         });
     }
     parts.extend(task.stages.iter().map(|step| {
         let by = step.agent.or(step.command).or(step.kind).unwrap_or_default();
+        let by = named_judge(by, &step.tools);
         match step.stage {
-            "stages" => format!("stage {} by {}", sanitize(step.name), sanitize(by)),
-            _ => format!("{} by {}", step.name, sanitize(by)),
+            "stages" => format!("stage {} by {by}", sanitize(step.name)),
+            _ => format!("{} by {by}", step.name),
         }
     }));
     if parts.is_empty() {

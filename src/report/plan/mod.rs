@@ -15,9 +15,10 @@ use serde::Serialize;
 use crate::domain::{AgentId, BarOrigin, TaskId};
 use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible, named};
+use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
 use crate::report::json::EdgesRow;
-use crate::report::scrutiny::{StepRow, step_rows};
+use crate::report::scrutiny::{StepRow, judge_tools, step_rows};
 
 /// The name and version of the document.
 pub const SCHEMA: &str = "quorum.plan/v1";
@@ -62,6 +63,9 @@ struct AgentRow<'a> {
 struct TaskRow<'a> {
     title: &'a str,
     agent: &'a str,
+    /// What its agent works with, where quorum uses tools for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_tools: Option<Tools>,
     /// From 1.
     wave: u32,
     depends_on: Vec<&'a str>,
@@ -86,6 +90,9 @@ struct TaskRow<'a> {
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     grader: Option<&'a str>,
+    /// What the grader may look with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    grader_tools: Vec<&'static str>,
     /// What judges it behind that, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<StepRow<'a>>,
@@ -136,6 +143,9 @@ struct HoldRow<'a> {
 struct EligibleRow<'a> {
     agent: &'a str,
     why: &'static str,
+    /// What it may look with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -381,6 +391,8 @@ impl<'a> TaskRow<'a> {
             JudgedBy::Nobody => Some("no agent other than its author is able to judge"),
             _ => None,
         };
+        let grader = eligibility::grader(plan, id);
+        let worker = &plan.agent(task.agent).spec;
         let names = |agents: &[AgentId]| agents.iter().map(|id| &*plan.agent(*id).name).collect();
         let bar = engine::bar(state, id);
         let dependencies = plan.dependencies.of(id.index()).iter();
@@ -388,6 +400,10 @@ impl<'a> TaskRow<'a> {
         Self {
             title: &task.title,
             agent: &plan.agent(task.agent).name,
+            // The agent of a verification judges, and does no work.
+            agent_tools: worker
+                .tools
+                .filter(|tools| tools.any() && plan.route(id).is_none()),
             wave,
             depends_on: dependencies.map(|id| &*plan.task(*id).title).collect(),
             held_by: gates.map(|id| &*plan.gate(*id).name).collect(),
@@ -404,7 +420,8 @@ impl<'a> TaskRow<'a> {
             decomposer: decomposer.map(|agent| &*plan.agent(agent).name),
             decomposer_excluded: decomposer
                 .and_then(|agent| eligibility::keeps_from_cutting(plan, id, agent)),
-            grader: eligibility::grader(plan, id).map(|judge| &*plan.agent(judge).name),
+            grader: grader.map(|judge| &*plan.agent(judge).name),
+            grader_tools: grader.map_or_else(Vec::new, |judge| judge_tools(plan, id, judge)),
             stages: step_rows(state, id),
             judged_by: kind,
             note,
@@ -418,6 +435,7 @@ impl<'a> TaskRow<'a> {
                 .map(|eligible| EligibleRow {
                     agent: &plan.agent(eligible.agent).name,
                     why: eligible.why.as_str(),
+                    tools: judge_tools(plan, id, eligible.agent),
                 })
                 .collect(),
             excluded: excluded

@@ -115,6 +115,7 @@ fn attempt_lines(text: &mut String, attempt: &AttemptRow<'_>, screen: &Screen) {
             let _ = writeln!(text, "    record: {}", file.path.display());
         }
     }
+    attempt.consults.iter().for_each(|call| call_lines(text, call));
     attempt.stages.iter().for_each(|stage| stage_lines(text, stage));
 }
 
@@ -150,7 +151,16 @@ fn call_lines(text: &mut String, call: &CallRow<'_>) {
     let model = call
         .model
         .map_or_else(String::new, |model| format!(" ({})", sanitize(model)));
-    let mut line = format!("  review by {}{model}: {}", sanitize(call.reviewer), call.state);
+    let what = match call.purpose {
+        None => "review",
+        Some("decompose") => "probes",
+        Some(_) => call.stage,
+    };
+    let name = call
+        .name
+        .map_or_else(String::new, |name| format!(" {}", sanitize(name)));
+    let reviewer = sanitize(call.reviewer);
+    let mut line = format!("  {what}{name} by {reviewer}{model}: {}", call.state);
     if call.strict {
         line.push_str(", asked again");
     }

@@ -8,12 +8,16 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::domain::{Cause, DimensionScore, FailureClass, Finding, Points, Stage, Verdict};
+use crate::domain::{
+    Advice, Cause, DimensionScore, FailureClass, Finding, Points, Purpose, Stage, Step, Verdict,
+};
 use crate::engine::{SeatResult, State, ToolLedgerRef};
 use crate::mission::model::{Check, CommandCheck};
 use crate::store::SpoolName;
 
-use super::history::{Answer, AttemptHistory, CallHistory, TaskHistory, TurnHistory, TurnStanding};
+use super::history::{
+    Answer, AttemptHistory, CallHistory, CallId, Said, TaskHistory, TurnHistory, TurnStanding,
+};
 use super::json::{TaskRow, task_row};
 use super::reviews::{CriterionRow, criterion_rows, share};
 use super::view::RunView;
@@ -69,6 +73,10 @@ struct AttemptRow<'a> {
     turns: Vec<TurnRow<'a>>,
     checks: Vec<CheckRow<'a>>,
     reviews: Vec<CallRow<'a>>,
+    /// Calls to judges behind the reviewers: whoever cuts criteria into probes, grades by a rubric, judges as a stage,
+    /// attacks, or looks at screenshots. What they said stands in `stages`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    consults: Vec<CallRow<'a>>,
     stages: Vec<StageRow<'a>>,
     /// What was handed over to whoever graded it by a rubric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,14 +127,23 @@ struct CheckRow<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallRow<'a> {
+    /// The stage of judging it belongs to.
+    stage: &'static str,
+    /// Of one of the mission's own: what it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    /// Of a consult: what it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    purpose: Option<&'static str>,
     reviewer: &'a str,
     model: Option<&'a str>,
     round: u32,
-    seat: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seat: Option<u32>,
     #[serde(rename = "try")]
     attempt_try: u32,
     strict: bool,
-    /// `asked`, `scored`, `unparsed` or `failed`.
+    /// `asked`, `scored` (of a consult: `replied`), `unparsed` or `failed`.
     state: &'static str,
     points: Option<f64>,
     reasoning: Option<&'a str>,
@@ -153,6 +170,32 @@ struct ToolsRow {
     asked_again: bool,
     /// One line a call.
     ledger: Option<FileView>,
+}
+
+impl<'a> CallRow<'a> {
+    /// A call of which nothing is known but who was asked.
+    fn of(state: &'a State, call: &CallHistory, stage: Stage) -> Self {
+        Self {
+            stage: stage.as_str(),
+            name: None,
+            purpose: None,
+            reviewer: &state.plan.agent(call.reviewer).name,
+            model: None,
+            round: 1,
+            seat: None,
+            attempt_try: 1,
+            strict: call.strict,
+            state: "asked",
+            points: None,
+            reasoning: None,
+            failure: None,
+            dimensions: Vec::new(),
+            findings: &[],
+            request: None,
+            reply: None,
+            tools: None,
+        }
+    }
 }
 
 impl ToolsRow {
@@ -258,9 +301,10 @@ fn attempt_row<'a>(
         output: files(&SpoolName::Check(history.task, attempt.number, *n)),
     };
     let calls = attempt.calls.iter();
-    let mut reviews: Vec<_> = calls.map(|call| call_row(state, history, call, files)).collect();
+    let rows = calls.map(|call| call_row(state, history, call, files));
+    let (mut reviews, consults): (Vec<_>, Vec<_>) = rows.partition(|row| row.seat.is_some());
     for (seat, dimension) in attempt.stages.iter().flat_map(|report| &report.outliers) {
-        let last = reviews.iter_mut().rfind(|review| review.seat == *seat);
+        let last = reviews.iter_mut().rfind(|review| review.seat == Some(*seat));
         if let Some(scored) = last.and_then(|review| review.dimensions.get_mut(*dimension as usize)) {
             scored.outlier = true;
         }
@@ -274,6 +318,7 @@ fn attempt_row<'a>(
         turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
         checks: attempt.checks.iter().map(check).collect(),
         reviews,
+        consults,
         handoffs: attempt
             .handoffs
             .iter()
@@ -341,24 +386,39 @@ fn call_row<'a>(
     call: &'a CallHistory,
     files: &Files<'_>,
 ) -> CallRow<'a> {
-    let mut row = CallRow {
-        reviewer: &state.plan.agent(call.reviewer).name,
-        model: None,
-        round: call.id.round,
-        seat: call.id.seat,
-        attempt_try: call.id.attempt_try,
-        strict: call.strict,
-        state: "asked",
-        points: None,
-        reasoning: None,
-        failure: None,
-        dimensions: Vec::new(),
-        findings: &[],
-        request: files(&SpoolName::Request(history.task, call.id)),
-        reply: files(&SpoolName::Reply(history.task, call.id)),
-        tools: None,
+    let task = history.task;
+    let (mut row, ledger) = match call.id {
+        CallId::Seat(id) => (
+            CallRow {
+                round: id.round,
+                seat: Some(id.seat),
+                attempt_try: id.attempt_try,
+                request: files(&SpoolName::Request(task, id)),
+                reply: files(&SpoolName::Reply(task, id)),
+                ..CallRow::of(state, call, Stage::Judge)
+            },
+            SpoolName::Tools(task, id),
+        ),
+        CallId::Consult(id, purpose) => {
+            let step = match purpose {
+                Purpose::Scrutinise { step, .. } => Some(step),
+                _ => None,
+            };
+            let scrutiny = &state.plan.task(task).scrutiny;
+            let own = step.filter(|step| step.stage() == Stage::Stages);
+            let row = CallRow {
+                name: own.map(|step| scrutiny.name(step)),
+                purpose: Some(purpose.as_str()),
+                round: purpose.round().unwrap_or(1),
+                attempt_try: id.attempt_try,
+                request: files(&SpoolName::ConsultRequest(id)),
+                reply: files(&SpoolName::ConsultReply(id)),
+                ..CallRow::of(state, call, step.map_or(Stage::Verification, Step::stage))
+            };
+            (row, SpoolName::ConsultTools(id))
+        }
     };
-    let ledger = || files(&SpoolName::Tools(history.task, call.id));
+    let ledger = || files(&ledger);
     match &call.answer {
         Answer::Open => {}
         Answer::Failed(class, message, used) => {
@@ -372,18 +432,20 @@ fn call_row<'a>(
             row.tools = reply.tools.as_deref().map(|tools| ToolsRow::of(tools, ledger()));
             row.model = reply.model.as_deref();
             match result {
-                SeatResult::Scores { dimensions, findings } => {
+                Said::Seat(SeatResult::Scores { dimensions, findings }) => {
                     row.dimensions = dimensions.iter().map(score_row).collect();
                     row.findings = findings;
                 }
-                SeatResult::Evaluation { points, reasoning } => {
+                Said::Seat(SeatResult::Evaluation { points, reasoning }) => {
                     row.points = Some(points.to_f64());
                     row.reasoning = Some(reasoning);
                 }
-                SeatResult::Unparsed { why, .. } => {
+                Said::Seat(SeatResult::Unparsed { why, .. })
+                | Said::Consult(Advice::Unreadable { why, .. }) => {
                     row.state = "unparsed";
                     row.reasoning = Some(why);
                 }
+                Said::Consult(_) => row.state = "replied",
             }
         }
     }

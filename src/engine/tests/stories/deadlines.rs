@@ -3,6 +3,7 @@
 use crate::domain::{FailureClass, TaskId, Timestamp};
 use crate::engine::{DeadlineEvent, DeadlineStep, Effect, Event, Input, Timer};
 
+use super::super::deadlines::{TASK, at_work, steps};
 use super::super::simulation::{Answer, Simulation, good, options};
 use super::{Step, told, world};
 
@@ -31,16 +32,6 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c}]}
     assert!(story.contains("Met"), "{story}");
 }
 
-/// The turns of its tasks are out, and nothing else is done.
-fn at_work(yaml: &str) -> Simulation {
-    let mut simulation = Simulation::new(yaml, options());
-    let prompt = |effect: &Effect| matches!(effect, Effect::PreparePrompt(_));
-    while let Some(index) = simulation.todo.iter().position(prompt) {
-        simulation.perform(index, &mut good);
-    }
-    simulation
-}
-
 fn said(simulation: &Simulation) -> Vec<DeadlineEvent> {
     let events = simulation.journal.iter().flatten();
     let said = events.filter_map(|event| match event {
@@ -49,13 +40,6 @@ fn said(simulation: &Simulation) -> Vec<DeadlineEvent> {
     });
     said.collect()
 }
-
-fn steps(simulation: &Simulation, of: Option<TaskId>) -> Vec<DeadlineStep> {
-    let said = said(simulation).into_iter().filter(|event| event.task == of);
-    said.map(|event| event.step).collect()
-}
-
-const TASK: Option<TaskId> = Some(TaskId(0));
 
 #[test]
 fn a_task_and_the_mission_run_out_of_time_while_a_person_is_waited_for() {

@@ -1,0 +1,137 @@
+//! `fallback` on agents that never judge: it holds for judging alone, so there it does nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use super::quoted;
+use crate::mission::codes::Code;
+use crate::mission::diagnostics::Severity;
+use crate::mission::model::{
+    Adapter, Agent, Expectation, Grader, LlmReview, Mission, Review, Reviewers, Task, TaskType,
+};
+use crate::mission::problem::{Path, Place, Problem, Problems};
+
+/// Looks only at the mission's own agents: those of a `quorum.yaml` may judge in other missions.
+pub(super) fn validate(mission: &Mission, problems: &mut Problems) {
+    let own = &mission.agents.0[..mission.own_agents.min(mission.agents.0.len())];
+    let mut with = own
+        .iter()
+        .filter(|(_, agent)| !agent.fallback.is_empty())
+        .peekable();
+    if with.peek().is_none() {
+        return;
+    }
+    let judges = judges(mission);
+    for (name, agent) in with {
+        let why = match agent.adapter {
+            Adapter::Human => "it is a person, who is waited for",
+            _ if judges.contains(&**name) => continue,
+            _ => "nothing in this mission asks it to judge",
+        };
+        let message = format!("`fallback` of the agent {} does nothing: {why}", quoted(name));
+        let place = Place::Value(Path::of("agents").key(name.to_string()).key("fallback"));
+        problems.push(
+            Problem::error(Code::IdleFallback, place, message)
+                .severity(Severity::Warning)
+                .help(
+                    "it says who judges instead of an agent that cannot be reached; work, answers and approvals are \
+                     handed over to nobody. Remove it, or let the agent judge the work of another",
+                ),
+        );
+    }
+}
+
+/// Every agent that may be asked to judge something, and whoever stands in for one of them.
+fn judges(mission: &Mission) -> HashSet<&str> {
+    let agents: HashMap<&str, &Agent> = mission
+        .agents
+        .0
+        .iter()
+        .map(|(name, agent)| (&**name, agent))
+        .collect();
+    let unnamed = Unnamed::of(mission, &agents);
+    let mut open = named(mission);
+    let able = mission.agents.0.iter().filter(|(_, agent)| agent.may_judge());
+    open.extend(able.map(|(name, _)| &**name).filter(|name| unnamed.may_ask(name)));
+    let mut found = HashSet::new();
+    while let Some(judge) = open.pop() {
+        if let Some(agent) = agents.get(judge)
+            && found.insert(judge)
+        {
+            open.extend(agent.fallback.iter().map(|name| &**name));
+        }
+    }
+    found
+}
+
+/// The agents that the mission names as judges.
+fn named(mission: &Mission) -> Vec<&str> {
+    let stages = mission.stages.iter();
+    let stages = stages.chain(mission.tasks.iter().flat_map(|task| &task.stages));
+    let mut named: Vec<&str> = stages.filter_map(|stage| stage.agent.as_deref()).collect();
+    named.extend(mission.red_team.iter().map(|red_team| &*red_team.agent));
+    named.extend(mission.vision.iter().filter_map(|vision| vision.agent.as_deref()));
+    for task in &mission.tasks {
+        named.extend(task.decomposer.iter().map(|agent| &***agent));
+        if task.kind == TaskType::Verification {
+            named.extend(mission.assignee(task));
+        }
+        for reviewers in panels(task).filter_map(|panel| panel.reviewers.as_ref()) {
+            if let Reviewers::Named(names) = reviewers {
+                named.extend(names.iter().map(|name| &**name));
+            }
+        }
+    }
+    named
+}
+
+fn panels(task: &Task) -> impl Iterator<Item = &LlmReview> {
+    task.expectations
+        .iter()
+        .filter_map(|expectation| match expectation {
+            Expectation::Review(panel) => Some(&**panel),
+            _ => None,
+        })
+}
+
+/// Whose work may be judged by agents that nobody names.
+#[derive(Default)]
+struct Unnamed<'m> {
+    authors: HashSet<&'m str>,
+    /// Whether tasks may come that the mission does not have: then anybody's work may be.
+    grows: bool,
+}
+
+impl<'m> Unnamed<'m> {
+    fn of(mission: &'m Mission, agents: &HashMap<&str, &Agent>) -> Self {
+        let mut unnamed = Self::default();
+        for task in &mission.tasks {
+            let Some(author) = mission.assignee(task) else {
+                continue;
+            };
+            unnamed.grows |= agents.get(author).is_some_and(|agent| agent.may_delegate());
+            if asks(task) {
+                unnamed.authors.insert(author);
+            }
+        }
+        unnamed
+    }
+
+    /// Nobody judges its own work.
+    fn may_ask(&self, judge: &str) -> bool {
+        self.grows || self.authors.iter().any(|author| *author != judge)
+    }
+}
+
+/// Whether a task asks for a judge whom nobody names (semantics, section 3).
+fn asks(task: &Task) -> bool {
+    let is_graded = task
+        .verification
+        .as_deref()
+        .is_some_and(|verification| verification.grader == Grader::Llm);
+    let is_evaluated = match task.review {
+        Review::Required => true,
+        Review::Auto => task.expectations.is_empty(),
+        Review::None => false,
+    };
+    task.kind != TaskType::Verification && (is_graded || is_evaluated || panels(task).next().is_some())
+}
