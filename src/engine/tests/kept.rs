@@ -72,6 +72,7 @@ fn mended(state: &State, effect: &Effect) -> Answer {
 fn a_fixup_that_was_withdrawn_and_returns_counts_once() {
     let mut simulation = Simulation::new(MENDED, options());
     simulation.run(mended);
+    assert_eq!(simulation.state.counts.reworked, 1, "one needed two attempts");
     goes_on(&mut simulation, &Input::Redo(BASE), mended);
     let added = simulation.count(|event| matches!(event, Event::TasksAdded(_)));
     assert_eq!((added, simulation.state.tasks.len()), (2, 4));
@@ -119,8 +120,10 @@ fn what_is_withdrawn_waits_for_no_decision() {
         state.cascades_due.insert((FIXUP, on));
     }
     state.cascades_due.insert((AFTER, BASE));
+    state.approvals_due = [AFTER, FIXUP].into();
     apply(&mut state, &Event::TasksWithdrawn { tasks: vec![FIXUP] });
     assert_eq!(state.cascades_due, BTreeSet::from([(AFTER, BASE)]));
+    assert_eq!(state.approvals_due, BTreeSet::from([AFTER]));
 }
 
 #[test]
@@ -311,6 +314,20 @@ const WRITE: TaskId = TaskId(1);
 const VERIFY: TaskId = TaskId(2);
 const PUBLISH: TaskId = TaskId(3);
 const LATER: TaskId = TaskId(5);
+
+#[test]
+fn what_a_verdict_leaves_out_waits_for_no_decision() {
+    let mut simulation = Simulation::new(ROUTED, options());
+    simulation.run(graded(vec![10]));
+    let taken = |event: &Event| matches!(event, Event::EdgeTaken { .. });
+    let (mut state, taken) = before(&simulation, ROUTED, taken);
+    state.cascades_due = [(PUBLISH, BASE), (PUBLISH, WRITE), (LATER, BASE)].into();
+    state.approvals_due = [PUBLISH].into();
+    apply(&mut state, &taken);
+    assert!(state.task(PUBLISH).not_taken);
+    assert!(state.cascades_due.is_empty() && state.approvals_due.is_empty());
+    is_up_to_date(&state);
+}
 
 /// The grader says this, one after the other.
 fn graded(points: Vec<u8>) -> impl FnMut(&State, &Effect) -> Answer {
