@@ -367,6 +367,8 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         adjust(count, from == status, to == status);
     }
     adjust(&mut counts.running, held, holds);
+    // A failure that is withdrawn, because a verification sends back what it was built on, holds nothing up.
+    state.failed_fast &= counts.failed > 0;
     if let Some(flag) = flag {
         adjust(counts.of_flag(flag), true, false);
     }

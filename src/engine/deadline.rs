@@ -158,11 +158,6 @@ pub(super) fn follow(state: &mut State, event: &Event) {
         Event::Transition { task, from, to, .. } if from.is_terminal() != to.is_terminal() => {
             arm(state, Some(*task));
         }
-        Event::EdgeTaken { left, .. } => {
-            for task in left {
-                arm(state, Some(*task));
-            }
-        }
         Event::Deadline(event) => {
             let entry = state.deadlines.0.entry(event.task).or_default();
             match event.step {

@@ -178,6 +178,7 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     state.approvals_due.remove(&id);
     nothing_is_due(state, id);
+    deadline::arm(state, Some(id));
     became_terminal(state, id, Status::Done);
 }
 
@@ -192,7 +193,6 @@ pub(super) fn reopened(state: &mut State, id: TaskId) {
     view.spread([id].into_iter());
     for id in view.turned {
         leave(state, id);
-        deadline::arm(state, Some(id));
     }
 }
 
@@ -204,6 +204,7 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
     for id in turned(state, verification, None) {
         count(state, id, true);
         state.tasks[id.index()].not_taken = false;
+        deadline::arm(state, Some(id));
         no_longer_terminal(state, id, Status::Done);
         let plan = Arc::clone(&state.plan);
         for dependency in plan.dependencies.of(id.index()) {

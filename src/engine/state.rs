@@ -81,7 +81,8 @@ pub struct State {
     /// Approvers that are asked now.
     pub(super) approvers_asked: u32,
     pub(super) halted: bool,
-    /// A task failed in this session, and the first failure is to be the last start (`--fail-fast`).
+    /// A task failed in this session, and the first failure is to be the last start (`--fail-fast`). Over with the last
+    /// failure that is withdrawn.
     pub(super) failed_fast: bool,
 }
 

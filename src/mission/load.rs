@@ -244,14 +244,19 @@ pub(super) fn read_document<'s, T: for<'de> Deserialize<'de>>(
     refusals
         .into_iter()
         .for_each(|refusal| checked.problems.push(Problem::refusal(refusal)));
-    let value = T::deserialize(tree.deserializer()).map_err(|error| {
-        let message = format!("the file passed the check of its keys but could not be read: {error}");
-        stop(
-            Problem::error(Code::Internal, Place::File, message).help("please report this with the file"),
-            None,
-        )
-    })?;
-    Ok(Document { tree, checked, value })
+    match T::deserialize(tree.deserializer()) {
+        Ok(value) => Ok(Document { tree, checked, value }),
+        // What is wrong has been said; something that is missing leaves nothing to look for more in.
+        Err(_) if checked.problems.has_errors() => {
+            let (diagnostics, more) = checked.problems.locate(name, text, Some(&tree));
+            Err(Report { diagnostics, more })
+        }
+        Err(error) => {
+            let message = format!("the file passed the check of its keys but could not be read: {error}");
+            let problem = Problem::error(Code::Internal, Place::File, message);
+            Err(stop(problem.help("please report this with the file"), None))
+        }
+    }
 }
 
 const EMPTY_HELP: &str = "write keys such as `name: ...`, `agents: ...` and `tasks: ...`";

@@ -106,7 +106,8 @@ fn send_back(draft: &mut Draft<'_>, route: &Route) {
         return draft.fail(FailureMode::Quality, why);
     }
     let title = &state.plan.task(target).title;
-    if !state.task(target).status.is_terminal() || !state.takes(target) {
+    // What is not part of the run any more has not ended either.
+    if !state.task(target).status.is_terminal() {
         let why = format!("the work failed verification, and '{title}' is not there to be done again");
         return draft.fail(FailureMode::Quality, why);
     }
@@ -154,10 +155,10 @@ impl Again {
         let why = format!("built on '{}', which was sent back", plan.task(target).title);
         let (mut stopped, mut kept) = (Vec::new(), Vec::new());
         for id in &built {
-            let task = state.task(*id);
-            if *id == verification || (task.status == Status::Pending && task.attempt == 0) {
+            if *id == verification {
                 continue;
             }
+            let task = state.task(*id);
             events.extend(withdraw(state, *id, &why));
             if task.holds_slot() || task.status == Status::AwaitingApproval {
                 stopped.push(*id);

@@ -76,8 +76,10 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
     let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
         return;
     };
-    let verification = draft.task_plan().verification.as_deref();
-    let criteria = verification.map_or(0, |verification| verification.acceptance.len());
+    let Some(verification) = draft.task_plan().verification.as_deref() else {
+        return;
+    };
+    let criteria = verification.acceptance.len();
     let probes = match advice {
         Ok(Advice::Probes(found)) => probes::fit(criteria, found).map(|()| found.clone()),
         Ok(Advice::Unreadable { why, .. }) => Err(format!("the reply could not be read: {why}")),

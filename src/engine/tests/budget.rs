@@ -489,3 +489,110 @@ tasks: [{title: a}, {title: b}, {title: c, requiresApproval: true}]
     assert_eq!(limit(&simulation), Some(Ceiling::Cost));
     assert_eq!(simulation.state.ledger.spent().charged, money("0.5"));
 }
+
+/// Until the first of what is to be done is such an effect.
+fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) {
+    while !simulation.todo.front().is_some_and(&wanted) {
+        assert!(!simulation.todo.is_empty());
+        simulation.perform(0, &mut good);
+    }
+}
+
+#[test]
+fn a_verification_begins_though_its_worker_would_have_to_wait() {
+    let yaml = "name: m
+budget: {maxRequests: 2}
+agents: {w: {run: [/bin/true]}}
+settings: {evaluate: false, concurrency: 2}
+tasks:
+  - {title: base}
+  - {title: long, dependsOn: [base], priority: 9}
+  - {title: verify, type: verification, dependsOn: [base], acceptance: [c], verification: {grader: heuristic}, onPass: p, onFail: p, onRefer: p}
+  - {title: p}
+";
+    let mut simulation = Simulation::new(yaml, options());
+    until(
+        &mut simulation,
+        |effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == TaskId(1)),
+    );
+    let room = simulation
+        .state
+        .ledger
+        .room(&simulation.state.plan, crate::domain::AgentId(0));
+    assert_eq!(room, Room::Wait);
+    // Facts were asked at once, and that was all there is to it.
+    assert_eq!(simulation.state.task(TaskId(2)).status, Status::Done);
+}
+
+#[test]
+fn who_gets_room_is_asked_and_nobody_else_again() {
+    // Two of three are out; one of them turns out cheap.
+    let yaml = "name: m
+budget: {maxCost: 1.2}
+agents:
+  w: {adapter: echo}
+  i: {run: [/bin/true], role: reviewer, maxCostPerTurn: 0.5}
+  j: {run: [/bin/true], role: reviewer, maxCostPerTurn: 0.5}
+  k: {run: [/bin/true], role: reviewer, maxCostPerTurn: 0.5}
+tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [i, j, k]}]}]
+";
+    let mut simulation = Simulation::new(yaml, options());
+    until(&mut simulation, |effect| {
+        matches!(effect, Effect::CallSeat { .. })
+    });
+    let made = |effect: &&Effect| may_be_made(&simulation.state, effect);
+    assert_eq!(
+        simulation.todo.iter().filter(made).count(),
+        2,
+        "the third has no room"
+    );
+    let first = simulation.todo.pop_front().unwrap();
+    let before = simulation.todo.len();
+    for mut input in inputs(&simulation.state, &first, &Answer::Score(90)) {
+        if let Input::SeatReplied { reply, .. } = &mut input {
+            reply.usage.cost = Some(money("0.01"));
+        }
+        simulation.feed(&input);
+    }
+    let asked: Vec<u32> = simulation
+        .todo
+        .iter()
+        .skip(before)
+        .map(|effect| match effect {
+            Effect::CallSeat { seat, .. } => seat.seat,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(asked, [2]);
+}
+
+#[test]
+fn a_turn_that_is_ready_when_nothing_is_left_says_nothing_more() {
+    let yaml = "name: m
+budget: {maxTokens: 10}
+agents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}
+settings: {concurrency: 2}
+tasks: [{title: a, assignTo: w}, {title: b, assignTo: w}]
+";
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.perform(0, &mut good);
+    let ready = simulation
+        .todo
+        .iter()
+        .position(|effect| matches!(effect, Effect::PreparePrompt(_)));
+    let ready = simulation.todo.remove(ready.unwrap()).unwrap();
+    let turn = simulation.todo.pop_front().unwrap();
+    for mut input in inputs(&simulation.state, &turn, &Answer::Finished) {
+        if let Input::TurnEnded(end) = &mut input {
+            (end.usage.input_tokens, end.usage.output_tokens) = (Some(9), Some(9));
+        }
+        simulation.feed(&input);
+    }
+    assert_eq!(limit(&simulation), Some(Ceiling::Tokens));
+    simulation.todo.push_front(ready);
+    simulation.perform(0, &mut good);
+    assert_eq!(
+        simulation.count(|event| matches!(event, Event::LimitReached { .. })),
+        1
+    );
+}

@@ -1,6 +1,6 @@
 //! Verifications as nodes: which edge a verdict takes, what it leaves out, what it sends back, and every crash in between.
 
-use crate::domain::{Edge, FailureClass, FailureMode, OutcomeClass, Status, TaskId};
+use crate::domain::{Cause, Edge, FailureClass, FailureMode, OutcomeClass, Status, TaskId, Verdict};
 use crate::engine::{Command, Effect, Event, Input, OperatorInput, State, conditions, outcome};
 use crate::mission::RunOptions;
 
@@ -268,6 +268,23 @@ fn a_verification_whose_work_has_left_the_run_passes_nothing() {
     assert_eq!(routed(&simulation), [(Edge::Refer, 1), (Edge::Refer, 1)]);
     assert_eq!(left_out(state), [2, 3, 6, 7]);
     assert_eq!(state.task(TaskId(8)).status, Done);
+    let events = simulation.journal.iter().flatten();
+    let said = events.filter_map(|event| match event {
+        Event::StageVerdict(report) if report.task == TaskId(5) => {
+            Some((report.verdict, report.cause, &report.findings))
+        }
+        _ => None,
+    });
+    let (verdict, cause, findings) = said.last().unwrap();
+    assert_eq!((verdict, cause), (Verdict::Refer, Some(Cause::Artifact)));
+    let why = "there is nothing to judge: 'repair' is not part of the run";
+    assert_eq!(
+        findings
+            .iter()
+            .map(|found| &*found.description)
+            .collect::<Vec<_>>(),
+        [why]
+    );
     replays(&simulation);
 }
 

@@ -307,3 +307,16 @@ tasks: [{title: t, description: write a report, review: none, maxAttempts: 1}]
     });
     assert_eq!(statuses(&simulation.state), [Status::Done]);
 }
+
+#[test]
+fn files_that_are_told_of_twice_count_once() {
+    let yaml = "name: m\nagents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}\ntasks: [{title: t, assignTo: w, targetFiles: [f]}]\n";
+    let mut simulation = Simulation::new(yaml, options());
+    while !matches!(simulation.todo.front(), Some(Effect::ScanFiles { .. })) {
+        simulation.perform(0, &mut good);
+    }
+    let effect = simulation.todo.pop_front().unwrap();
+    let input = super::simulation::inputs(&simulation.state, &effect, &Answer::Files(Some(1), 0)).remove(0);
+    assert!(simulation.say(&input));
+    assert!(!simulation.say(&input), "it is not looked at any more");
+}

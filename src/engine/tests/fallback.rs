@@ -1,6 +1,6 @@
 //! `fallback`: who judges instead of an agent that cannot be reached, and who never does.
 
-use crate::domain::{AgentId, FailureClass, OutcomeClass, QualityFlag, TaskId};
+use crate::domain::{Advice, AgentId, FailureClass, OutcomeClass, QualityFlag, TaskId};
 use crate::engine::{Effect, Event, State, outcome};
 
 use super::simulation::{Answer, Simulation, good, options};
@@ -177,4 +177,36 @@ fn a_crash_in_between_asks_whoever_was_asked_last() {
         );
         assert_eq!(fell_back(&simulation).len(), 1, "after {end}");
     }
+}
+
+#[test]
+fn whoever_grades_by_a_rubric_instead_is_named_with_how_sure_it_is() {
+    let yaml = mission(
+        ["", ", role: reviewer, fallback: b", "", ""],
+        "review: none, verification: {rubric: r}",
+    );
+    let yaml = format!(
+        "{yaml}rubrics: {{r: {{criteria: [{{name: correctness, weight: 0.4}}, {{name: completeness, weight: 0.3}}, {{name: probe-adherence, weight: 0.3}}]}}}}\n"
+    );
+    let said = |confidence: &str| {
+        let Advice::Grades(mut reply) = super::random::grades(100) else {
+            panic!("grades are grades");
+        };
+        reply.confidence = crate::domain::Points::new(confidence.parse().unwrap()).unwrap();
+        let simulation = run(&yaml, move |state: &State, effect: &Effect| match effect {
+            Effect::Consult { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
+            Effect::Consult { .. } => Answer::Advice(Advice::Grades(reply.clone())),
+            _ => good(state, effect),
+        });
+        let asked = simulation.journal.iter().flatten().find_map(|event| match event {
+            Event::ApprovalRequested { message, .. } => Some(message.clone()),
+            _ => None,
+        });
+        (findings(&simulation), asked.unwrap_or_default())
+    };
+    let (found, asked) = said("100");
+    assert_eq!(found, ["'b' judged instead of 'a', which could not be reached"]);
+    assert_eq!(asked, "");
+    let (_, asked) = said("54.26");
+    assert!(asked.starts_with("the judge is 54.3 % sure"), "{asked}");
 }

@@ -145,6 +145,10 @@ pub(super) fn is_up_to_date(state: &State) {
         deadline::arm(&mut anew, entity);
     }
     assert_eq!(followed(&anew), followed(state));
+    assert!(
+        !state.failed_fast || state.counts.failed > 0,
+        "nothing has failed"
+    );
     for (_, timer) in state.timers.iter() {
         let is_awaited = match timer {
             Timer::WaitOver => state.phase == RunPhase::Running,

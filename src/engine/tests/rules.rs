@@ -627,3 +627,38 @@ fn work_without_judges_is_indeterminate_and_waits_for_nobody() {
         [OutcomeClass::Indeterminate]
     );
 }
+
+#[test]
+fn whom_a_run_needs() {
+    let needed = |evaluate: bool, keys: &str| {
+        let yaml = format!(
+            "name: m
+agents:
+  w: {{run: [/bin/true], model: small}}
+  j: {{run: [/bin/true], model: other, role: reviewer}}
+  d: {{run: [/bin/true], model: other}}
+  s: {{run: [/bin/true], model: other}}
+  same: {{run: [/bin/true], model: small}}
+  h: {{adapter: human}}
+settings: {{independence: model, evaluate: {evaluate}}}
+stages: [{{name: legal, agent: s}}, {{name: owner, agent: h}}]
+redTeam: {{agent: same}}
+tasks: [{{title: t, assignTo: w, review: none{keys}}}]
+"
+        );
+        let state = Simulation::new(&yaml, options()).state;
+        let names = crate::engine::agents_needed(&state);
+        let names = names
+            .into_iter()
+            .map(|agent| state.plan.agent(agent).name.to_string());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let graded = ", acceptance: [c], verification: {rubric: default-task}";
+    let cut = ", acceptance: [c], decomposer: {agent: d}";
+    assert_eq!(needed(true, ""), "w s");
+    assert_eq!(needed(true, graded), "w j s");
+    assert_eq!(needed(true, cut), "w j d s");
+    for keys in ["", graded, cut] {
+        assert_eq!(needed(false, keys), "w", "{keys}");
+    }
+}

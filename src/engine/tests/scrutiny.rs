@@ -347,6 +347,11 @@ fn a_model_that_turns_out_to_be_the_authors_counts_as_one_that_was_never_there()
         let words = said(&simulation);
         let (stage, _, verdict, cause) = words.last().unwrap();
         assert_eq!((*stage, *verdict, *cause), expected, "{top}");
+        assert_eq!(
+            models(&simulation).last().unwrap().as_deref(),
+            Some("gpt-4o"),
+            "{top}"
+        );
         assert_eq!(statuses(&simulation.state), [status], "{top}");
         assert_eq!(
             asked(&simulation),
@@ -396,26 +401,33 @@ fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
 
 #[test]
 fn whoever_stood_in_is_on_record() {
-    let yaml = "name: m\nagents:\n  w: {run: [/bin/true]}\n  x: {run: [/bin/true], fallback: y}\n  y: {run: [/bin/true]}\nstages: [{name: s, agent: x}]\ntasks: [{title: t, assignTo: w, review: none}]\n";
-    let mut simulation = Simulation::new(yaml, options());
-    simulation.run(|state: &State, effect: &Effect| match effect {
-        Effect::Consult { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
-        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
-        _ => good(state, effect),
-    });
-    let events = simulation.journal.iter().flatten();
-    let report = events
-        .filter_map(|event| match event {
-            Event::StageVerdict(report) => Some(report),
-            _ => None,
-        })
-        .next_back()
-        .unwrap();
-    assert_eq!(report.judge.map(|agent| agent.0), Some(2));
-    assert_eq!(
-        report.findings[0].description,
-        "'y' judged instead of 'x', which could not be reached"
-    );
+    for (top, said, found) in [
+        ("stages: [{name: s, agent: x}]", word(DeclaredVerdict::Pass), 0),
+        ("redTeam: {agent: x}", findings(Severity::Low), 1),
+    ] {
+        let yaml = format!(
+            "name: m\nagents:\n  w: {{run: [/bin/true]}}\n  x: {{run: [/bin/true], fallback: y}}\n  y: {{run: [/bin/true]}}\n{top}\ntasks: [{{title: t, assignTo: w, review: none}}]\n"
+        );
+        let mut simulation = Simulation::new(&yaml, options());
+        simulation.run(|state: &State, effect: &Effect| match effect {
+            Effect::Consult { agent, .. } if agent.0 == 1 => Answer::Unreachable(FailureClass::ProviderAuth),
+            Effect::Consult { .. } => said.clone(),
+            _ => good(state, effect),
+        });
+        let events = simulation.journal.iter().flatten();
+        let report = events
+            .filter_map(|event| match event {
+                Event::StageVerdict(report) => Some(report),
+                _ => None,
+            })
+            .next_back()
+            .unwrap();
+        assert_eq!(report.judge.map(|agent| agent.0), Some(2));
+        assert_eq!(
+            report.findings[found].description,
+            "'y' judged instead of 'x', which could not be reached"
+        );
+    }
 }
 
 #[test]
@@ -534,4 +546,46 @@ fn pictures_are_looked_at_last_and_only_where_there_are_any() {
         none.count(|event| matches!(event, Event::StepRequested { plain: true, .. })),
         0
     );
+}
+
+#[test]
+fn a_red_team_is_asked_where_there_is_anything_to_attack() {
+    let record = |len| crate::engine::FileRef {
+        len,
+        digest: crate::domain::Digest::of(b"x"),
+    };
+    let attacked = |said: Option<u64>, result: bool, size: u64| {
+        let yaml = mission(
+            "redTeam: {agent: x, onMissing: skip}",
+            ", review: none, verification: {grader: heuristic}, acceptance: ['`f` exists']",
+        );
+        let mut simulation = Simulation::new(&yaml, options());
+        let mut script = steps(findings(Severity::Low), Answer::Finished);
+        while let Some(effect) = simulation.todo.front().cloned() {
+            let Effect::ScanFiles { turn } = effect else {
+                simulation.perform(0, &mut script);
+                continue;
+            };
+            simulation.todo.pop_front();
+            let output = &mut simulation.state.tasks[0].output;
+            output.stdout = said.map(record);
+            output.result = result.then(|| record(2));
+            simulation.feed(&Input::FilesScanned {
+                turn,
+                files: vec![crate::engine::FileFact {
+                    path: "f".to_owned(),
+                    size: Some(size),
+                    digest: None,
+                }],
+                hollow: None,
+            });
+        }
+        assert_eq!(statuses(&simulation.state), [Status::Done]);
+        asked(&simulation) == 1
+    };
+    assert!(!attacked(None, false, 0));
+    assert!(!attacked(Some(0), false, 0), "an empty answer is none");
+    assert!(attacked(Some(1), false, 0), "an answer");
+    assert!(attacked(None, true, 0), "a result");
+    assert!(attacked(None, false, 1), "a file with content");
 }

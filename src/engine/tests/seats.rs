@@ -54,6 +54,10 @@ fn a_reply_that_the_authors_model_gave_does_not_count() {
         });
         assert_eq!(refused > 0, !counts, "{served:?}");
         assert_eq!(simulation.state.task(TaskId(0)).points.is_some(), counts);
+        // A panel without a usable word is asked anew at once.
+        let mut left = simulation.todo.iter();
+        let anew = left.any(|effect| matches!(effect, Effect::CallSeat { seat, .. } if seat.round == 2));
+        assert_eq!(anew, !counts, "{served:?}");
     }
 }
 

@@ -395,3 +395,29 @@ fn what_speaks_against_deciding_without_a_person_is_said_where_none_is_asked() {
     let content = run(", review: none", good);
     assert_eq!(verified(&content).findings, []);
 }
+
+#[test]
+fn a_grader_that_is_not_wanted_any_more_is_called_off() {
+    let yaml = format!(
+        "{AGENTS}stages: [{{name: lint, command: c}}]\ntasks:\n  - {{title: t, assignTo: w, review: none, verification: {{rubric: default-task}}}}\n"
+    );
+    let mut simulation = Simulation::new(&yaml, options());
+    while !matches!(simulation.todo.front(), Some(Effect::Consult { .. })) {
+        simulation.perform(0, &mut good);
+    }
+    let off = crate::mission::RunOptions {
+        no_eval: true,
+        ..options()
+    };
+    let mut resumed = Simulation::recovered(super::simulation::plan_of(&yaml, &off), &simulation.journal);
+    resumed.state.options = off;
+    resumed.resume();
+    let is_consult = |effect: &Effect| matches!(effect, Effect::Consult { .. });
+    assert!(
+        !crate::engine::pending_effects(&resumed.state)
+            .iter()
+            .any(is_consult)
+    );
+    resumed.run(good);
+    assert_eq!(statuses(&resumed.state), [Status::Done]);
+}

@@ -46,6 +46,11 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("name: again\n", vec!["Q0110"]),
         ("x-a: !tag 1\n", vec!["Q0112"]),
         ("nmae: m\n", vec!["Q0201"]),
+        ("rubrics: {r: {criteria: [{name: a}]}}\n", vec!["Q0202"]),
+        (
+            "rubrics: {r: {criteria: [{name: a, weight: 1}], examples: [{}]}}\n",
+            vec!["Q0202"; 3],
+        ),
         ("settings: {concurency: 3}\n", vec!["Q0201"]),
         ("settings: []\n", vec!["Q0203"]),
         ("description: [a]\n", vec!["Q0203"]),

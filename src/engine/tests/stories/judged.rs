@@ -309,6 +309,18 @@ fn a_person_ends_what_its_attempts_have_not_mended() {
 }
 
 #[test]
+fn a_person_who_accepts_what_was_not_mended_has_the_last_word() {
+    let criteria = ", onExhausted: refer, maxAttempts: 1, acceptance: [c], verification: {grader: heuristic}";
+    let text = told(
+        &mission("", criteria),
+        world(vec![seat(Answer::Score(40))]),
+        vec![approve(0, 1)],
+    );
+    assert!(text.contains("a: Review -> Done"), "{text}");
+    assert!(!text.contains("GradingRequested"), "{text}");
+}
+
+#[test]
 fn a_gate_without_commands_looks_at_what_was_changed() {
     let task = ", review: none, targetFiles: [f], verify: {requireFileChanges: true, maxAttempts: 1}";
     let wrote = |changed| {

@@ -1,9 +1,10 @@
 //! Verifications as nodes: which edge is taken, what leaves the run, what is done again.
 
-use crate::domain::{FailureClass, HoldId, TaskId};
-use crate::engine::{Command, Effect, Input, State};
+use crate::domain::{FailureClass, HoldId, OutcomeClass, Status, TaskId};
+use crate::engine::{Command, Effect, Event, Input, State, outcome};
 
-use super::super::simulation::{Answer, good};
+use super::super::properties::is_up_to_date;
+use super::super::simulation::{Answer, Simulation, good};
 use super::{Step, approve, patient, told, told_with};
 
 const HEAD: &str = "name: m
@@ -159,4 +160,97 @@ tasks:
     };
     let steps = vec![Step::Comes(Input::RetryFailed), Step::Resumes];
     insta::assert_snapshot!(told(yaml, script, steps));
+}
+
+#[test]
+fn what_made_up_for_work_is_taken_back_when_that_is_sent_back() {
+    let yaml = "name: m
+agents: {w: {run: [/bin/true]}}
+settings: {evaluate: false, maxRetries: 0, maxFixAttempts: 0}
+tasks:
+  - {title: write, onExhausted: fixup, expectations: [{type: test, command: x}]}
+  - {title: verify, type: verification, dependsOn: [write], acceptance: [c], verification: {grader: heuristic}, onPass: publish, onFail: write, onRefer: publish, maxVisits: 2}
+  - {title: publish}
+";
+    let mut grader = graded(&[BAD, GOOD]);
+    let mut checks = 0;
+    let script = move |state: &State, effect: &Effect| match effect {
+        Effect::RunCheck { .. } => {
+            checks += 1;
+            Answer::Check(checks > 1)
+        }
+        _ => grader(state, effect),
+    };
+    insta::assert_snapshot!(told(yaml, script, vec![Step::Resumes]));
+}
+
+#[test]
+fn what_is_sent_back_takes_along_whom_it_handed_down_to_and_who_looks_at_it() {
+    let yaml = "name: m
+agents: {w: {run: [/bin/true]}, boss: {run: [/bin/true], role: reviewer}}
+settings: {evaluate: false, maxRetries: 0}
+tasks:
+  - {title: write, assignTo: boss, expectations: [{type: test, command: x}]}
+  - {title: second, assignTo: w, type: verification, dependsOn: [write], acceptance: [c], verification: {grader: heuristic}, onPass: publish, onFail: write, onRefer: publish, maxVisits: 2}
+  - {title: third, assignTo: w, type: verification, dependsOn: [write], acceptance: [c], verification: {grader: heuristic}, onPass: tell, onFail: tell, onRefer: tell}
+  - {title: publish, assignTo: w}
+  - {title: tell, assignTo: w}
+";
+    let mut grader = graded(&[BAD, GOOD]);
+    let mut hands_down = true;
+    let script = move |state: &State, effect: &Effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) && std::mem::take(&mut hands_down) => {
+            let (asked, _) =
+                crate::mission::read_delegations(&serde_json::json!([{"title": "part", "assignTo": "w"}]));
+            Answer::HandsDown(asked)
+        }
+        _ => grader(state, effect),
+    };
+    insta::assert_snapshot!(told(yaml, script, vec![Step::Resumes]));
+}
+
+#[test]
+fn a_failure_that_is_withdrawn_is_no_first_failure() {
+    let yaml = "name: m
+agents: {w: {run: [/bin/true]}}
+settings: {evaluate: false, maxRetries: 0}
+tasks:
+  - {title: write}
+  - {title: beside, dependsOn: [write], priority: 9}
+  - {title: verify, type: verification, dependsOn: [write], acceptance: [c], verification: {grader: heuristic}, onPass: publish, onFail: write, onRefer: publish, maxVisits: 2}
+  - {title: publish}
+";
+    let options = crate::mission::RunOptions {
+        fail_fast: true,
+        jobs: Some(2),
+        ..patient()
+    };
+    let mut grader = graded(&[BAD, GOOD]);
+    let mut fails = true;
+    let script = move |state: &State, effect: &Effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(1) && std::mem::take(&mut fails) => {
+            Answer::AgentFailed(FailureClass::ProviderAuth)
+        }
+        _ => grader(state, effect),
+    };
+    let mut simulation = Simulation::new(yaml, options);
+    let mut script = script;
+    // It has failed before the verdict comes.
+    while !simulation.todo.is_empty() {
+        let is_grade = |effect: &Effect| matches!(effect, Effect::Grade { .. });
+        let other = simulation.todo.iter().position(|effect| !is_grade(effect));
+        simulation.perform(other.unwrap_or(0), &mut script);
+        is_up_to_date(&simulation.state);
+    }
+    assert!(
+        simulation.count(|event| matches!(
+            event,
+            Event::Transition {
+                task: TaskId(1),
+                to: Status::Failed,
+                ..
+            }
+        )) == 1
+    );
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }
