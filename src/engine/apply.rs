@@ -10,7 +10,7 @@ use super::derive::change_plan;
 use super::event::Event;
 use super::fixups::{no_longer_superseded, supersede};
 use super::payload::{StageReport, Way};
-use super::remedies::{all_have_ended, forget_remedies, is_tried_again};
+use super::remedies::{all_have_ended, forget_remedies, is_tried_again, nothing_is_due};
 use super::state::{HoldStage, RunPhase, State, TaskState};
 use super::timers::Timer;
 use super::{deadline, growth, ledger, routes};
@@ -264,7 +264,7 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
         let looked_at = task.is_looked_at();
         (
             task.indeterminate,
-            task.attempt > 1,
+            task.is_reworked(),
             task.running.is_some(),
             looked_at,
             task.faulted,
@@ -390,14 +390,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     if from == Status::Pending {
         state.ready.remove(id, task_plan.agent, task_plan.priority);
         state.approvals_due.remove(&id);
-        while let Some(due) = state
-            .cascades_due
-            .range((id, TaskId(0))..=(id, TaskId(u32::MAX)))
-            .next()
-            .copied()
-        {
-            state.cascades_due.remove(&due);
-        }
+        nothing_is_due(state, id);
     }
     if from.is_terminal() && !to.is_terminal() {
         begins_anew(state, id);

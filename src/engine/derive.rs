@@ -179,7 +179,7 @@ impl State {
             counts.superseded += u32::from(state.superseded);
             counts.awaiting += u32::from(state.status == Status::AwaitingApproval);
             counts.indeterminate += u32::from(state.indeterminate);
-            counts.reworked += u32::from(state.attempt > 1);
+            counts.reworked += u32::from(state.is_reworked());
             if let Some(flag) = state.flag {
                 *counts.of_flag(flag) += 1;
             }

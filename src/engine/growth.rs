@@ -8,6 +8,7 @@ use crate::domain::TaskId;
 use crate::mission::{Addition, Origin, Part};
 
 use super::apply::{block, make_ready_if_unblocked, unblock};
+use super::remedies::nothing_is_due;
 use super::state::{State, TaskState};
 
 /// The run has these tasks from here on.
@@ -17,7 +18,7 @@ pub(super) fn add(state: &mut State, addition: &Addition) {
     state.tasks.resize_with(plan.tasks.len(), TaskState::default);
     for added in &addition.tasks {
         state.counts.selected += 1;
-        state.counts.reworked += u32::from(state.task(added.id).attempt > 1);
+        state.counts.reworked += u32::from(state.task(added.id).is_reworked());
         for waiting in &added.awaited_by {
             block(state, *waiting);
         }
@@ -54,32 +55,29 @@ fn inherit(state: &mut State, source: TaskId, fixup: TaskId) {
 
 /// The run has these added tasks no more. They have been made pending, if they had begun.
 pub(super) fn withdraw(state: &mut State, tasks: &[TaskId]) {
-    let plan = Arc::clone(&state.plan);
     for id in tasks {
-        let task_plan = plan.task(*id);
-        if task_plan.part != Part::Selected {
-            continue;
-        }
-        state.counts.selected = state.counts.selected.saturating_sub(1);
-        let reworked = u32::from(state.task(*id).attempt > 1);
-        state.counts.reworked = state.counts.reworked.saturating_sub(reworked);
-        state.ready.remove(*id, task_plan.agent, task_plan.priority);
-        state.approvals_due.remove(id);
-        let due = state
-            .cascades_due
-            .range((*id, TaskId(0))..=(*id, TaskId(u32::MAX)));
-        let due: Vec<_> = due.copied().collect();
-        for pair in due {
-            state.cascades_due.remove(&pair);
-        }
-        // Whoever waited for it does so no more. It is pending, so it held them.
-        for waiting in plan.dependents.of(id.index()) {
-            if !tasks.contains(waiting) {
-                unblock(state, *waiting);
-            }
-        }
-        state.tasks[id.index()].blockers = 0;
+        forget(state, *id, tasks);
     }
-    drop(plan);
     Arc::make_mut(&mut state.plan).withdraw(tasks);
+}
+
+fn forget(state: &mut State, id: TaskId, together: &[TaskId]) {
+    let plan = Arc::clone(&state.plan);
+    let task_plan = plan.task(id);
+    if task_plan.part != Part::Selected {
+        return;
+    }
+    let reworked = u32::from(state.task(id).is_reworked());
+    let counts = &mut state.counts;
+    counts.selected = counts.selected.saturating_sub(1);
+    counts.reworked = counts.reworked.saturating_sub(reworked);
+    state.ready.remove(id, task_plan.agent, task_plan.priority);
+    state.approvals_due.remove(&id);
+    nothing_is_due(state, id);
+    // Whoever waited for it does so no more. It is pending, so it held them.
+    for waiting in plan.dependents.of(id.index()) {
+        if !together.contains(waiting) {
+            unblock(state, *waiting);
+        }
+    }
 }

@@ -305,7 +305,7 @@ impl Ledger {
             if self.spent.requests >= most {
                 return Room::Exhausted(Ceiling::Requests);
             }
-            waits |= self.spent.requests + self.uncounted >= most;
+            waits = self.spent.requests + self.uncounted >= most;
         }
         // What costs nothing is held by nothing that it could cost.
         if let Some(most) = budget.max_cost.filter(|_| wanted.cost != Some(Money::ZERO)) {
@@ -443,7 +443,6 @@ impl Ledger {
 
     fn open(&mut self, plan: &Plan, call: CallId, agent: AgentId, counted: bool) {
         self.close(plan, call, &Close::Lost);
-        self.held.remove(&call);
         let reserved = Reserved::for_agent(plan, agent);
         self.reserved_cost = self.reserved_cost.plus(reserved.cost.unwrap_or_default());
         self.reserved_tokens = self.reserved_tokens.saturating_add(reserved.tokens);
@@ -509,17 +508,19 @@ impl Ledger {
             return;
         };
         let unknown = Usage::default();
-        let (usage, claimed) = match how {
+        let usage = match how {
             // Whatever was not even started used nothing.
             Close::Lost if !open.counted => return,
             Close::Nothing => return,
-            Close::Told(usage, claimed) => (*usage, *claimed),
-            Close::Lost => (&unknown, false),
+            Close::Told(usage, claimed) => {
+                if *claimed {
+                    self.spent.claimed = self.spent.claimed.plus(usage.cost.unwrap_or_default());
+                }
+                *usage
+            }
+            Close::Lost => &unknown,
         };
         self.spent.add(usage);
-        if claimed {
-            self.spent.claimed = self.spent.claimed.plus(usage.cost.unwrap_or_default());
-        }
         let tokens_known = usage.input_tokens.is_some() && usage.output_tokens.is_some();
         if !tokens_known {
             self.unknown_tokens.get_or_insert(open.agent);
@@ -587,9 +588,7 @@ fn begin_again(state: &mut State) {
         again.extend(calls_of(state.task(id), id));
     }
     for (call, agent) in again {
-        if !matches!(call.call, Call::Turn(..)) {
-            state.ledger.open(&plan, call, agent, true);
-        }
+        state.ledger.open(&plan, call, agent, true);
     }
 }
 

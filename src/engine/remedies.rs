@@ -102,6 +102,15 @@ impl Remedies {
     }
 }
 
+/// Nothing is to be decided any more about dependencies of a task that failed.
+pub(super) fn nothing_is_due(state: &mut State, id: TaskId) {
+    let due = state.cascades_due.range((id, TaskId(0))..=(id, TaskId(u32::MAX)));
+    let due: Vec<_> = due.copied().collect();
+    for pair in due {
+        state.cascades_due.remove(&pair);
+    }
+}
+
 /// A task that waits until it is known how many of its dependencies are done: once all have ended, that is due.
 pub(super) fn all_have_ended(state: &mut State, id: TaskId) {
     let Some(remedies) = state.task(id).remedies.as_deref() else {

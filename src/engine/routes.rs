@@ -13,6 +13,7 @@ use crate::mission::{Part, Plan};
 
 use super::apply::{became_terminal, no_longer_terminal};
 use super::deadline;
+use super::remedies::nothing_is_due;
 use super::state::State;
 
 impl State {
@@ -176,11 +177,7 @@ pub(super) fn leave(state: &mut State, id: TaskId) {
     state.tasks[id.index()].not_taken = true;
     state.ready.remove(id, task_plan.agent, task_plan.priority);
     state.approvals_due.remove(&id);
-    let due = state.cascades_due.range((id, TaskId(0))..=(id, TaskId(u32::MAX)));
-    let due: Vec<_> = due.copied().collect();
-    for pair in due {
-        state.cascades_due.remove(&pair);
-    }
+    nothing_is_due(state, id);
     deadline::arm(state, Some(id));
     became_terminal(state, id, Status::Done);
 }
@@ -219,7 +216,7 @@ pub(super) fn undecided(state: &mut State, verification: TaskId) {
 }
 
 fn count(state: &mut State, id: TaskId, returns: bool) {
-    let reworked = u32::from(state.task(id).attempt > 1);
+    let reworked = u32::from(state.task(id).is_reworked());
     let counts = &mut state.counts;
     if returns {
         counts.not_taken = counts.not_taken.saturating_sub(1);

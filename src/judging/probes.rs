@@ -115,4 +115,19 @@ mod tests {
             read_and_fit(criteria, &bad).unwrap_err();
         }
     }
+
+    #[test]
+    fn a_probe_ends() {
+        let of = |length: usize| {
+            format!(
+                r#"{{"probes": [{{"criterion": 1, "probe": "{}"}}]}}"#,
+                "é".repeat(length)
+            )
+        };
+        assert_eq!(read_and_fit(1, &of(LONGEST)), Ok(1));
+        for length in [LONGEST + 1, LONGEST + 2] {
+            let why = read_and_fit(1, &of(length)).unwrap_err();
+            assert!(why.contains(&format!("{length} characters")), "{why}");
+        }
+    }
 }

@@ -277,6 +277,21 @@ mod tests {
     }
 
     #[test]
+    fn no_text_of_a_finding_goes_on_and_on() {
+        let long = |length: usize| {
+            let finding = json!({"severity": "low", "description": "é".repeat(length), "evidence": "é".repeat(length),
+                                 "suggestedFix": "é".repeat(length)});
+            let found = read_findings(&json!({"findings": [finding]}).to_string())
+                .unwrap()
+                .remove(0);
+            let texts = [Some(found.description), found.evidence, found.suggested_fix];
+            texts.map(|text| text.unwrap().chars().count())
+        };
+        assert_eq!(long(LONGEST_TEXT), [LONGEST_TEXT; 3]);
+        assert_eq!(long(LONGEST_TEXT + 1), [LONGEST_TEXT; 3]);
+    }
+
+    #[test]
     fn what_is_no_report_says_nothing() {
         for text in [
             "",

@@ -424,6 +424,12 @@ impl TaskState {
         u32::try_from(self.consults.len() + scans).unwrap_or(u32::MAX)
     }
 
+    /// Whether it needed more than one attempt.
+    #[must_use]
+    pub(in crate::engine) fn is_reworked(&self) -> bool {
+        self.attempt > 1
+    }
+
     /// Whether the task goes on without a dependency that failed.
     #[must_use]
     pub fn does_without(&self, dependency: TaskId) -> bool {

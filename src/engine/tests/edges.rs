@@ -108,6 +108,7 @@ fn a_verdict_takes_its_edge_and_leaves_out_what_only_the_others_lead_to() {
         assert_eq!(left_out(state), left);
         assert_eq!(state.task(taken).status, Done, "{edge:?}");
         assert_eq!(state.left_out_by(TaskId(left[0])), Some((VERIFY, edge)));
+        assert_eq!(state.left_out_by(taken), None);
         assert_eq!((state.counts.selected, state.counts.not_taken), (3, 2));
         assert_eq!(outcome(state).class, OutcomeClass::Ok);
         assert!(!state.is_unfinished());

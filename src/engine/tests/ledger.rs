@@ -436,6 +436,14 @@ fn who_waits_for_two_ceilings_waits() {
         let room = book.ledger.room(&book.plan, AgentId(M));
         assert_eq!(room, Room::Wait, "{requests} {cost} {tokens}");
     }
+    // So does who reserves nothing, where others reserved the rest.
+    let mut book = Book::with(Budget {
+        max_tokens: Some(40),
+        ..Budget::default()
+    });
+    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), Room::Fits);
+    book.ledger.follow(&book.plan, &starts(M));
+    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), Room::Wait);
 }
 
 #[test]
@@ -595,12 +603,14 @@ fn what_is_over_a_ceiling_is_told_to_the_last_token() {
         for event in [seat(0, M), replied(0, used(Some(30), Some(7), Some("0.75")))] {
             book.ledger.follow(&book.plan, &event);
         }
+        let over = book.ledger.overshoot(&book.plan);
         let Overshoot {
             cost,
             tokens,
             requests,
-        } = book.ledger.overshoot(&book.plan);
+        } = over;
         assert_eq!(requests, None);
+        assert_eq!(over.is_none(), (cost, tokens) == (None, None));
         (cost, tokens)
     };
     assert_eq!(over("0.75", 37), (None, None));
@@ -680,6 +690,7 @@ fn a_turn_that_was_answered_and_failed_without_telling_its_usage_is_not_free() {
     };
     let unknown = Room::Exhausted(Ceiling::UnknownTokens(AgentId(M)));
     assert_eq!(untold(made(3, 1)), (1, money("0.5"), unknown));
+    assert_eq!(untold(made(1, 0)), (1, money("0.5"), unknown));
     assert_eq!(untold(made(0, 4)), (0, money("0"), Room::Fits));
     assert_eq!(untold(None), (0, money("0"), Room::Fits));
 }

@@ -2,6 +2,7 @@
 
 mod breaker;
 mod budget;
+mod calls;
 mod change;
 mod deadlines;
 mod delegation;
@@ -16,6 +17,7 @@ mod fixups;
 mod foundation;
 mod gate_rules;
 mod intake;
+mod kept;
 mod ledger;
 mod marks;
 mod notices;

@@ -330,22 +330,27 @@ mod tests {
                 {{"judge":"b","texts":["{second}"]}}]}}"#
             )
         };
-        let mut collector = Collector::default();
-        for row in [
+        let suggested = |rows: &[String]| {
+            let mut collector = Collector::default();
+            for row in rows {
+                collector.push(&row.replace('\n', " ")).unwrap();
+            }
+            let settings = Settings {
+                bar: Points::whole(60),
+                rounds: 0,
+                seed: 1,
+            };
+            let evaluation = evaluate(&collector.finish()[0], &[], &settings, || ());
+            evaluation.suggestion.unwrap().candidate
+        };
+        let rows = [
             row(r#""pass":true"#, 100, 100),
             row(r#""mean":[90]"#, 90, 80),
             row(r#""mean":[60]"#, 40, 90),
             row(r#""mean":[40]"#, 60, 20),
             row(r#""mean":[20]"#, 20, 30),
-        ] {
-            collector.push(&row.replace('\n', " ")).unwrap();
-        }
-        let settings = Settings {
-            bar: Points::whole(60),
-            rounds: 0,
-            seed: 1,
-        };
-        let evaluation = evaluate(&collector.finish()[0], &[], &settings, || ());
-        assert_eq!(evaluation.suggestion.unwrap().candidate, 0);
+        ];
+        assert_eq!(suggested(&rows), 0);
+        assert_eq!(suggested(&rows[1..]), 0, "as are scores alone");
     }
 }

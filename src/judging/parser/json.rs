@@ -111,15 +111,16 @@ pub(super) fn each_in(text: &str, mut take: impl FnMut(&Json)) {
 fn look_through(text: &str, layers: usize, take: &mut impl FnMut(&Json)) {
     let mut at = 0;
     while let Some(offset) = text[at..].find(['{', '[']) {
-        let rest = &text[at + offset..];
-        at += offset + 1;
+        let start = at + offset;
+        let rest = &text[start..];
+        at = start + 1;
         if !looks_like_json(rest) {
             continue;
         }
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Json>();
         if let Some(Ok(value)) = values.next() {
             // Nothing within starts anywhere but where the value knows it.
-            at += values.byte_offset().saturating_sub(1);
+            at = start + values.byte_offset();
             hand_on(&value, layers, take);
         }
     }

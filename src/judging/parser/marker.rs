@@ -235,7 +235,7 @@ fn label_starts(line: &str) -> impl Iterator<Item = usize> + '_ {
     let mut at = 0;
     let mut was_label = false;
     std::iter::from_fn(move || {
-        while at < line.len() {
+        loop {
             let rest = &line[at..];
             let (word, _) = take_word(rest);
             let begin = at;
@@ -254,7 +254,6 @@ fn label_starts(line: &str) -> impl Iterator<Item = usize> + '_ {
                 return Some(begin);
             }
         }
-        None
     })
 }
 

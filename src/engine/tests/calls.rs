@@ -1,0 +1,195 @@
+//! What is kept of calls that are out when their task moves on, when a session ends and when the next one begins.
+
+use std::sync::Arc;
+
+use crate::domain::{Millis, Status, TaskId, Timestamp, TurnId};
+use crate::engine::ledger::{CallId, Room, drop_what_nobody_waits_for};
+use crate::engine::{
+    Ceiling, Effect, Event, Input, KeeperRef, SeatId, State, StopCause, Timer, apply, decide, effects,
+};
+
+use super::simulation::{Simulation, good, options};
+
+const MISSION: &str = "name: m
+agents:
+  w: {run: [/bin/true], maxCostPerTurn: 0.25}
+  j: {run: [/bin/true], role: reviewer}
+tasks: [{title: a, assignTo: w}, {title: b, assignTo: w}, {title: c, assignTo: w}]
+";
+const JUDGED: TaskId = TaskId(0);
+const WORKS: TaskId = TaskId(1);
+const WAITS: TaskId = TaskId(2);
+
+fn turn(task: TaskId, turn: u32) -> CallId {
+    CallId::turn(TurnId {
+        task,
+        attempt: 1,
+        turn,
+    })
+}
+
+fn held(state: &State, call: CallId) -> Event {
+    Event::CallHeld {
+        call,
+        agent: state.plan.task(call.task).agent,
+    }
+}
+
+/// One task is judged, one works, and one waits until there is room for its turn. Nobody knows what the judge may cost.
+fn in_the_middle() -> (State, CallId) {
+    let mut simulation = Simulation::new(MISSION, options());
+    let plan = Arc::make_mut(&mut simulation.state.plan);
+    plan.rules.budget.max_cost = Some("10".parse().unwrap());
+    let mut perform = |wanted: &dyn Fn(&Effect) -> bool| {
+        let at = simulation.todo.iter().position(wanted).unwrap();
+        simulation.perform(at, &mut good);
+    };
+    for task in [JUDGED, WORKS] {
+        perform(&|effect| matches!(effect, Effect::PreparePrompt(turn) if turn.task == task));
+    }
+    perform(&|effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == JUDGED));
+    let seat = simulation.todo.iter().find_map(|effect| match effect {
+        Effect::CallSeat { task, seat, .. } => Some(CallId::seat(*task, *seat)),
+        _ => None,
+    });
+    let mut state = simulation.state;
+    let waits = held(&state, turn(WAITS, 1));
+    apply(&mut state, &waits);
+    (state, seat.unwrap())
+}
+
+#[test]
+fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
+    let (mut state, seat) = in_the_middle();
+    let before = *state.ledger.spent();
+    assert!(state.ledger.is_open(seat) && state.ledger.is_open(turn(WORKS, 1)));
+    assert!(state.ledger.is_held(turn(WAITS, 1)));
+    let resume = Input::Resume {
+        options: Box::new(state.options.clone()),
+        keeper: KeeperRef::default(),
+        kept: Vec::new(),
+        last: None,
+    };
+    let resumed = decide(&state, &resume, Timestamp(9)).into_iter();
+    let resumed = resumed.filter(|event| matches!(event, Event::RunResumed { .. }));
+    for event in resumed.collect::<Vec<_>>() {
+        apply(&mut state, &event);
+    }
+    assert!(state.ledger.is_open(turn(WORKS, 1)), "it may still be at work");
+    assert!(
+        !state.ledger.is_held(turn(WAITS, 1)),
+        "whether it has room is found out anew"
+    );
+    assert!(state.ledger.is_open(seat));
+    let after = state.ledger.spent();
+    assert_eq!(after.requests, before.requests + 1, "it is another request");
+    assert_eq!(after.untold, before.untold + 1, "of the lost one nobody knows");
+    // To go on all the same was a person's word.
+    let judge = state.plan.find_agent("j").unwrap();
+    assert_eq!(state.ledger.room(&state.plan, judge), Room::Fits);
+}
+
+#[test]
+fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
+    let (middle, seat) = in_the_middle();
+    let CallId { call: seat, .. } = seat;
+    let seat = CallId {
+        task: WAITS,
+        call: seat,
+    };
+    let (coming, later) = (turn(WAITS, 1), turn(WAITS, 2));
+    for (call, status, stays) in [
+        (coming, Status::Assigned, true),
+        (coming, Status::InProgress, true),
+        (coming, Status::Pending, false),
+        (coming, Status::Failed, false),
+        (later, Status::Assigned, false),
+        (seat, Status::Assigned, false),
+        (seat, Status::Review, false),
+    ] {
+        let mut state = middle.clone();
+        state.tasks[WAITS.index()].status = status;
+        let plan = state.plan.clone();
+        let event = held(&state, call);
+        state.ledger.follow(&plan, &event);
+        drop_what_nobody_waits_for(&mut state, WAITS);
+        assert_eq!(state.ledger.is_held(call), stays, "{call:?} of a task {status:?}");
+    }
+    // A reviewer that is still out is paid for and forgotten.
+    let mut state = middle;
+    let plan = state.plan.clone();
+    let call = held(&state, seat);
+    state.ledger.follow(&plan, &call);
+    state.ledger.follow(&plan, &Event::CallReleased { call: seat });
+    assert!(state.ledger.is_open(seat));
+    drop_what_nobody_waits_for(&mut state, WAITS);
+    assert!(!state.ledger.is_open(seat));
+    assert!(state.ledger.is_held(coming) && state.ledger.is_open(turn(WORKS, 1)));
+}
+
+#[test]
+fn a_session_that_ends_has_no_clock() {
+    let mut simulation = Simulation::new(MISSION, options());
+    let begun = simulation.state.clone();
+    simulation.run(good);
+    let mut journal = simulation.journal.into_iter().flatten();
+    let finished = journal.find(|event| matches!(event, Event::RunFinished { .. }));
+    for end in [
+        Event::LimitReached {
+            ceiling: Ceiling::Time,
+        },
+        Event::Stopping {
+            cause: StopCause::Interrupted,
+        },
+        finished.unwrap(),
+    ] {
+        let mut state = begun.clone();
+        let clock = Event::BudgetClock {
+            since: Timestamp(1),
+            used: Millis(0),
+            until: Timestamp(9),
+        };
+        apply(&mut state, &clock);
+        assert_eq!(state.timers.at(Timer::Budget), Some(Timestamp(9)));
+        apply(&mut state, &end);
+        assert_eq!(state.timers.at(Timer::Budget), None, "{end:?}");
+    }
+}
+
+#[test]
+fn what_has_room_again_is_asked_and_nobody_beside_it() {
+    let panel = MISSION
+        .replace("  j:", "  i: {run: [/bin/true], role: reviewer}\n  j:")
+        .replace(
+            "{title: a, assignTo: w}",
+            "{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [i, j]}]}",
+        );
+    let mut simulation = Simulation::new(&panel, options());
+    let asked = |simulation: &Simulation| -> Vec<SeatId> {
+        let seats = simulation.todo.iter().filter_map(|effect| match effect {
+            Effect::CallSeat {
+                task: JUDGED, seat, ..
+            } => Some(*seat),
+            _ => None,
+        });
+        seats.collect()
+    };
+    while asked(&simulation).is_empty() {
+        simulation.perform(0, &mut good);
+    }
+    let seats = asked(&simulation);
+    assert_eq!(seats.len(), 2);
+    for seat in seats {
+        let call = CallId::seat(JUDGED, seat);
+        let mut state = simulation.state.clone();
+        let released = Event::CallReleased { call };
+        for event in [held(&state, call), released.clone()] {
+            apply(&mut state, &event);
+        }
+        let effects = effects(&state, &released);
+        assert!(
+            matches!(effects.as_slice(), [Effect::CallSeat { seat: of, .. }] if *of == seat),
+            "{effects:?}"
+        );
+    }
+}

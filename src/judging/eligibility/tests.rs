@@ -1,0 +1,397 @@
+use super::*;
+use crate::domain::{Bar, Millis};
+use crate::mission::model::{Agent, Review, TaskType};
+use crate::mission::{AgentPlan, AttemptLimits, Rules, TaskPlan};
+
+/// `name`, adapter, role, manager.
+type Row = (&'static str, Adapter, Option<&'static str>, Option<u32>);
+
+fn plan(agents: &[Row], author: u32, delegated_by: Option<u32>) -> Plan {
+    let agent = |(name, adapter, role, manager): &Row| AgentPlan {
+        name: (*name).into(),
+        removed: false,
+        reports_to: manager.map(AgentId),
+        spec: Agent {
+            adapter: *adapter,
+            role: role.map(str::to_owned),
+            ..Agent::default()
+        },
+    };
+    let task = TaskPlan {
+        deadline: None,
+        silence: crate::mission::Silence::of(None, None),
+        requires_tool_calls: None,
+        finish: None,
+        wave: 0,
+        title: "work".into(),
+        part: crate::mission::Part::Selected,
+        description: None,
+        agent: AgentId(author),
+        delegated_by: delegated_by.map(AgentId),
+        priority: 1.into(),
+        kind: TaskType::Other,
+        exclusive: false,
+        side_effects: false,
+        foundation: false,
+        approvals: Vec::new(),
+        turn_timeout: Millis::from_secs(1),
+        limits: AttemptLimits {
+            max_fix_attempts: 0,
+            max_retries: 0,
+            max_attempts: None,
+            max_evaluated_attempts: 1,
+        },
+        review: Review::Auto,
+        on_exhausted: None,
+        on_dependency_failed: None,
+        workspace: None,
+        target_files: Vec::new(),
+        protect: Vec::new(),
+        expectations: None,
+        verification: None,
+        route: None,
+        scrutiny: std::sync::Arc::default(),
+        provenance: None,
+    };
+    let rules = Rules {
+        deadline: None,
+        sla: crate::mission::SlaPlan::default(),
+        budget: crate::mission::model::Budget::default(),
+        prices: Vec::new(),
+        orchestrator: None,
+        max_question_rounds: 2,
+        max_resolution_attempts: 2,
+        on_dependency_failed: [].into_iter().collect(),
+        judge_breaker: 5,
+        protect: Vec::new(),
+        concurrency: 1,
+        evaluate: true,
+        eval_bar: Bar::default_bar(),
+        fail_open_on_unparsed_eval: false,
+        max_assessment_retries: 1,
+        independence: crate::mission::model::Independence::Identity,
+        auto_reject_on_timeout: false,
+        quality_threshold: None,
+        max_delegation_depth: 3,
+        foundation: false,
+        max_delegations: 20,
+        on_exhausted: None,
+        verify_prior_feedback: true,
+        workspace: "/".into(),
+        default_channels: Box::default(),
+        scrutiny: std::sync::Arc::default(),
+    };
+    let agents = agents.iter().map(agent).collect();
+    Plan::new("m".to_owned(), agents, vec![task], Vec::new(), &[], rules)
+}
+
+fn asked<'a>(plan: &'a Plan, named: Option<&[u32]>) -> Vec<(&'a str, Why)> {
+    let named: Option<Vec<_>> = named.map(|ids| ids.iter().map(|id| AgentId(*id)).collect());
+    reviewers(plan, TaskId(0), named.as_deref())
+        .into_iter()
+        .map(|eligible| (&*plan.agents[eligible.agent.index()].name, eligible.why))
+        .collect()
+}
+
+#[test]
+fn the_strongest_claim_is_asked_first_and_nobody_twice() {
+    let team: &[Row] = &[
+        ("worker", Adapter::Claude, None, Some(4)),
+        ("other", Adapter::Openai, None, None),
+        ("tester", Adapter::Acp, Some("QA"), None),
+        ("lead", Adapter::Codex, Some("reviewer"), None),
+        ("boss", Adapter::Gemini, None, None),
+    ];
+    assert_eq!(
+        asked(&plan(team, 0, Some(3)), Some(&[1])),
+        [
+            ("other", Why::Named),
+            ("lead", Why::Delegator),
+            ("tester", Why::Role),
+            ("boss", Why::Manager),
+        ]
+    );
+    assert_eq!(
+        asked(&plan(team, 0, None), None),
+        [
+            ("tester", Why::Role),
+            ("lead", Why::Role),
+            ("boss", Why::Manager),
+            ("other", Why::Able),
+        ]
+    );
+}
+
+#[test]
+fn the_first_agent_of_the_file_judges_like_any_other_and_is_told_why() {
+    let team: &[Row] = &[
+        ("first", Adapter::Openai, None, None),
+        ("worker", Adapter::Claude, None, None),
+    ];
+    assert_eq!(asked(&plan(team, 1, None), None), [("first", Why::Able)]);
+    let reasons = [Why::Named, Why::Delegator, Why::Role, Why::Manager, Why::Able];
+    assert_eq!(
+        reasons.map(|why| why.to_string()),
+        [
+            "named as reviewer",
+            "delegated the task",
+            "role reviewer or qa",
+            "manager of the worker",
+            "able to judge",
+        ]
+    );
+}
+
+#[test]
+fn named_reviewers_keep_the_order_of_their_naming() {
+    let team: &[Row] = &[
+        ("worker", Adapter::Claude, None, None),
+        ("a", Adapter::Openai, None, None),
+        ("b", Adapter::Openai, None, None),
+    ];
+    assert_eq!(
+        asked(&plan(team, 0, None), Some(&[2, 1, 2])),
+        [("b", Why::Named), ("a", Why::Named)]
+    );
+}
+
+#[test]
+fn the_author_never_judges_whatever_its_claim() {
+    let team: &[Row] = &[("worker", Adapter::Claude, Some("reviewer"), Some(0))];
+    assert_eq!(asked(&plan(team, 0, Some(0)), Some(&[0])), []);
+}
+
+#[test]
+fn commands_need_the_role_or_a_name_and_people_need_a_name() {
+    let team: &[Row] = &[
+        ("worker", Adapter::Command, None, Some(3)),
+        ("script", Adapter::Command, None, None),
+        ("checker", Adapter::Command, Some("reviewer"), None),
+        ("person", Adapter::Human, Some("reviewer"), None),
+        ("parrot", Adapter::Echo, None, None),
+    ];
+    assert_eq!(asked(&plan(team, 0, Some(3)), None), [("checker", Why::Role)]);
+    assert_eq!(
+        asked(&plan(team, 0, Some(1)), Some(&[3, 1, 4])),
+        [
+            ("person", Why::Named),
+            ("script", Why::Named),
+            ("parrot", Why::Named),
+            ("checker", Why::Role),
+        ]
+    );
+}
+
+#[test]
+fn nobody_looks_at_pictures_instead_who_cannot_see_them() {
+    let team: &[Row] = &[
+        ("worker", Adapter::Command, None, None),
+        ("eye", Adapter::Openai, None, None),
+        ("blind", Adapter::Openai, None, None),
+        ("other", Adapter::Openai, None, None),
+    ];
+    let mut plan = plan(team, 0, None);
+    let agents = std::sync::Arc::make_mut(&mut plan.agents);
+    agents[1].spec.fallback = vec!["blind".into(), "other".into()];
+    agents[3].spec.vision = true;
+    let (eye, blind, other) = (AgentId(1), AgentId(2), AgentId(3));
+    let next = |current, step| next_judge(&plan, TaskId(0), eye, current, step);
+    assert_eq!(next(eye, Some(Step::Vision)), Some(other));
+    assert_eq!(next(other, Some(Step::Vision)), None);
+    for step in [None, Some(Step::RedTeam), Some(Step::Stage(0))] {
+        assert_eq!((next(eye, step), next(blind, step)), (Some(blind), Some(other)));
+        assert_eq!(stand_ins(&plan, TaskId(0), eye, step), 2);
+    }
+    assert_eq!(stand_ins(&plan, TaskId(0), eye, Some(Step::Vision)), 1);
+}
+
+#[test]
+fn too_few_agents_sit_more_than_once() {
+    let eligible = |id| Eligible {
+        agent: AgentId(id),
+        why: Why::Able,
+    };
+    let team: &[Row] = &[
+        ("a", Adapter::Command, None, None),
+        ("b", Adapter::Command, None, None),
+    ];
+    let plan = plan(team, 0, None);
+    let ids = |eligible: &[Eligible], seats| -> Vec<u32> {
+        seat_agents(&plan, eligible, seats)
+            .iter()
+            .map(|id| id.0)
+            .collect()
+    };
+    let pair = [eligible(1), eligible(0)];
+    assert_eq!(ids(&pair, 3), [1, 0, 1]);
+    assert_eq!(ids(&pair, 2), [1, 0]);
+    assert_eq!(ids(&pair, 1), [1]);
+    assert_eq!(ids(&[], 3), [0_u32; 0]);
+}
+
+#[test]
+fn seats_prefer_families_that_have_none_yet_unless_the_mission_names_them() {
+    let team: &[Row] = &[
+        ("worker", Adapter::Command, None, None),
+        ("claude", Adapter::Anthropic, Some("reviewer"), None),
+        ("claude-too", Adapter::Claude, None, None),
+        ("script", Adapter::Command, Some("qa"), None),
+        ("gemini", Adapter::GeminiApi, None, None),
+    ];
+    let plan = plan(team, 0, None);
+    let seats = |named: Option<&[AgentId]>, seats| -> Vec<u32> {
+        let eligible = reviewers(&plan, TaskId(0), named);
+        seat_agents(&plan, &eligible, seats)
+            .iter()
+            .map(|id| id.0)
+            .collect()
+    };
+    assert_eq!(seats(None, 4), [1, 3, 4, 2]);
+    assert_eq!(seats(Some(&[AgentId(2), AgentId(1)]), 2), [2, 1]);
+}
+
+#[test]
+fn who_shares_the_authors_family_does_not_judge_and_is_told_why() {
+    let team: &[Row] = &[
+        ("worker", Adapter::Claude, None, None),
+        ("claude", Adapter::Anthropic, Some("reviewer"), None),
+        ("gemini", Adapter::GeminiApi, None, None),
+        ("script", Adapter::Command, Some("qa"), None),
+    ];
+    let mut plan = plan(team, 0, None);
+    plan.rules.independence = Independence::Family;
+    assert_eq!(asked(&plan, Some(&[1])), [("gemini", Why::Able)]);
+    let excluded = excluded(&plan, TaskId(0), None);
+    let excluded: Vec<_> = excluded
+        .iter()
+        .map(|(agent, why)| (&*plan.agent(*agent).name, why.to_string()))
+        .collect();
+    assert_eq!(
+        excluded,
+        [
+            ("claude", "is of the author's family, claude".to_owned()),
+            (
+                "script",
+                "the family of 'script' is not known: give it a family".to_owned()
+            ),
+        ]
+    );
+}
+
+fn compiled(task: &str) -> Plan {
+    let yaml = format!(
+        "name: m\nagents:\n  w: {{run: [x]}}\n  p: {{adapter: human}}\n  j: {{run: [x], role: reviewer}}\n  \
+         k: {{run: [x], role: reviewer}}\ntasks: [{{title: a, assignTo: w{task}}}]\n"
+    );
+    let source = crate::mission::Source::new("mission.yaml", yaml.as_str());
+    let loaded = crate::mission::load(&source, &crate::mission::Layers::default()).unwrap();
+    crate::mission::compile(loaded.mission, &crate::mission::RunOptions::default())
+}
+
+#[test]
+fn whoever_grades_by_a_rubric_is_the_first_who_may_and_no_person() {
+    let grades = |task: &str| {
+        let plan = compiled(task);
+        grader(&plan, TaskId(0)).map(|agent| plan.agent(agent).name.to_string())
+    };
+    let rubric = "verification: {rubric: default-task}";
+    assert_eq!(grades(&format!(", {rubric}")).as_deref(), Some("j"));
+    let named = |who: &str| {
+        format!(", {rubric}, expectations: [{{type: llm_review, criteria: c, reviewers: [{who}]}}]")
+    };
+    assert_eq!(grades(&named("k, j")).as_deref(), Some("k"));
+    assert_eq!(grades(&named("p, k")).as_deref(), Some("k"));
+    assert_eq!(
+        grades(", acceptance: [c], verification: {grader: heuristic}"),
+        None
+    );
+    assert_eq!(grades(""), None);
+}
+
+#[test]
+fn named_reviewers_are_those_of_the_panel() {
+    let names = |reviewers: &str| {
+        let plan = compiled(&format!(
+            ", expectations: [{{type: llm_review, criteria: c{reviewers}}}]"
+        ));
+        named(&plan, TaskId(0)).map(<[AgentId]>::to_vec)
+    };
+    assert_eq!(names(", reviewers: [k, j]"), Some(vec![AgentId(3), AgentId(2)]));
+    assert_eq!(names(", reviewers: 2"), None);
+    assert_eq!(named(&compiled(""), TaskId(0)), None);
+}
+
+/// Who judges, who may stand in, and of whom: two did the work that a verification is about.
+const NODE: &str = "name: m
+agents:
+  w: {run: [x]}
+  v: {run: [x]}
+  j: {run: [x], role: reviewer}
+  k: {run: [x], role: reviewer}
+tasks:
+  - {title: a, assignTo: w}
+  - {title: b, assignTo: v}
+  - {title: judge, type: verification, assignTo: j, dependsOn: [a, b], acceptance: [c], verification: {rubric: default-task}, onPass: go, onFail: go, onRefer: go}
+  - {title: go, assignTo: w}
+";
+
+fn node() -> (Plan, [AgentId; 4]) {
+    let source = crate::mission::Source::new("mission.yaml", NODE);
+    let loaded = crate::mission::load(&source, &crate::mission::Layers::default()).unwrap();
+    let plan = crate::mission::compile(loaded.mission, &crate::mission::RunOptions::default());
+    let agents = ["w", "v", "j", "k"].map(|name| plan.find_agent(name).unwrap());
+    (plan, agents)
+}
+
+#[test]
+fn none_of_those_who_did_the_work_stands_in_for_its_judge() {
+    let (mut plan, [worker, other, judge, free]) = node();
+    let task = TaskId(2);
+    assert_eq!(authors(&plan, task).collect::<Vec<_>>(), [worker, other]);
+    let agents = std::sync::Arc::make_mut(&mut plan.agents);
+    agents[judge.index()].spec.fallback = vec!["w".into(), "v".into(), "k".into()];
+    assert_eq!(next_judge(&plan, task, judge, judge, None), Some(free));
+    assert_eq!(stand_ins(&plan, task, judge, None), 1);
+}
+
+#[test]
+fn none_of_those_who_did_the_work_cuts_what_it_is_asked() {
+    let (plan, [worker, other, judge, free]) = node();
+    for agent in [worker, other] {
+        let why = keeps_from_cutting(&plan, TaskId(2), agent);
+        assert_eq!(why.as_deref(), Some("did the work itself"));
+    }
+    for agent in [judge, free] {
+        assert_eq!(keeps_from_cutting(&plan, TaskId(2), agent), None);
+    }
+}
+
+#[test]
+fn what_keeps_a_named_agent_from_judging_is_said() {
+    let team: &[Row] = &[
+        ("worker", Adapter::Claude, None, None),
+        ("sibling", Adapter::Anthropic, None, None),
+        ("gemini", Adapter::GeminiApi, None, None),
+        ("gone", Adapter::GeminiApi, None, None),
+    ];
+    let mut plan = plan(team, 0, None);
+    std::sync::Arc::make_mut(&mut plan.agents)[3].removed = true;
+    let both = |plan: &Plan, agent| {
+        let agent = AgentId(agent);
+        (
+            depends_on_author(plan, TaskId(0), agent),
+            keeps_from_cutting(plan, TaskId(0), agent),
+        )
+    };
+    let itself = Some("did the work itself".to_owned());
+    let gone = Some("is not in the mission any more".to_owned());
+    let family = Some("is of the author's family, claude".to_owned());
+    assert_eq!(both(&plan, 0), (itself.clone(), itself.clone()));
+    assert_eq!(both(&plan, 1), (None, None));
+    assert_eq!(both(&plan, 3).0, gone);
+    plan.rules.independence = Independence::Family;
+    assert_eq!(both(&plan, 0), (itself.clone(), itself));
+    assert_eq!(both(&plan, 1), (family.clone(), family));
+    assert_eq!(both(&plan, 2), (None, None));
+    assert_eq!(both(&plan, 3).0, gone);
+}
