@@ -41,6 +41,12 @@ impl Secrets {
         Self::of(several.flat_map(|secrets| secrets.0.iter().cloned()))
     }
 
+    /// Whether there is nothing to look for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The text without any of them.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {

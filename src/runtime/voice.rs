@@ -70,7 +70,8 @@ impl World {
 /// # Errors
 /// What cannot be cleaned.
 pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), String> {
-    if !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+    // Most missions have none, and the end of a turn is no place for a look that nobody needs.
+    if secrets.is_empty() || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
     let entries = fs::read_dir(folder).map_err(|error| error.to_string())?;
