@@ -501,26 +501,23 @@ fn until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) {
 #[test]
 fn a_verification_begins_though_its_worker_would_have_to_wait() {
     let yaml = "name: m
-budget: {maxRequests: 2}
-agents: {w: {run: [/bin/true]}}
-settings: {evaluate: false, concurrency: 2}
+budget: {maxCost: 1}
+agents: {w: {run: [/bin/true], maxCostPerTurn: 1}, free: {adapter: echo}}
+settings: {evaluate: false}
 tasks:
-  - {title: base}
-  - {title: long, dependsOn: [base], priority: 9}
-  - {title: verify, type: verification, dependsOn: [base], acceptance: [c], verification: {grader: heuristic}, onPass: p, onFail: p, onRefer: p}
-  - {title: p}
+  - {title: long, assignTo: w, priority: 9}
+  - {title: base, assignTo: free}
+  - {title: verify, assignTo: w, type: verification, dependsOn: [base], acceptance: [c], verification: {grader: heuristic}, onPass: p, onFail: p, onRefer: p}
+  - {title: p, assignTo: free, dependsOn: [long]}
 ";
     let mut simulation = Simulation::new(yaml, options());
-    until(
-        &mut simulation,
-        |effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == TaskId(1)),
-    );
-    let room = simulation
-        .state
-        .ledger
-        .room(&simulation.state.plan, crate::domain::AgentId(0));
-    assert_eq!(room, Room::Wait);
-    // Facts were asked at once, and that was all there is to it.
+    let is_long = |effect: &Effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == TaskId(0));
+    while let Some(next) = simulation.todo.iter().position(|effect| !is_long(effect)) {
+        simulation.perform(next, &mut good);
+    }
+    let worker = simulation.state.plan.task(TaskId(2)).agent;
+    let room = simulation.state.ledger.room(&simulation.state.plan, worker);
+    assert_eq!((room, simulation.todo.len()), (Room::Wait, 1));
     assert_eq!(simulation.state.task(TaskId(2)).status, Status::Done);
 }
 
@@ -571,15 +568,17 @@ fn a_turn_that_is_ready_when_nothing_is_left_says_nothing_more() {
     let yaml = "name: m
 budget: {maxTokens: 10}
 agents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}
-settings: {concurrency: 2}
-tasks: [{title: a, assignTo: w}, {title: b, assignTo: w}]
+settings: {concurrency: 3}
+tasks: [{title: a, assignTo: w}, {title: b, assignTo: w}, {title: c, assignTo: w}]
 ";
     let mut simulation = Simulation::new(yaml, options());
-    simulation.perform(0, &mut good);
-    let ready = simulation
-        .todo
-        .iter()
-        .position(|effect| matches!(effect, Effect::PreparePrompt(_)));
+    // Two turns are out, and the prompt of a third is being written.
+    let is_turn = |effect: &Effect| matches!(effect, Effect::RunTurn { .. });
+    while simulation.todo.iter().filter(|effect| is_turn(effect)).count() < 2 {
+        let next = simulation.todo.iter().position(|effect| !is_turn(effect));
+        simulation.perform(next.unwrap(), &mut good);
+    }
+    let ready = simulation.todo.iter().position(|effect| !is_turn(effect));
     let ready = simulation.todo.remove(ready.unwrap()).unwrap();
     let turn = simulation.todo.pop_front().unwrap();
     for mut input in inputs(&simulation.state, &turn, &Answer::Finished) {
@@ -589,10 +588,9 @@ tasks: [{title: a, assignTo: w}, {title: b, assignTo: w}]
         simulation.feed(&input);
     }
     assert_eq!(limit(&simulation), Some(Ceiling::Tokens));
+    assert_eq!(simulation.state.phase, RunPhase::Running);
     simulation.todo.push_front(ready);
     simulation.perform(0, &mut good);
-    assert_eq!(
-        simulation.count(|event| matches!(event, Event::LimitReached { .. })),
-        1
-    );
+    let told = simulation.count(|event| matches!(event, Event::LimitReached { .. }));
+    assert_eq!(told, 1);
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Advice, ConsultId, FailureClass, Purpose, Status, TaskId, Timestamp};
+use crate::engine::apply::became_terminal;
 use crate::engine::payload::Way;
 use crate::engine::remedies::{FailedDependency, Remedies, Without, is_tried_again};
 use crate::engine::{Effect, Event, Input, State, Timer, apply, decide};
@@ -377,4 +378,17 @@ fn what_leaves_with_a_task_that_is_tried_again_in_vain_has_no_deadline_any_more(
     assert!(state.task(PUBLISH).not_taken, "the verdict stands");
     assert!(state.task(LATER).not_taken && passes(state).is_none());
     is_up_to_date(state);
+}
+
+#[test]
+fn what_fails_again_is_no_news_to_who_does_without_it() {
+    let yaml = ABSORBED.replace("MORE", "");
+    for (did_without, due) in [(true, false), (false, true)] {
+        let mut state = begun(&yaml);
+        // Sent back while that was tried again: it still does without.
+        let task = &mut state.tasks[C.index()];
+        task.remedies = did_without.then(|| Box::new(without(A)));
+        became_terminal(&mut state, A, Status::Failed);
+        assert_eq!(state.cascades_due.contains(&(C, A)), due);
+    }
 }

@@ -397,4 +397,15 @@ mod tests {
         // Without that it would be hours.
         assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
     }
+
+    #[test]
+    fn each_object_is_handed_on_once() {
+        let count = |text: &str| {
+            let mut objects = 0;
+            json::each_in(text, |_| objects += 1);
+            objects
+        };
+        assert_eq!(count(r#"{"a": {"b": 1}} and {"c": 2}"#), 3);
+        assert_eq!(count(r#"{"a": {"b": {"c": 1}}}"#), 3);
+    }
 }

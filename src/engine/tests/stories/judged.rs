@@ -149,6 +149,21 @@ fn the_first_failure_is_the_last_start_where_that_is_asked_for() {
 }
 
 #[test]
+fn what_goes_well_beside_the_first_failure_starts_nothing_more() {
+    let beside = "  - {title: b, assignTo: w, review: none}\n  - {title: c, assignTo: w, review: none}\n";
+    let yaml = mission("", ", review: none") + beside;
+    let options = RunOptions {
+        fail_fast: true,
+        jobs: Some(2),
+        ..options()
+    };
+    let script = world(vec![("RunTurn", Answer::AgentFailed(FailureClass::ProviderAuth))]);
+    let text = told_with(&yaml, options, script, vec![]);
+    assert!(text.contains("b: Review -> Done"), "{text}");
+    assert!(!text.contains("c: Pending -> Assigned"), "{text}");
+}
+
+#[test]
 fn a_mission_below_its_threshold_is_told_so_in_every_session() {
     let beside = "  - {title: b, assignTo: w, priority: 3}\n";
     let yaml = mission("", "") + beside + "qualityThreshold: 4\n";

@@ -1,7 +1,7 @@
 //! Verifications as nodes: which edge is taken, what leaves the run, what is done again.
 
 use crate::domain::{FailureClass, HoldId, OutcomeClass, Status, TaskId};
-use crate::engine::{Command, Effect, Event, Input, State, outcome};
+use crate::engine::{Command, Effect, Event, Input, State, Timer, outcome};
 
 use super::super::properties::is_up_to_date;
 use super::super::simulation::{Answer, Simulation, good};
@@ -253,4 +253,24 @@ tasks:
         )) == 1
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
+}
+
+#[test]
+fn who_returns_with_a_verdict_has_its_deadline_again() {
+    let yaml = mission("repair", "").replace(
+        "{title: repair}",
+        "{title: repair, deadline: '2099-01-01T00:00:00Z'}",
+    );
+    let repair = Some(TaskId(3));
+    let armed = |simulation: &Simulation| {
+        let timer = Timer::DeadlinePassed(repair);
+        simulation.state.timers.at(timer).is_some()
+    };
+    let mut simulation = Simulation::new(&yaml, patient());
+    assert!(armed(&simulation));
+    simulation.run(graded(&[GOOD]));
+    assert!(!armed(&simulation), "it was left out");
+    assert!(simulation.say(&Input::Redo(TaskId(0))));
+    assert!(armed(&simulation));
+    is_up_to_date(&simulation.state);
 }
