@@ -41,7 +41,7 @@ class WithoutSchema(http.server.BaseHTTPRequestHandler):
 
 def mission(folder, pairs, url, model, seats):
     agents = {"judge": {"adapter": "openai", "baseUrl": url, "model": model, "role": "reviewer", "temperature": 0,
-                        "maxTokens": 1000, "timeout": "15m", "maxConcurrent": 2}}
+                        "maxTokens": 1000, "timeout": "15m", "maxConcurrent": 2, "tools": []}}
     tasks = []
     for n, pair in enumerate(pairs, 1):
         with open(os.path.join(folder, f"{n}.txt"), "w", encoding="utf-8") as file:
@@ -110,10 +110,10 @@ def main():
     replayed = subprocess.run([a.quorum, "review", "--replay", "r", "--json"], cwd=folder, stdout=subprocess.PIPE, text=True)
     replay = json.loads(replayed.stdout)
     titles = [task["title"] for task in document["tasks"]]
-    seats, read, reprompted, invented, schema = {}, 0, 0, [], set()
+    seats, read, reprompted, invented, schema = {}, 0, 0, [], 0
     for row in replay["judgements"]:
         key = (row["task"], row["seat"])
-        schema.add(row["basis"]["parameters"]["schema"])
+        schema += row["basis"]["parameters"]["schema"]
         index = titles.index(row["task"])
         name = f"{index}.{row['attempt']}.judge.{row['seat']}.{row['round']}-{row['try']}.reply"
         path = os.path.join(folder, ".polpo", "runs", "r", "spool", name)
@@ -125,7 +125,7 @@ def main():
         for score in row["recorded"].get("dimensions", []):
             if not stands_in(reply, score["dimension"], score["score"]):
                 invented.append((row["task"], row["seat"], score, reply))
-    print(f"schema used: {sorted(schema)}; {took:.0f} s; run exit {run.returncode}, replay exit {replayed.returncode}")
+    print(f"held to a schema: {schema}; {took:.0f} s; run exit {run.returncode}, replay exit {replayed.returncode}")
     print(f"replies: {len(replay['judgements'])}, read: {read}; seats: {len(seats)}, usable: {sum(seats.values())}; "
           f"asked again: {reprompted}")
     judged = [task for task in document["tasks"] if task["points"] is not None]

@@ -687,6 +687,49 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
 }
 
 #[test]
+fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
+    let top = "stages: [{name: a, agent: x}, {name: b, agent: x}, {name: c, agent: x}]";
+    let mut simulation = Simulation::new(&mission(top, ", review: none"), options());
+    let down = || steps(Answer::Unreachable(FailureClass::ProviderAuth), Answer::Finished);
+    simulation.run(down());
+    for number in 1..3 {
+        approve(&mut simulation, number);
+        simulation.resume();
+        simulation.run(down());
+    }
+    let asks = |simulation: &Simulation| {
+        let waiting = simulation.state.task(T).waiting.as_ref();
+        waiting.map(|waiting| (waiting.number, waiting.step))
+    };
+    assert_eq!(asks(&simulation), Some((3, Some(Step::Stage(2)))));
+    simulation.resume();
+    simulation.run(down());
+    assert_eq!(asks(&simulation), Some((4, Some(Step::Stage(2)))));
+}
+
+#[test]
+fn one_picture_is_enough_to_look_at() {
+    let top = "vision: {kind: heuristic, screenshots: [a.png, b.png], expectations: [{color: '#000000'}]}";
+    let mut simulation = Simulation::new(&mission(top, ""), options());
+    while !matches!(simulation.todo.front(), Some(Effect::RunStep { .. })) {
+        simulation.perform(0, &mut good);
+    }
+    let fact = |path: &str, size| FileFact {
+        path: path.to_owned(),
+        size,
+        digest: None,
+        obstacle: None,
+    };
+    simulation.todo.clear();
+    simulation.feed(&Input::ScreenshotsSeen {
+        task: T,
+        attempt: 1,
+        files: vec![fact("a.png", None), fact("b.png", Some(1))],
+    });
+    assert_eq!(looked_at(&simulation), 1);
+}
+
+#[test]
 fn a_persons_word_about_one_attempt_is_none_about_the_next() {
     let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]";
     let mut simulation = Simulation::new(&mission(top, ", review: none, maxAttempts: 2"), options());

@@ -396,6 +396,27 @@ fn what_speaks_against_deciding_without_a_person_is_said_where_none_is_asked() {
     assert_eq!(verified(&content).findings, []);
 }
 
+#[test]
+fn a_score_that_a_person_confirmed_outlives_the_question_about_the_criteria() {
+    let keys = ", expectations: [{type: llm_review, criteria: c, reviewers: [h, j]}]";
+    let yaml = mission(keys).replace("tasks:", "  h: {adapter: human}\ntasks:");
+    let mut simulation = Simulation::new(&yaml, options());
+    let silent = || graded(Answer::Unreachable(FailureClass::Unknown));
+    simulation.run(silent());
+    answer(&mut simulation, Command::Approve { task: T, number: 1 });
+    simulation.resume();
+    simulation.run(silent());
+    assert_eq!(simulation.state.task(T).status, Status::AwaitingApproval);
+    simulation.resume();
+    simulation.run(good);
+    let task = simulation.state.task(T);
+    // All criteria are met; what was accepted is the panel's word.
+    assert_eq!(
+        (task.status, task.points),
+        (Status::Done, Some(Points::whole(90)))
+    );
+}
+
 const RUBRIC: &str = "name: m\nagents:\n  w: {run: [/bin/true], model: gpt-5}\n  j: {run: [/bin/true], model: qwen3, role: reviewer}\n  h: {adapter: human}\nsettings: {independence: family}\n";
 
 #[test]
@@ -412,6 +433,8 @@ fn a_grader_that_turns_out_dependent_is_not_asked_again_and_is_no_reviewer() {
         });
         let asked = simulation.count(|event| matches!(event, Event::ConsultRequested { .. }));
         assert_eq!(asked, 1, "{criteria}");
+        let failed = simulation.count(|event| matches!(event, Event::GradingFailed { round: 1, .. }));
+        assert_eq!(failed, 1, "{criteria}");
         let report = verified(&simulation);
         assert_eq!(
             (report.verdict, report.cause),
