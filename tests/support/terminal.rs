@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::{SigHandler, Signal, signal};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -57,9 +58,12 @@ impl AtTerminal {
         let lead = || {
             rustix::process::setsid()?;
             rustix::process::ioctl_tiocsctty(std::io::stdin())?;
+            // Whoever runs the tests may have been started by `nohup`; who sits at a terminal was not.
+            // SAFETY: no handler is set.
+            unsafe { signal(Signal::SIGHUP, SigHandler::SigDfl) }?;
             Ok(())
         };
-        // SAFETY: two system calls that are allowed between fork and exec.
+        // SAFETY: three system calls that are allowed between fork and exec.
         unsafe { command.pre_exec(lead) };
         let child = command.spawn().expect("it can be started");
         Self { child, master }
