@@ -40,6 +40,8 @@ mod selection;
 mod succession;
 mod task_list;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod text;
 mod together;

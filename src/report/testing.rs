@@ -12,10 +12,10 @@ use crate::engine::{
     CheckResult, Event, Exit, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunStarted, SeatFailure, SeatId,
     SeatResult, State, StopCause, TurnEnd, Usage, apply, decide,
 };
-use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review, TaskType};
+use crate::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use crate::mission::{
-    AgentPlan, AttemptLimits, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions,
-    TaskPlan, Verification,
+    AgentPlan, Expectations, GatePlan, Panel, Part, Plan, Reviewers, Rules, RunOptions, TaskPlan,
+    Verification,
 };
 
 use super::progress::Observer;
@@ -83,32 +83,10 @@ impl Mission {
             agent("lead", Adapter::Anthropic),
         ];
         let rules = Rules {
-            deadline: None,
-            sla: crate::mission::SlaPlan::default(),
-            budget: crate::mission::model::Budget::default(),
-            prices: Vec::new(),
-            orchestrator: None,
-            max_question_rounds: 2,
-            max_resolution_attempts: 2,
-            on_dependency_failed: [].into_iter().collect(),
             judge_breaker: 0,
-            protect: Vec::new(),
             concurrency: 4,
-            evaluate: true,
-            eval_bar: Bar::default_bar(),
-            fail_open_on_unparsed_eval: false,
-            max_assessment_retries: 1,
-            independence: crate::mission::model::Independence::Identity,
-            auto_reject_on_timeout: false,
-            quality_threshold: None,
-            max_delegation_depth: 3,
-            foundation: false,
-            max_delegations: 20,
-            on_exhausted: None,
-            verify_prior_feedback: true,
             workspace: "/site".into(),
-            default_channels: Box::default(),
-            scrutiny: std::sync::Arc::default(),
+            ..Rules::plain()
         };
         let plan = Plan::new(name.to_owned(), agents, Vec::new(), Vec::new(), &[], rules);
         Self {
@@ -122,42 +100,7 @@ impl Mission {
         let id = TaskId::from_index(self.plan.tasks.len());
         self.dependencies
             .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
-        self.plan.tasks.push(TaskPlan {
-            deadline: None,
-            silence: crate::mission::Silence::of(None, None),
-            requires_tool_calls: None,
-            finish: None,
-            route: None,
-            wave: 0,
-            title: title.into(),
-            part: Part::Selected,
-            description: None,
-            agent: AgentId(0),
-            delegated_by: None,
-            priority: Decimal::ONE,
-            kind: TaskType::Other,
-            exclusive: false,
-            side_effects: false,
-            foundation: false,
-            approvals: Vec::new(),
-            turn_timeout: Millis::from_secs(1800),
-            limits: AttemptLimits {
-                max_fix_attempts: 2,
-                max_retries: 3,
-                max_attempts: None,
-                max_evaluated_attempts: 2,
-            },
-            review: Review::Auto,
-            on_exhausted: None,
-            on_dependency_failed: None,
-            workspace: None,
-            target_files: Vec::new(),
-            protect: Vec::new(),
-            expectations: None,
-            verification: None,
-            scrutiny: std::sync::Arc::default(),
-            provenance: None,
-        });
+        self.plan.tasks.push(TaskPlan::plain(title, AgentId(0)));
         self
     }
 

@@ -1,5 +1,8 @@
 //! The stages behind the verification: their order, what their verdicts and their faults lead to, what a person decides.
 
+mod persons;
+mod pictures;
+
 use crate::domain::{
     Advice, Cause, DeclaredVerdict, FailureClass, Finding, OutcomeClass, Purpose, QualityFlag, Severity,
     Stage, Status, Step, TaskId, Verdict,
@@ -292,13 +295,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
         while !format!("{:?}", simulation.todo.front()).contains(until) {
             simulation.perform(0, &mut good);
         }
-        let off = RunOptions {
-            no_eval: true,
-            ..options()
-        };
-        let mut resumed = Simulation::recovered(plan_of(&yaml, &off), &simulation.journal);
-        resumed.state.options = off;
-        resumed.resume();
+        let mut resumed = simulation.resumed_without_reviews(&yaml);
         resumed.run(good);
         let asked = |step: u32| {
             let step = Step::Stage(step);
@@ -374,29 +371,6 @@ fn one_stage_does_not_make_up_for_the_review_that_nobody_gave() {
         (task.status, task.flag),
         (Status::Done, Some(QualityFlag::Unreviewed))
     );
-}
-
-#[test]
-fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
-    let question = |no_eval: bool| {
-        let options = RunOptions { no_eval, ..options() };
-        let killed = Answer::Unreachable(FailureClass::Unknown);
-        let simulation = run_with(
-            "stages: [{name: lint, command: c}]",
-            "",
-            options,
-            steps(Answer::Finished, killed),
-        );
-        let events = simulation.journal.iter().flatten();
-        let mut asked = events.filter_map(|event| match event {
-            Event::ApprovalRequested { message, .. } => Some(message.clone()),
-            _ => None,
-        });
-        asked.next_back().unwrap_or_default()
-    };
-    assert!(question(true).ends_with("whoever approves it is its only reviewer"));
-    // Here `j` has.
-    assert!(!question(false).contains("reviewer"), "{}", question(false));
 }
 
 #[test]
@@ -491,14 +465,7 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     ) {
         simulation.perform(0, &mut script);
     }
-    let off = RunOptions {
-        no_eval: true,
-        ..options()
-    };
-    let yaml = mission(BOTH, "");
-    let mut later = Simulation::recovered(plan_of(&yaml, &off), &simulation.journal);
-    later.state.options.no_eval = true;
-    later.resume();
+    let mut later = simulation.resumed_without_reviews(&mission(BOTH, ""));
     let called_off = |event: &Event| matches!(event, Event::ConsultFailed { gave_up: true, .. });
     assert_eq!(later.count(called_off), 1);
     assert!(later.state.task(T).consults.is_empty());
@@ -507,246 +474,6 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     assert_eq!(
         (task.status, task.flag),
         (Status::Done, Some(QualityFlag::Unreviewed))
-    );
-}
-
-#[test]
-fn pictures_are_looked_at_last_and_only_where_there_are_any() {
-    let top = "redTeam: {agent: x}\nvision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
-    let with = |file: Option<u64>| {
-        move |state: &State, effect: &Effect| match effect {
-            Effect::ScanFiles { .. } => Answer::Files(file, 1),
-            Effect::RunStep { .. } => findings(Severity::Medium),
-            Effect::Consult { .. } => findings(Severity::Low),
-            _ => good(state, effect),
-        }
-    };
-    let seen = run(top, "", with(Some(9)));
-    let tail = said(&seen);
-    assert_eq!(
-        tail[tail.len() - 2..],
-        [
-            (Stage::RedTeam, None, Verdict::Pass, None),
-            (Stage::Vision, None, Verdict::Pass, None),
-        ]
-    );
-    assert_eq!(statuses(&seen.state), [Status::Done]);
-    let strict = format!("{top}\nautonomy: supervised");
-    let blocked = run(&strict, ", maxAttempts: 1", with(Some(9)));
-    assert_eq!(
-        said(&blocked).last().unwrap(),
-        &(Stage::Vision, None, Verdict::Fail, Some(Cause::Vision))
-    );
-    let none = run(top, "", with(None));
-    assert_eq!(
-        said(&none).last().unwrap(),
-        &(Stage::Vision, None, Verdict::Skip, None)
-    );
-    assert_eq!(looked_at(&none), 0);
-}
-
-/// How often pictures were looked at, beyond whether they are there.
-fn looked_at(simulation: &Simulation) -> usize {
-    simulation.count(|event| {
-        matches!(
-            event,
-            Event::StepRequested {
-                step: Step::Vision,
-                round: 1..,
-                ..
-            }
-        )
-    })
-}
-
-#[test]
-fn whether_there_are_pictures_is_seen_when_they_are_to_be_looked_at() {
-    let shots = "vision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
-    let seen = |first: Option<u64>, later: Answer| {
-        let script = move |state: &State, effect: &Effect| match effect {
-            Effect::ScanFiles { .. } => Answer::Files(first, 1),
-            Effect::RunStep { round: 0, .. } => later.clone(),
-            Effect::RunStep { .. } => findings(Severity::Low),
-            _ => good(state, effect),
-        };
-        let simulation = run(shots, "", script);
-        let (.., verdict, cause) = said(&simulation).pop().unwrap();
-        (verdict, cause, looked_at(&simulation))
-    };
-    // A check made one, or removed it.
-    assert_eq!(seen(None, Answer::Files(Some(1), 2)), (Verdict::Pass, None, 1));
-    assert_eq!(seen(Some(1), Answer::Files(None, 2)), (Verdict::Skip, None, 0));
-    // What stands there and cannot be looked at is not nothing.
-    let fault = (Verdict::Fault, Some(Cause::GateError), 0);
-    assert_eq!(seen(None, Answer::Obstacle), fault);
-    assert_eq!(seen(Some(1), Answer::Obstacle), fault);
-}
-
-#[test]
-fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
-    let top = "vision: {kind: heuristic, screenshots: [a.png, b.png], expectations: [{color: '#000000'}]}";
-    let mut simulation = Simulation::new(&mission(top, ""), options());
-    let mut script = |state: &State, effect: &Effect| good(state, effect);
-    while !matches!(simulation.todo.front(), Some(Effect::RunStep { .. })) {
-        simulation.perform(0, &mut script);
-    }
-    let fact = |path: &str, size, obstacle: Option<&str>| FileFact {
-        path: path.to_owned(),
-        size,
-        digest: None,
-        obstacle: obstacle.map(Box::from),
-    };
-    let seen = |attempt| Input::ScreenshotsSeen {
-        task: T,
-        attempt,
-        files: vec![
-            fact("a.png", None, Some("it is a FIFO")),
-            fact("b.png", Some(1), None),
-        ],
-    };
-    simulation.feed(&seen(7));
-    assert_eq!(
-        simulation.state.task(T).status,
-        Status::Review,
-        "of another attempt"
-    );
-    simulation.feed(&seen(1));
-    let task = simulation.state.task(T);
-    assert_eq!((task.status, task.faulted), (Status::Done, true));
-    let told = simulation.count(|event| match event {
-        Event::StageVerdict(report) => report.findings.iter().any(|finding| {
-            finding
-                .description
-                .contains("a.png cannot be looked at: it is a FIFO")
-        }),
-        _ => false,
-    });
-    assert_eq!(told, 1);
-    let once = simulation.journal.len();
-    simulation.feed(&seen(1));
-    assert_eq!(simulation.journal.len(), once, "it is seen once");
-}
-
-#[test]
-fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missing() {
-    // A person accepts the panel's place, the stage of another person, or what stands for both; the red team is missing.
-    let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]\nredTeam: {agent: x}";
-    let panel = ", expectations: [{type: llm_review, criteria: c, reviewers: [j, h]}]";
-    let mut simulation = Simulation::new(&mission(top, panel), options());
-    let down = |state: &State, effect: &Effect| match effect {
-        Effect::Consult { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
-        _ => good(state, effect),
-    };
-    simulation.run(down);
-    let asks = |simulation: &Simulation| {
-        let waiting = simulation.state.task(T).waiting.as_ref();
-        let waiting = waiting.expect("a person is asked");
-        (waiting.stage, waiting.step, waiting.cause, waiting.number)
-    };
-    assert_eq!(asks(&simulation), (Stage::Judge, None, Some(Cause::Person), 1));
-    approve(&mut simulation, 1);
-    simulation.resume();
-    simulation.run(down);
-    let owner = Some(Step::Stage(0));
-    assert_eq!(asks(&simulation), (Stage::Stages, owner, Some(Cause::Person), 2));
-    approve(&mut simulation, 2);
-    simulation.resume();
-    simulation.run(down);
-    let legal = Some(Step::Stage(1));
-    assert_eq!(
-        asks(&simulation),
-        (Stage::Stages, legal, Some(Cause::GateError), 3)
-    );
-    let seats =
-        |simulation: &Simulation| simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
-    assert_eq!(seats(&simulation), 1);
-    // Neither the panel, nor whoever was asked beside it, nor the owner is asked again, in no later session.
-    for number in 4..6 {
-        simulation.resume();
-        simulation.run(down);
-        assert_eq!(
-            asks(&simulation),
-            (Stage::Stages, legal, Some(Cause::GateError), number)
-        );
-        assert_eq!(seats(&simulation), 1);
-    }
-    simulation.resume();
-    simulation.run(|state, effect| match effect {
-        Effect::Consult {
-            purpose: Purpose::Scrutinise {
-                step: Step::RedTeam, ..
-            },
-            ..
-        } => findings(Severity::Low),
-        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
-        _ => good(state, effect),
-    });
-    let task = simulation.state.task(T);
-    assert_eq!((task.status, task.flag), (Status::Done, Some(QualityFlag::Clean)));
-    assert!(task.points.is_some(), "the panel's score is the work's");
-}
-
-#[test]
-fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
-    let top = "stages: [{name: a, agent: x}, {name: b, agent: x}, {name: c, agent: x}]";
-    let mut simulation = Simulation::new(&mission(top, ", review: none"), options());
-    let down = || steps(Answer::Unreachable(FailureClass::ProviderAuth), Answer::Finished);
-    simulation.run(down());
-    for number in 1..3 {
-        approve(&mut simulation, number);
-        simulation.resume();
-        simulation.run(down());
-    }
-    let asks = |simulation: &Simulation| {
-        let waiting = simulation.state.task(T).waiting.as_ref();
-        waiting.map(|waiting| (waiting.number, waiting.step))
-    };
-    assert_eq!(asks(&simulation), Some((3, Some(Step::Stage(2)))));
-    simulation.resume();
-    simulation.run(down());
-    assert_eq!(asks(&simulation), Some((4, Some(Step::Stage(2)))));
-}
-
-#[test]
-fn one_picture_is_enough_to_look_at() {
-    let top = "vision: {kind: heuristic, screenshots: [a.png, b.png], expectations: [{color: '#000000'}]}";
-    let mut simulation = Simulation::new(&mission(top, ""), options());
-    while !matches!(simulation.todo.front(), Some(Effect::RunStep { .. })) {
-        simulation.perform(0, &mut good);
-    }
-    let fact = |path: &str, size| FileFact {
-        path: path.to_owned(),
-        size,
-        digest: None,
-        obstacle: None,
-    };
-    simulation.todo.clear();
-    simulation.feed(&Input::ScreenshotsSeen {
-        task: T,
-        attempt: 1,
-        files: vec![fact("a.png", None), fact("b.png", Some(1))],
-    });
-    assert_eq!(looked_at(&simulation), 1);
-}
-
-#[test]
-fn a_persons_word_about_one_attempt_is_none_about_the_next() {
-    let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]";
-    let mut simulation = Simulation::new(&mission(top, ", review: none, maxAttempts: 2"), options());
-    let verdict = |verdict| steps(word(verdict), Answer::Finished);
-    simulation.run(verdict(DeclaredVerdict::Fail));
-    approve(&mut simulation, 1);
-    simulation.resume();
-    simulation.run(verdict(DeclaredVerdict::Fail));
-    // The stage behind it sent the work back.
-    let task = simulation.state.task(T);
-    assert_eq!(
-        (task.status, task.attempt, task.asked),
-        (Status::AwaitingApproval, 2, 2)
-    );
-    assert_eq!(
-        task.waiting.as_ref().and_then(|waiting| waiting.step),
-        Some(Step::Stage(0))
     );
 }
 

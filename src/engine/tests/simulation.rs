@@ -258,6 +258,18 @@ impl Simulation {
         next.is_some()
     }
 
+    /// A later session of the same run that does not want judges asked (`resume --no-eval`).
+    pub fn resumed_without_reviews(&self, yaml: &str) -> Self {
+        let off = RunOptions {
+            no_eval: true,
+            ..options()
+        };
+        let mut resumed = Self::recovered(plan_of(yaml, &off), &self.journal);
+        resumed.state.options = off;
+        resumed.resume();
+        resumed
+    }
+
     /// What has become due by now, whatever else is under way.
     pub fn timers_fire(&mut self) {
         let due: Vec<_> = self.state.timers.due(Timestamp(self.now)).collect();

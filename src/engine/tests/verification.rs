@@ -294,13 +294,7 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
         while !matches!(simulation.todo.front(), Some(Effect::CallSeat { .. })) {
             simulation.perform(0, &mut good);
         }
-        let off = crate::mission::RunOptions {
-            no_eval: true,
-            ..options()
-        };
-        let mut resumed = Simulation::recovered(super::simulation::plan_of(&yaml, &off), &simulation.journal);
-        resumed.state.options = off;
-        resumed.resume();
+        let mut resumed = simulation.resumed_without_reviews(&yaml);
         resumed.run(good);
         // Whoever performs effects asks nobody who is not waited for; and nobody is.
         let judged =
@@ -495,13 +489,7 @@ fn a_grader_that_is_not_wanted_any_more_is_called_off() {
     while !matches!(simulation.todo.front(), Some(Effect::Consult { .. })) {
         simulation.perform(0, &mut good);
     }
-    let off = crate::mission::RunOptions {
-        no_eval: true,
-        ..options()
-    };
-    let mut resumed = Simulation::recovered(super::simulation::plan_of(&yaml, &off), &simulation.journal);
-    resumed.state.options = off;
-    resumed.resume();
+    let mut resumed = simulation.resumed_without_reviews(&yaml);
     let is_consult = |effect: &Effect| matches!(effect, Effect::Consult { .. });
     assert!(
         !crate::engine::pending_effects(&resumed.state)

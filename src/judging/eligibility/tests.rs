@@ -1,7 +1,6 @@
 use super::*;
-use crate::domain::{Bar, Millis};
-use crate::mission::model::{Agent, Review, TaskType};
-use crate::mission::{AgentPlan, AttemptLimits, Rules, TaskPlan};
+use crate::mission::model::Agent;
+use crate::mission::{AgentPlan, Rules, TaskPlan};
 
 /// `name`, adapter, role, manager.
 type Row = (&'static str, Adapter, Option<&'static str>, Option<u32>);
@@ -17,72 +16,17 @@ fn plan(agents: &[Row], author: u32, delegated_by: Option<u32>) -> Plan {
             ..Agent::default()
         },
     };
-    let task = TaskPlan {
-        deadline: None,
-        silence: crate::mission::Silence::of(None, None),
-        requires_tool_calls: None,
-        finish: None,
-        wave: 0,
-        title: "work".into(),
-        part: crate::mission::Part::Selected,
-        description: None,
-        agent: AgentId(author),
-        delegated_by: delegated_by.map(AgentId),
-        priority: 1.into(),
-        kind: TaskType::Other,
-        exclusive: false,
-        side_effects: false,
-        foundation: false,
-        approvals: Vec::new(),
-        turn_timeout: Millis::from_secs(1),
-        limits: AttemptLimits {
-            max_fix_attempts: 0,
-            max_retries: 0,
-            max_attempts: None,
-            max_evaluated_attempts: 1,
-        },
-        review: Review::Auto,
-        on_exhausted: None,
-        on_dependency_failed: None,
-        workspace: None,
-        target_files: Vec::new(),
-        protect: Vec::new(),
-        expectations: None,
-        verification: None,
-        route: None,
-        scrutiny: std::sync::Arc::default(),
-        provenance: None,
-    };
-    let rules = Rules {
-        deadline: None,
-        sla: crate::mission::SlaPlan::default(),
-        budget: crate::mission::model::Budget::default(),
-        prices: Vec::new(),
-        orchestrator: None,
-        max_question_rounds: 2,
-        max_resolution_attempts: 2,
-        on_dependency_failed: [].into_iter().collect(),
-        judge_breaker: 5,
-        protect: Vec::new(),
-        concurrency: 1,
-        evaluate: true,
-        eval_bar: Bar::default_bar(),
-        fail_open_on_unparsed_eval: false,
-        max_assessment_retries: 1,
-        independence: crate::mission::model::Independence::Identity,
-        auto_reject_on_timeout: false,
-        quality_threshold: None,
-        max_delegation_depth: 3,
-        foundation: false,
-        max_delegations: 20,
-        on_exhausted: None,
-        verify_prior_feedback: true,
-        workspace: "/".into(),
-        default_channels: Box::default(),
-        scrutiny: std::sync::Arc::default(),
-    };
+    let mut task = TaskPlan::plain("work", AgentId(author));
+    task.delegated_by = delegated_by.map(AgentId);
     let agents = agents.iter().map(agent).collect();
-    Plan::new("m".to_owned(), agents, vec![task], Vec::new(), &[], rules)
+    Plan::new(
+        "m".to_owned(),
+        agents,
+        vec![task],
+        Vec::new(),
+        &[],
+        Rules::plain(),
+    )
 }
 
 fn asked<'a>(plan: &'a Plan, named: Option<&[u32]>) -> Vec<(&'a str, Why)> {

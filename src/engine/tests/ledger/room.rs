@@ -1,0 +1,180 @@
+//! Whom the ledger leaves room for.
+
+use super::*;
+
+#[test]
+fn who_waits_for_two_ceilings_waits() {
+    // The provider reserves 40 tokens and half a unit of money.
+    for (requests, cost, tokens) in [
+        (1, "9", 999),
+        (9, "0.5", 999),
+        (9, "9", 40),
+        (1, "0.5", 999),
+        (1, "9", 40),
+        (9, "0.5", 40),
+    ] {
+        let mut book = Book::with(Budget {
+            max_requests: Some(requests),
+            max_cost: Some(money(cost)),
+            max_tokens: Some(tokens),
+            ..Budget::default()
+        });
+        assert_eq!(book.ledger.room(&book.plan, AgentId(M)), Room::Fits);
+        book.ledger.follow(&book.plan, &starts(M));
+        let room = book.ledger.room(&book.plan, AgentId(M));
+        assert_eq!(room, Room::Wait, "{requests} {cost} {tokens}");
+    }
+    // So does who reserves nothing, where others reserved the rest.
+    let mut book = Book::with(Budget {
+        max_tokens: Some(40),
+        ..Budget::default()
+    });
+    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), Room::Fits);
+    book.ledger.follow(&book.plan, &starts(M));
+    assert_eq!(book.ledger.room(&book.plan, AgentId(C)), Room::Wait);
+}
+
+#[test]
+fn whose_use_nobody_can_tell_depends_on_what_is_asked() {
+    let tokens_only = used(Some(1), Some(1), None);
+    let untold = |budget: Budget, prices: bool, usage: Usage| {
+        let mut book = Book::with(budget);
+        if !prices {
+            Arc::make_mut(&mut book.plan).rules.prices = Default::default();
+        }
+        for event in [seat(0, M), replied(0, usage)] {
+            book.ledger.follow(&book.plan, &event);
+        }
+        book.ledger.spent().untold
+    };
+    let priced = Budget {
+        max_cost: Some(money("9")),
+        ..Budget::default()
+    };
+    assert_eq!(
+        untold(Budget::default(), false, tokens_only),
+        0,
+        "nobody wants to know what it cost"
+    );
+    assert_eq!(untold(priced, false, tokens_only), 1);
+    assert_eq!(
+        untold(Budget::default(), false, used(Some(1), None, Some("1"))),
+        1
+    );
+    assert_eq!(
+        untold(Budget::default(), false, used(None, Some(1), Some("1"))),
+        1
+    );
+}
+
+fn rooms(budget: Budget) -> String {
+    let mut book = Book::with(budget);
+    let call = |seat| CallId::seat(TaskId(0), seat_id(seat));
+    book.rooms("nothing yet", &lost(E));
+    book.rooms("a turn decided", &starts(M));
+    book.rooms("and made", &spawned(M));
+    book.rooms("a seat beside it", &seat(0, C));
+    book.rooms(
+        "the turn told 60 and 0.30",
+        &finished(M, None, used(Some(50), Some(10), Some("0.30"))),
+    );
+    book.rooms(
+        "the seat told 20 and 0.20",
+        &replied(0, used(Some(20), Some(0), Some("0.20"))),
+    );
+    book.rooms("a seat of the provider", &seat(1, M));
+    book.rooms(
+        "told 20 and 0.50",
+        &replied(1, used(Some(0), Some(20), Some("0.50"))),
+    );
+    book.rooms("a seat without room", &held(call(2), M));
+    book.rooms("a turn", &starts(C));
+    book.rooms(
+        "told 1 and 0.01",
+        &finished(C, None, used(Some(1), Some(0), Some("0.01"))),
+    );
+    book.text
+}
+
+#[test]
+fn whom_a_ceiling_leaves_room_for() {
+    let requests = |most| Budget {
+        max_requests: Some(most),
+        ..Budget::default()
+    };
+    let cost = |most: &str| Budget {
+        max_cost: Some(money(most)),
+        ..Budget::default()
+    };
+    let tokens = |most| Budget {
+        max_tokens: Some(most),
+        ..Budget::default()
+    };
+    let mut text = String::new();
+    for (name, budget) in [
+        ("no ceiling", Budget::default()),
+        ("2 requests", requests(2)),
+        ("3 requests", requests(3)),
+        ("4 requests", requests(4)),
+        ("0.50", cost("0.50")),
+        ("0.80", cost("0.80")),
+        ("1.00", cost("1.00")),
+        ("1.50", cost("1.50")),
+        ("60 tokens", tokens(60)),
+        ("100 tokens", tokens(100)),
+        ("140 tokens", tokens(140)),
+    ] {
+        let _ = writeln!(text, "## {name}\n{}", rooms(budget));
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn who_told_nothing_ends_the_room_of_those_who_cost() {
+    let both = Budget {
+        max_cost: Some(money("10")),
+        max_tokens: Some(1000),
+        ..Budget::default()
+    };
+    for (usage, ceiling) in [
+        (Usage::default(), Ceiling::UnknownCost(AgentId(U))),
+        (used(None, Some(1), Some("1")), Ceiling::UnknownTokens(AgentId(U))),
+        (used(Some(1), None, Some("1")), Ceiling::UnknownTokens(AgentId(U))),
+    ] {
+        let mut book = Book::with(both);
+        for event in [seat(0, U), replied(0, usage)] {
+            book.ledger.follow(&book.plan, &event);
+        }
+        let room = |agent| book.ledger.room(&book.plan, AgentId(agent));
+        assert_eq!(room(M), Room::Exhausted(ceiling), "{usage:?}");
+        assert_eq!(room(E), Room::Fits, "echo costs nothing: {usage:?}");
+    }
+}
+
+#[test]
+fn a_request_is_made_again_where_one_more_has_room() {
+    let ask = |most: Option<u64>, before: &[Event]| {
+        let mut book = Book::with(Budget {
+            max_requests: most,
+            ..Budget::default()
+        });
+        for event in before {
+            book.ledger.follow(&book.plan, event);
+        }
+        book.ledger.has_room_again(&book.plan, CallId::turn(turn_id(M)))
+    };
+    let made = [starts(M), spawned(M)];
+    assert!(ask(None, &made));
+    assert!(ask(Some(2), &made));
+    assert!(!ask(Some(1), &made));
+    assert!(ask(Some(1), &[starts(M)]), "none was made yet");
+    assert!(!ask(Some(2), &[starts(M), spawned(M), seat(0, C)]));
+    assert!(
+        !ask(Some(2), &[starts(M), spawned(M), starts(C)]),
+        "one is about to be made"
+    );
+    let over = Event::LimitReached {
+        ceiling: Ceiling::Requests,
+    };
+    assert!(!ask(None, &[starts(M), over]));
+}

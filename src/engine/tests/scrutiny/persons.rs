@@ -1,0 +1,127 @@
+//! What a person's word in the place of a judge settles, in this session and in later ones.
+
+use super::*;
+
+#[test]
+fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
+    let question = |no_eval: bool| {
+        let options = RunOptions { no_eval, ..options() };
+        let killed = Answer::Unreachable(FailureClass::Unknown);
+        let simulation = run_with(
+            "stages: [{name: lint, command: c}]",
+            "",
+            options,
+            steps(Answer::Finished, killed),
+        );
+        let events = simulation.journal.iter().flatten();
+        let mut asked = events.filter_map(|event| match event {
+            Event::ApprovalRequested { message, .. } => Some(message.clone()),
+            _ => None,
+        });
+        asked.next_back().unwrap_or_default()
+    };
+    assert!(question(true).ends_with("whoever approves it is its only reviewer"));
+    // Here `j` has.
+    assert!(!question(false).contains("reviewer"), "{}", question(false));
+}
+
+#[test]
+fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missing() {
+    // A person accepts the panel's place, the stage of another person, or what stands for both; the red team is missing.
+    let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]\nredTeam: {agent: x}";
+    let panel = ", expectations: [{type: llm_review, criteria: c, reviewers: [j, h]}]";
+    let mut simulation = Simulation::new(&mission(top, panel), options());
+    let down = |state: &State, effect: &Effect| match effect {
+        Effect::Consult { .. } => Answer::Unreachable(FailureClass::ProviderAuth),
+        _ => good(state, effect),
+    };
+    simulation.run(down);
+    let asks = |simulation: &Simulation| {
+        let waiting = simulation.state.task(T).waiting.as_ref();
+        let waiting = waiting.expect("a person is asked");
+        (waiting.stage, waiting.step, waiting.cause, waiting.number)
+    };
+    assert_eq!(asks(&simulation), (Stage::Judge, None, Some(Cause::Person), 1));
+    approve(&mut simulation, 1);
+    simulation.resume();
+    simulation.run(down);
+    let owner = Some(Step::Stage(0));
+    assert_eq!(asks(&simulation), (Stage::Stages, owner, Some(Cause::Person), 2));
+    approve(&mut simulation, 2);
+    simulation.resume();
+    simulation.run(down);
+    let legal = Some(Step::Stage(1));
+    assert_eq!(
+        asks(&simulation),
+        (Stage::Stages, legal, Some(Cause::GateError), 3)
+    );
+    let seats =
+        |simulation: &Simulation| simulation.count(|event| matches!(event, Event::SeatRequested { .. }));
+    assert_eq!(seats(&simulation), 1);
+    // Neither the panel, nor whoever was asked beside it, nor the owner is asked again, in no later session.
+    for number in 4..6 {
+        simulation.resume();
+        simulation.run(down);
+        assert_eq!(
+            asks(&simulation),
+            (Stage::Stages, legal, Some(Cause::GateError), number)
+        );
+        assert_eq!(seats(&simulation), 1);
+    }
+    simulation.resume();
+    simulation.run(|state, effect| match effect {
+        Effect::Consult {
+            purpose: Purpose::Scrutinise {
+                step: Step::RedTeam, ..
+            },
+            ..
+        } => findings(Severity::Low),
+        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        _ => good(state, effect),
+    });
+    let task = simulation.state.task(T);
+    assert_eq!((task.status, task.flag), (Status::Done, Some(QualityFlag::Clean)));
+    assert!(task.points.is_some(), "the panel's score is the work's");
+}
+
+#[test]
+fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
+    let top = "stages: [{name: a, agent: x}, {name: b, agent: x}, {name: c, agent: x}]";
+    let mut simulation = Simulation::new(&mission(top, ", review: none"), options());
+    let down = || steps(Answer::Unreachable(FailureClass::ProviderAuth), Answer::Finished);
+    simulation.run(down());
+    for number in 1..3 {
+        approve(&mut simulation, number);
+        simulation.resume();
+        simulation.run(down());
+    }
+    let asks = |simulation: &Simulation| {
+        let waiting = simulation.state.task(T).waiting.as_ref();
+        waiting.map(|waiting| (waiting.number, waiting.step))
+    };
+    assert_eq!(asks(&simulation), Some((3, Some(Step::Stage(2)))));
+    simulation.resume();
+    simulation.run(down());
+    assert_eq!(asks(&simulation), Some((4, Some(Step::Stage(2)))));
+}
+
+#[test]
+fn a_persons_word_about_one_attempt_is_none_about_the_next() {
+    let top = "stages: [{name: owner, agent: h}, {name: legal, agent: x}]";
+    let mut simulation = Simulation::new(&mission(top, ", review: none, maxAttempts: 2"), options());
+    let verdict = |verdict| steps(word(verdict), Answer::Finished);
+    simulation.run(verdict(DeclaredVerdict::Fail));
+    approve(&mut simulation, 1);
+    simulation.resume();
+    simulation.run(verdict(DeclaredVerdict::Fail));
+    // The stage behind it sent the work back.
+    let task = simulation.state.task(T);
+    assert_eq!(
+        (task.status, task.attempt, task.asked),
+        (Status::AwaitingApproval, 2, 2)
+    );
+    assert_eq!(
+        task.waiting.as_ref().and_then(|waiting| waiting.step),
+        Some(Step::Stage(0))
+    );
+}

@@ -1,0 +1,85 @@
+//! Plans for the tests of other rooms: everything as a mission has it that says nothing.
+
+use std::sync::Arc;
+
+use rust_decimal::Decimal;
+
+use super::model::{Budget, Independence, Review, TaskType};
+use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, TaskPlan};
+use crate::domain::{AgentId, Bar, Millis};
+
+impl Rules {
+    /// One task at a time, in `/`.
+    pub(crate) fn plain() -> Self {
+        Self {
+            deadline: None,
+            sla: SlaPlan::default(),
+            budget: Budget::default(),
+            prices: Vec::new(),
+            orchestrator: None,
+            max_question_rounds: 2,
+            max_resolution_attempts: 2,
+            on_dependency_failed: [].into_iter().collect(),
+            judge_breaker: 5,
+            protect: Vec::new(),
+            concurrency: 1,
+            evaluate: true,
+            eval_bar: Bar::default_bar(),
+            fail_open_on_unparsed_eval: false,
+            max_assessment_retries: 1,
+            independence: Independence::Identity,
+            auto_reject_on_timeout: false,
+            quality_threshold: None,
+            max_delegation_depth: 3,
+            foundation: false,
+            max_delegations: 20,
+            on_exhausted: None,
+            verify_prior_feedback: true,
+            workspace: "/".into(),
+            default_channels: Box::default(),
+            scrutiny: Arc::default(),
+        }
+    }
+}
+
+impl TaskPlan {
+    /// A task of an agent that is judged by evaluation.
+    pub(crate) fn plain(title: &str, agent: AgentId) -> Self {
+        Self {
+            deadline: None,
+            silence: Silence::of(None, None),
+            requires_tool_calls: None,
+            finish: None,
+            route: None,
+            wave: 0,
+            title: title.into(),
+            part: Part::Selected,
+            description: None,
+            agent,
+            delegated_by: None,
+            priority: Decimal::ONE,
+            kind: TaskType::Other,
+            exclusive: false,
+            side_effects: false,
+            foundation: false,
+            approvals: Vec::new(),
+            turn_timeout: Millis::from_secs(1800),
+            limits: AttemptLimits {
+                max_fix_attempts: 2,
+                max_retries: 3,
+                max_attempts: None,
+                max_evaluated_attempts: 2,
+            },
+            review: Review::Auto,
+            on_exhausted: None,
+            on_dependency_failed: None,
+            workspace: None,
+            target_files: Vec::new(),
+            protect: Vec::new(),
+            expectations: None,
+            verification: None,
+            scrutiny: Arc::default(),
+            provenance: None,
+        }
+    }
+}
