@@ -16,6 +16,9 @@ const MAX_WORDS_BETWEEN: usize = 4;
 /// Words that may follow a score that is not the end of its sentence.
 const AFTER_SCORE: &[&str] = &["for", "because", "since", "as", "in", "on", "with"];
 
+/// Words of a score that is not one of a part.
+const WHOLE: &[&str] = &["score", "rating", "final", "overall", "total"];
+
 /// How sure a way of saying a score is. The surest kind that a reply holds is the only one that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sureness {
@@ -50,6 +53,13 @@ pub fn parse_rating(reply: &str, scale: &Scale) -> Result<Decimal, Unparsed> {
     let mut said = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         line.scores(lines.get(index + 1), scale, &mut said);
+    }
+    if rates_parts(&lines) {
+        // Whatever else it says in passing may be a sum, a mean, or one more part.
+        said.retain(|(sureness, _)| *sureness == Sureness::Final);
+        if said.is_empty() {
+            return Err(Unparsed::NoScore);
+        }
     }
     let markers: Vec<_> = match said.iter().map(|(sureness, _)| *sureness).min() {
         Some(surest) => said
@@ -284,6 +294,23 @@ fn alone(lines: &[Line]) -> Option<Decimal> {
         [.., end, Token::Number(number), Token::Other('.')] if end.ends_sentence() => Some(number),
         _ => None,
     })
+}
+
+/// Whether lines rate several things by name: `Style: 4` and `1. Length: 2`. What is one score of all of them?
+fn rates_parts(lines: &[Line]) -> bool {
+    let mut names = lines.iter().filter_map(|line| {
+        let tokens = match &line.tokens[..] {
+            [Token::Number(_), Token::Other('.' | ')'), rest @ ..] => rest,
+            tokens => tokens,
+        };
+        named(tokens, None)?;
+        let name = |token: &Token| !matches!(token, Token::Other(':'));
+        let name: Vec<Token> = tokens.iter().copied().take_while(name).collect();
+        let is_whole = name.iter().any(|word| word.is_word(WHOLE));
+        (!is_whole).then_some(name)
+    });
+    let first = names.next();
+    first.is_some_and(|first| names.any(|other| other != first))
 }
 
 /// `Coherence: 2`, the name being a few words.

@@ -41,6 +41,8 @@ fn free_words_are_read_where_they_say_one_score() {
             "In all a score of 4 out of 5.\n1. Wording. Score: 3/5.\n2. Length. Score: 5/5.",
             "4",
         ),
+        ("Style: 2\nLength: 4\nOverall score: 3", "3"),
+        ("Style: 2 - it wanders.\nScore: 2", "2"),
         ("{\"score\": 4}", "4"),
     ] {
         assert_eq!(rating(reply), Some(dec(want)), "{reply:?}");
@@ -80,6 +82,8 @@ fn free_words_that_say_none_or_two_are_not_read() {
         "I would give it a 2 or a score of 3.",
         "{\"score\": 9}",
         "It came out in 2015.",
+        "Style: 2\nLength: 4",
+        "1. Style: 2 - it wanders.\n2. Length: 4 - just right.\n\nIn all it is worth a rating of 3 out of 5.",
     ] {
         assert_eq!(rating(reply), None, "{reply:?}");
     }
