@@ -3,6 +3,7 @@
 //! Nothing here does I/O and nothing here decides. The words are those of the field (mission, task,
 //! attempt, verdict, gate); the same word stands in YAML, JSON, logs and code.
 
+mod assumption;
 mod consult;
 mod date_line;
 mod dead_letter;
@@ -19,6 +20,7 @@ mod score;
 mod scrutiny;
 mod verdict;
 
+pub use assumption::{Assumption, BrokenAssumption};
 pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Probe, Purpose, RubricReply};
 pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};

@@ -202,6 +202,8 @@ fn change(state: &mut State, event: &Event) {
         Event::ConsultReplied { id, .. } | Event::ConsultFailed { id, .. } => {
             change_task(state, id.task, event);
         }
+        // It is asked about, and told, in what stands beside it.
+        Event::AuthorityCues { .. } | Event::Escalated { .. } => {}
         Event::FilesNoted { turn, .. } => {
             let starts = state.turns_started;
             change_task(state, turn.task, event);

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, Edge, FailureClass, FailureMode, Finding, GateId,
-    HoldId, Millis, OutcomeClass, Phase, Points, Probe, Purpose, QualityFlag, Stage, Status, Step, TaskId,
-    Timestamp, TurnId, WaitingReason,
+    Advice, AgentId, AttemptKind, BrokenAssumption, Cause, ConsultId, Digest, Edge, FailureClass,
+    FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Probe, Purpose, QualityFlag,
+    Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
 };
 use crate::mission::{Addition, RunOptions, SubTask};
 
@@ -106,6 +106,26 @@ pub enum Event {
         /// Digest of the prompt; `None` where the agent gets none.
         #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
         prompt: Option<Digest>,
+    },
+    /// `authority:cues`: the prompt of the turn that starts speaks with authority, and says that this is to be weighed.
+    #[serde(rename = "ah")]
+    AuthorityCues {
+        /// The turn.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+        /// How often.
+        #[serde(rename = "n")]
+        cues: u32,
+    },
+    /// `task:escalated`: the agent says that what it was told does not hold; a person is asked before its work is judged.
+    #[serde(rename = "te")]
+    Escalated {
+        /// The turn.
+        #[serde(rename = "i", with = "turn_id")]
+        turn: TurnId,
+        /// What does not hold.
+        #[serde(rename = "b")]
+        broken: BrokenAssumption,
     },
     /// `files:noted`: what stands in the files that the turn is held against was written down. Before the turn starts.
     #[serde(rename = "fb")]

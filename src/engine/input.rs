@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, ConsultId, CriterionGrade, Digest, FailureClass, Millis, Step, TaskId, Timestamp, TurnId,
+    Advice, BrokenAssumption, ConsultId, CriterionGrade, Digest, FailureClass, Millis, Step, TaskId,
+    Timestamp, TurnId,
 };
 use crate::mission::{Plan, RunOptions, SubTask};
 
@@ -38,6 +39,8 @@ pub enum Input {
         turn: TurnId,
         /// Its digest; `None` where the agent gets no prompt.
         digest: Option<Digest>,
+        /// How often it speaks with authority.
+        cues: u32,
     },
     /// What stands in the files that a turn is held against was written down, or could not be.
     FilesNoted {
@@ -359,6 +362,8 @@ pub struct TurnEnd {
     pub tools: Option<Box<ToolLedgerRef>>,
     /// What it ended with that may be a question.
     pub asked: Option<Asked>,
+    /// What it says does not hold of what it was told.
+    pub broken: Option<BrokenAssumption>,
 }
 
 /// Why a reviewer gave no reply.
@@ -420,6 +425,7 @@ impl TurnEnd {
             tool_calls: None,
             tools: None,
             asked: None,
+            broken: None,
         }
     }
 

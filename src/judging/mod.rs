@@ -5,9 +5,12 @@
 //! reply, and what plain facts say without any judge.
 
 pub mod advice;
+pub mod assumption;
+pub mod authority;
 pub mod calibration;
 pub mod colour;
 pub mod consensus;
+pub mod drift;
 pub mod eligibility;
 pub mod evidence_rules;
 pub mod heuristic;

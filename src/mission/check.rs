@@ -130,9 +130,15 @@ impl Checker<'_, '_> {
             }
             Built::Words { words, area } if is_right && !self.later => {
                 let tree = self.tree;
-                let word = tree.text(entry.value);
-                if !words.contains(&word) {
-                    self.note(entry.value, &format!("{}: {word}", key.name), area);
+                let all: Vec<NodeId> = match tree.kind(entry.value) {
+                    Kind::List => tree.items(entry.value).collect(),
+                    _ => vec![entry.value],
+                };
+                for node in all {
+                    let word = tree.text(node);
+                    if !words.contains(&word) {
+                        self.note(node, &format!("{}: {word}", key.name), area);
+                    }
                 }
             }
             Built::Words { .. } | Built::Yes => {}

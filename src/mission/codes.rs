@@ -135,6 +135,8 @@ codes! {
     ExtraEdge = "Q0421": "Only `onPass`, `onFail` and `onRefer` lead out of a task of `type: verification`. A task that names it in `dependsOn` and that none of them leads to would start whatever the verdict is. Let an edge lead to it, or let it depend on a task that an edge leads to.",
     /// A verification of nothing.
     JudgesNothing = "Q0422": "A task of `type: verification` judges the work of the tasks in its `dependsOn`. It needs at least one that is no verification itself.",
+    /// Criteria that nobody could judge by.
+    UnclearCriteria = "Q0423": "A criterion of `acceptance` is what work is judged by, so it must say something that can be told from the work. One of a few letters, or one that only says that the work is to be done, complete or working, says nothing. `clarification: enforce` in the settings refuses such criteria, and tasks without any; otherwise they are warned about. What names a file, a command or a value in backticks is held against that.",
     /// Two gates with one name.
     DuplicateGate = "Q0501": "Two gates have the same name, or two checkpoints, delays or approval gates. Names are how they are shown and overridden and must be unique.",
     /// A gate over nothing.

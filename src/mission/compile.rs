@@ -232,8 +232,8 @@ impl Compiler<'_> {
             on_exhausted: task.on_exhausted,
             on_dependency_failed: task.on_dependency_failed,
             workspace: task.workspace.map(|path| *path),
-            target_files: task.target_files.into_iter().collect(),
-            protect: task.protect.into(),
+            target_files: task.target_files,
+            protect: task.protect,
             expectations: self.expectations(task.expectations),
             verification: {
                 let decomposer = task.decomposer.map(|name| self.agent(&name));
@@ -241,6 +241,7 @@ impl Compiler<'_> {
                 verification(task.verification, acceptance, asks_a_judge, &self.rubrics)
             },
             route: None,
+            middleware: task.middleware,
             finish: finish_gate(task.verify, self.options),
             foundation: false,
             wave: 0,

@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use rust_decimal::Decimal;
 
 use super::model::{
-    Budget, CheckInterval, Consensus, Independence, PanelMode, Remedy, Settings, Sla, ViolationAction,
+    AgentChain, Budget, CheckInterval, Clarification, Consensus, CoordinationChain, Independence, Middleware,
+    PanelMode, Remedy, Settings, Sla, ViolationAction,
 };
 use super::read::Named;
 use super::scalar::Fraction;
@@ -98,6 +99,11 @@ pub fn default_settings() -> Settings {
         judge_breaker: Some(JUDGE_BREAKER),
         protect: Box::default(),
         default_channels: None,
+        middleware: Middleware {
+            agent: Some(AgentChain::default()),
+            coordination: Some(CoordinationChain::default()),
+        },
+        clarification: Some(Clarification::default()),
     }
 }
 

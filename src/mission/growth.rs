@@ -256,7 +256,7 @@ impl Plan {
             kind: task.kind,
             needs: Vec::new(),
             priority: Some(task.priority),
-            target_files: task.target_files.clone(),
+            target_files: task.target_files.to_vec(),
             awaited_by: Vec::new(),
         };
         let addition = Addition {

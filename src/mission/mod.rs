@@ -27,6 +27,7 @@ mod environment;
 mod foundation;
 mod growth;
 mod keys;
+mod lineage;
 mod load;
 pub mod model;
 mod plan;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
+use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, Bar, Dimension, GateId, HoldId, Millis, Money, Points, TaskId, Timestamp};
 
@@ -118,6 +119,13 @@ impl Plan {
     #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskPlan {
         &self.tasks[id.index()]
+    }
+
+    /// What is done around the turns of a task (semantics, section 17).
+    #[must_use]
+    pub fn middleware(&self, id: TaskId) -> &model::AgentChain {
+        let own = self.task(id).middleware.as_deref();
+        own.unwrap_or(&self.rules.middleware)
     }
 
     /// The agent with this id.
@@ -307,9 +315,9 @@ pub struct TaskPlan {
     /// Its workspace relative to the mission's, if it has its own.
     pub workspace: Option<Box<str>>,
     /// Files it must produce; preflight checks them.
-    pub target_files: Vec<Box<str>>,
+    pub target_files: ThinVec<Box<str>>,
     /// Paths or globs in its workspace that its agent must not change, beside those of the mission.
-    pub protect: Vec<Box<str>>,
+    pub protect: ThinVec<Box<str>>,
     /// What it must pass; `None` when the file declares no expectations.
     pub expectations: Option<Box<Expectations>>,
     /// Whether so much is built on it that it gets relief.
@@ -320,6 +328,8 @@ pub struct TaskPlan {
     pub scrutiny: Arc<Scrutiny>,
     /// What must hold before its agent may call itself finished.
     pub finish: Option<Box<FinishGate>>,
+    /// What is done around its turns, where that is not what the mission says.
+    pub middleware: Option<Box<model::AgentChain>>,
     /// For a verification: where its edges lead.
     pub route: Option<Box<Route>>,
     /// Its layer of the mission's graph, from 0.
@@ -587,6 +597,10 @@ pub struct Rules {
     pub default_channels: Box<[Box<str>]>,
     /// What judges the work of tasks that say nothing of it.
     pub scrutiny: Arc<Scrutiny>,
+    /// What is done around the turns of tasks that say nothing of it.
+    pub middleware: model::AgentChain,
+    /// What is done around the work on the whole graph.
+    pub coordination: model::CoordinationChain,
 }
 
 /// What is said and done about deadlines, resolved.

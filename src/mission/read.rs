@@ -258,6 +258,27 @@ pub(super) fn remedies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
     Ok(list.map(|list| list.into_iter().collect()))
 }
 
+/// An ordered chain of words, if there is one.
+pub(super) fn chain<'de, T, C, D>(deserializer: D) -> Result<Option<C>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Scalar,
+    C: FromIterator<T>,
+{
+    let list: Option<Vec<T>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
+    Ok(list.map(|list| list.into_iter().collect()))
+}
+
+/// The same, kept out of the way where most have none.
+pub(super) fn boxed_chain<'de, T, C, D>(deserializer: D) -> Result<Option<Box<C>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Scalar,
+    C: FromIterator<T>,
+{
+    Ok(chain::<T, C, D>(deserializer)?.map(Box::new))
+}
+
 /// Any type, or its default if the value is null.
 pub(super) fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
+use thin_vec::ThinVec;
 
-use super::model::{Budget, Independence, Review, TaskType};
+use super::model::{AgentChain, Budget, CoordinationChain, Independence, Review, TaskType};
 use super::{AttemptLimits, Part, Rules, Silence, SlaPlan, TaskPlan};
 use crate::domain::{AgentId, Bar, Millis};
 
@@ -38,6 +39,8 @@ impl Rules {
             workspace: "/".into(),
             default_channels: Box::default(),
             scrutiny: Arc::default(),
+            middleware: AgentChain::default(),
+            coordination: CoordinationChain::default(),
         }
     }
 }
@@ -51,6 +54,7 @@ impl TaskPlan {
             requires_tool_calls: None,
             finish: None,
             route: None,
+            middleware: None,
             wave: 0,
             title: title.into(),
             part: Part::Selected,
@@ -74,8 +78,8 @@ impl TaskPlan {
             on_exhausted: None,
             on_dependency_failed: None,
             workspace: None,
-            target_files: Vec::new(),
-            protect: Vec::new(),
+            target_files: ThinVec::new(),
+            protect: ThinVec::new(),
             expectations: None,
             verification: None,
             scrutiny: Arc::default(),

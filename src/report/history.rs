@@ -389,6 +389,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::HandedOver { id, .. }
         | Event::ConsultFailed { id, .. } => Some(id.task),
         Event::FilesNoted { turn, .. }
+        | Event::AuthorityCues { turn, .. }
+        | Event::Escalated { turn, .. }
         | Event::TurnStarted { turn, .. }
         | Event::AgentSpawned { turn, .. }
         | Event::AgentActivity { turn, .. }

@@ -355,6 +355,7 @@ impl<'o> Scene<'o> {
             tool_calls: None,
             tools: None,
             asked: None,
+            broken: None,
             delegate: Vec::new(),
         })));
         self.advance();
@@ -370,7 +371,11 @@ impl<'o> Scene<'o> {
             turn: current.turn + 1,
             ..current
         };
-        self.input(&Input::PromptReady { turn, digest: None });
+        self.input(&Input::PromptReady {
+            turn,
+            digest: None,
+            cues: 0,
+        });
     }
 
     /// A check of the task comes back.

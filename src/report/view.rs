@@ -240,6 +240,8 @@ impl RunView {
             | Event::Superseded { .. }
             | Event::EdgeTaken { .. }
             | Event::FellBack { .. }
+            | Event::AuthorityCues { .. }
+            | Event::Escalated { .. }
             | Event::HandedOver { .. }
             | Event::Probed { .. }
             | Event::Paused { .. }

@@ -14,6 +14,7 @@ use crate::keeper;
 use crate::mission::{AgentPlan, Plan};
 use crate::store::SpoolName;
 
+use super::middleware::{self, Heard};
 use super::reply;
 use super::spool::{read_head, read_tail};
 use super::world::{Message, World, jitter, not_reachable};
@@ -55,15 +56,10 @@ impl World {
             timeout: timeout.as_duration(),
         };
         let sender = self.sender.clone();
-        let can_confirm = state.plan.rules.orchestrator.is_some();
+        let plan = state.plan.clone();
         let work = tokio::spawn(async move {
             let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
-            for mut input in worker_turn(turn, &prompt_path, &out_path, request, &line, &endpoint).await {
-                if let Input::TurnEnded(end) = &mut input
-                    && !can_confirm
-                {
-                    end.asked = None;
-                }
+            for input in worker_turn(&plan, turn, &prompt_path, &out_path, request, &line, &endpoint).await {
                 let _ = sender.send(Message::Input(input));
             }
         });
@@ -73,6 +69,7 @@ impl World {
 }
 
 async fn worker_turn(
+    plan: &Plan,
     turn: TurnId,
     prompt: &Path,
     out: &Path,
@@ -88,7 +85,7 @@ async fn worker_turn(
     let result = model::complete(line, endpoint, &request, begin).await;
     let duration = Timestamp::now().since(begin);
     match result {
-        Ok(reply) => worker_replied(turn, out, &reply, duration).await,
+        Ok(reply) => worker_replied(plan, turn, out, &reply, duration).await,
         // Our own timer ended the turn: that is the turn's end, not a request to repeat.
         Err(error) if error.class == FailureClass::Timeout && error.status.is_none() => {
             let message = format!("no reply within {}", Millis::from(request.timeout));
@@ -114,7 +111,13 @@ async fn worker_turn(
     }
 }
 
-async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: Millis) -> Vec<Input> {
+async fn worker_replied(
+    plan: &Plan,
+    turn: TurnId,
+    out: &Path,
+    reply: &ModelReply,
+    duration: Millis,
+) -> Vec<Input> {
     let output = match reply::store(out, &reply.text).await {
         Ok(output) => output,
         // The model has replied, and that was paid for.
@@ -144,23 +147,29 @@ async fn worker_replied(turn: TurnId, out: &Path, reply: &ModelReply, duration: 
         exit.failure = Some(FailureClass::Unknown);
         exit.message = Some(message.to_owned());
     }
-    let asked = (exit.failure.is_none() && may_be_question(&reply.text)).then(|| Asked {
+    let can_confirm = plan.rules.orchestrator.is_some() && exit.failure.is_none();
+    let asked = (can_confirm && may_be_question(&reply.text)).then(|| Asked {
         text: reply.text.trim().to_owned(),
         detected: true,
     });
+    let heard = match exit.failure {
+        None => middleware::after(plan, turn.task, &reply.text),
+        Some(_) => Heard::default(),
+    };
     let end = TurnEnd {
         exit,
         output,
         duration,
         asked,
+        broken: heard.broken,
         usage: usage_of(reply),
         model: reply.model.clone(),
         ..TurnEnd::clean(turn)
     };
     let cut = format!("turn {turn}: the model's reply ran into its token limit and is cut short");
-    let warning = reply.is_cut_short().then_some(Input::Warn(cut));
-    warning
-        .into_iter()
+    let cut = reply.is_cut_short().then_some(Input::Warn(cut));
+    cut.into_iter()
+        .chain(heard.warning.map(Input::Warn))
         .chain([Input::TurnEnded(Box::new(end))])
         .collect()
 }

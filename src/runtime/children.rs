@@ -25,12 +25,14 @@ use super::session::RunError;
 use super::spool::{Sealed, clean, clean_file, clean_stderr, read_claims, read_head, read_tail, seal};
 use super::watch::{After, Answer};
 use super::world::{Child, World, jitter, not_reachable, workspace};
-use super::{consult, voice};
+use super::{consult, middleware, voice};
 
 /// How much of a check's output is kept in its result, in bytes.
 pub(super) const CHECK_SHOWN: u64 = 4_000;
 /// What has more bytes than this is no question, in bytes.
 const SHORT_OUTPUT: u64 = 4 * crate::judging::question::MAX_CHARS as u64;
+/// How much of what an agent printed may be its last message, in bytes.
+const LAST_MESSAGE: u64 = 4 * crate::judging::assumption::LAST_CHARS as u64;
 /// How much of standard error is read when an agent fails, in bytes: its last line is quoted, its class is found in it.
 const STDERR_TAIL: u64 = 8_000;
 /// Characters of that line.
@@ -478,6 +480,18 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn
         let can_confirm = files.plan.rules.orchestrator.is_some();
         if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
             said = read_head(&files.out, SHORT_OUTPUT).ok();
+        }
+        if middleware::listens(&files.plan, turn.task) {
+            // What it claims to have said is its last message; else the end of what it printed is.
+            let printed = || {
+                end.output
+                    .as_ref()
+                    .and_then(|_| read_tail(&files.out, LAST_MESSAGE).ok())
+            };
+            let message = said.clone().or_else(printed).unwrap_or_default();
+            let heard = middleware::after(&files.plan, turn.task, &message);
+            end.broken = heard.broken;
+            inputs.extend(heard.warning.map(Input::Warn));
         }
         end.asked = voice::asked(&dropped, claimed, said, can_confirm);
     }

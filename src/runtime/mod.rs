@@ -24,6 +24,7 @@ mod inspect;
 mod jury;
 mod looking;
 mod material;
+mod middleware;
 mod missions;
 mod notices;
 mod observer;

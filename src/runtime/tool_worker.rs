@@ -30,6 +30,7 @@ use crate::store::{RunFolder, SpoolName};
 use super::calls::usage_of;
 use super::errands::{Errands, run_errand};
 use super::looking::usage_until;
+use super::middleware::{self, Heard};
 use super::reply;
 use super::spool::{read_ends, read_head};
 use super::tool_ledger::{ToolLedger, unkept};
@@ -201,6 +202,13 @@ impl Work {
             }
         };
         let asked = self.asked(&said, &text).filter(|_| exit.failure.is_none());
+        let heard = match exit.failure {
+            None => middleware::after(&self.plan, self.turn.task, &text),
+            Some(_) => Heard::default(),
+        };
+        if let Some(warning) = heard.warning {
+            let _ = self.sender.send(Message::Input(Input::Warn(warning)));
+        }
         let (delegate, refused) = read_delegations(&Value::Array(said.delegated));
         let title = &self.plan.task(self.turn.task).title;
         for why in refused {
@@ -211,6 +219,7 @@ impl Work {
             exit,
             output,
             asked,
+            broken: heard.broken,
             delegate,
             usage,
             model: reply.model,

@@ -27,6 +27,7 @@ use super::consult::PreparedConsult;
 use super::errands::{Errand, Errands, Waiting};
 use super::grading::{Gathering, Round};
 use super::looking::Toolless;
+use super::middleware;
 use super::reach::Programs;
 use super::scrutiny::{PreparedStep, StepRun};
 use super::seat::Prepared;
@@ -179,14 +180,20 @@ impl World {
     /// Writes the prompt of a turn. Not synced: after a power loss the turn is lost with it and starts with a new one.
     pub fn prepare_prompt(&mut self, state: &State, turn: TurnId) -> Result<Input, RunError> {
         if !gets_prompt(state, turn.task) {
-            return Ok(Input::PromptReady { turn, digest: None });
+            return Ok(Input::PromptReady {
+                turn,
+                digest: None,
+                cues: 0,
+            });
         }
         let prompt = worker_prompt::compose(&self.folder, state, turn.task);
+        let (prompt, cues) = middleware::before(&state.plan, turn.task, prompt);
         let path = self.folder.spool_file(&SpoolName::Prompt(turn));
         write_file(&path, prompt.as_bytes())?;
         Ok(Input::PromptReady {
             turn,
             digest: Some(Digest::of(prompt.as_bytes())),
+            cues,
         })
     }
 

@@ -3,6 +3,7 @@
 //! They see one folder ([`confined`]), their results are cut to size, and every call goes on record.
 
 pub mod confined;
+mod destructive;
 pub mod run;
 pub mod voice;
 

@@ -8,6 +8,7 @@ use crate::agents::model::{ToolCall, ToolSpec};
 use crate::domain::Millis;
 
 use super::arguments;
+use super::destructive::destructive;
 
 /// Its name.
 pub const RUN: &str = "run";
@@ -74,6 +75,9 @@ pub fn wanted(call: &ToolCall) -> Result<Wanted, String> {
     if argv.iter().any(|word| word.contains('\0')) {
         return Err("a command cannot hold NUL".to_owned());
     }
+    if let Some(why) = destructive(&argv) {
+        return Err(format!("this command is refused: {why}"));
+    }
     let timeout = timeout_seconds.map_or(DEFAULT_TIMEOUT, |seconds| Millis(seconds.saturating_mul(1000)));
     Ok(Wanted { argv, timeout })
 }
@@ -112,6 +116,8 @@ mod tests {
             json!({"argv": ["a\0b"]}),
             json!({"argv": ["a"], "timeoutSeconds": -1}),
             json!({"argv": ["a"], "cwd": "/"}),
+            json!({"argv": ["rm", "-rf", "/"]}),
+            json!({"shell": "make clean; rm -rf ~"}),
         ] {
             assert!(read(bad.clone()).is_err(), "{bad}");
         }

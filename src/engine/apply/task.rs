@@ -248,6 +248,8 @@ impl TaskState {
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
             | Event::FellBack { .. }
+            | Event::AuthorityCues { .. }
+            | Event::Escalated { .. }
             | Event::HandedOver { .. }
             | Event::ForceAccepted { .. }
             | Event::DelegationRefused { .. }

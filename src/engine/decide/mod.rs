@@ -44,6 +44,7 @@ mod delegation;
 mod dependencies;
 mod draft;
 mod due;
+mod escalation;
 mod evidence;
 mod finish;
 mod fixups;
@@ -122,7 +123,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),
         },
-        Input::PromptReady { turn, digest } => turns::prompt_ready(state, *turn, *digest),
+        Input::PromptReady { turn, digest, cues } => turns::prompt_ready(state, *turn, *digest, *cues),
         Input::FilesNoted { .. } => evidence::noted(state, input),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::Activity { turn, text } => turns::activity(state, *turn, text),

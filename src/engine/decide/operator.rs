@@ -15,7 +15,7 @@ use super::conclude;
 use super::draft::Draft;
 use super::questions;
 use super::schedule::evaluate_gate;
-use super::{approvals, holds, intake, side_effects, stages};
+use super::{approvals, escalation, holds, intake, side_effects, stages};
 
 pub(super) fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
@@ -44,6 +44,7 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
         Command::Approve { task, number } => match waits(*task) {
             Some(WaitingReason::Approval) => approvals::approve(state, *task, by, now),
             Some(WaitingReason::SideEffects) => side_effects::approve(state, *task, by),
+            Some(WaitingReason::Operator) => escalation::approve(state, *task, by),
             _ => approve(state, *task, *number, by),
         },
         Command::Reject { task, number, reason } => match waits(*task) {

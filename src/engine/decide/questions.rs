@@ -2,25 +2,28 @@
 //! person, and goes on in a new turn of the same attempt. No attempt is spent. Once the rounds are used up, what the
 //! agent said is judged as it is.
 
-use crate::domain::{Advice, AgentId, Phase, Purpose, Status, TaskId, WaitingReason};
+use crate::domain::{Advice, AgentId, BrokenAssumption, Phase, Purpose, Status, TaskId, WaitingReason};
 use crate::engine::event::Event;
 use crate::engine::payload::Asked;
 use crate::engine::state::{ANSWERED, Known, State};
 
 use super::draft::Draft;
-use super::{consult, stages};
+use super::{consult, escalation, stages};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
 
-/// A turn ended well: what it said is a question, or it is judged.
-pub(super) fn or_judge(draft: &mut Draft<'_>, asked: Option<&Asked>) {
+/// A turn ended well: what it said is a question, or that what it was told does not hold, or it is judged.
+pub(super) fn or_go_on(draft: &mut Draft<'_>, asked: Option<&Asked>, broken: Option<&BrokenAssumption>) {
     let most = draft.plan().rules.max_question_rounds;
     let dialog = draft.task.dialog.as_deref();
     let is_used_up = dialog.is_some_and(|dialog| dialog.rounds >= most);
+    // Whoever is asked hears what is wrong from the question itself.
+    let asks = asked.filter(|asked| !asked.detected && !is_used_up);
     match (asked, orchestrator(draft)) {
+        _ if let Some(asked) = asks => pose(draft, asked),
+        _ if let Some(broken) = broken => escalation::raise(draft, broken),
         (Some(_), _) if is_used_up => judge(draft),
-        (Some(asked), _) if !asked.detected => pose(draft, asked),
         (Some(_), Some(orchestrator)) if !has_worked(draft) => {
             consult::ask(draft, Purpose::Confirm, orchestrator);
         }

@@ -20,7 +20,7 @@ const MAX_SPAWN_RETRIES: u32 = 1;
 const LONGEST_PAUSE: Millis = Millis::from_secs(600);
 
 /// The prompt of the next turn is written: the turn may start.
-pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>) -> Vec<Event> {
+pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>, cues: u32) -> Vec<Event> {
     // A halted run starts no task, but what has started may finish its attempts.
     let is_held = evidence::must_note(state, turn.task) || state.phase != RunPhase::Running;
     if !waits_for_turn(state, turn) || is_held {
@@ -31,6 +31,9 @@ pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>) 
     }
     let mut draft = Draft::new(state, turn.task);
     start_turn(&mut draft, digest);
+    if cues > 0 && draft.task.running.is_some() {
+        draft.emit(Event::AuthorityCues { turn, cues });
+    }
     draft.into_events()
 }
 
@@ -209,7 +212,9 @@ fn finish_turn(draft: &mut Draft<'_>, turn: TurnId, exit: Exit, end: Option<&Tur
                     sub_tasks,
                 });
             }
-            questions::or_judge(draft, end.and_then(|end| end.asked.as_ref()));
+            let asked = end.and_then(|end| end.asked.as_ref());
+            let broken = end.and_then(|end| end.broken.as_ref());
+            questions::or_go_on(draft, asked, broken);
         }
         Some(class) => {
             draft.emit(Event::StageVerdict(Box::new(StageReport {

@@ -171,6 +171,7 @@ fn is_awaited(state: &State, effect: &Effect) -> bool {
         Effect::PreparePrompt(turn) => vec![Input::PromptReady {
             turn: *turn,
             digest: None,
+            cues: 0,
         }],
         other => inputs(state, other, &Answer::Finished),
     };

@@ -300,6 +300,7 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         Effect::RunTurn { turn, .. } if random.chance(8) => {
             Answer::HandsDown(random_sub_tasks(random, turn.task))
         }
+        Effect::RunTurn { .. } if random.chance(4) => Answer::Escalates(None),
         Effect::RunTurn { .. } => Answer::Finished,
         Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),
         Effect::Consult { .. } if random.chance(10) => Answer::Unreachable(class),

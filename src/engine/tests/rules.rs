@@ -369,7 +369,11 @@ fn what_does_not_fit_the_moment_means_nothing() {
         attempt,
         turn,
     };
-    let ready = |turn| Input::PromptReady { turn, digest: None };
+    let ready = |turn| Input::PromptReady {
+        turn,
+        digest: None,
+        cues: 0,
+    };
     let noted = |turn| Input::FilesNoted {
         turn,
         starts: 0,

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, CriterionGrade, DeclaredVerdict, Digest, DimensionScore, FailureClass, Finding, Millis, Opinion,
-    Points, Purpose, RunId, Severity, Status, Step, Timestamp, TurnId,
+    Advice, Assumption, BrokenAssumption, CriterionGrade, DeclaredVerdict, Digest, DimensionScore,
+    FailureClass, Finding, Millis, Opinion, Points, Purpose, RunId, Severity, Status, Step, Timestamp,
+    TurnId,
 };
 use crate::engine::{
     ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
@@ -50,6 +51,8 @@ pub enum Answer {
     NeverAsked,
     /// The turn finished with this.
     Asks(Asked),
+    /// The turn finished, and its agent says that what it was told does not hold, and perhaps asks something.
+    Escalates(Option<Asked>),
     /// A consulted agent said this.
     Advice(Advice),
     /// The same, and its provider says that it used this model.
@@ -221,6 +224,7 @@ impl Simulation {
                 return self.feed(&Input::PromptReady {
                     turn: *turn,
                     digest: None,
+                    cues: 0,
                 });
             }
             Effect::RunTurn { .. } if stopping => Answer::Interrupted,
@@ -341,6 +345,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             };
             let asked = match answer {
                 Answer::Asks(asked) => Some(asked.clone()),
+                Answer::Escalates(asked) => asked.clone(),
                 _ => None,
             };
             let output = Some(FileRef {
@@ -360,6 +365,10 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 output,
                 interrupted,
                 asked,
+                broken: matches!(answer, Answer::Escalates(_)).then(|| BrokenAssumption {
+                    kind: Assumption::DependencyFailed,
+                    evidence: "dependency failed".to_owned(),
+                }),
                 files,
                 delegate: match answer {
                     Answer::HandsDown(sub_tasks) => sub_tasks.clone(),

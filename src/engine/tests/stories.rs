@@ -4,6 +4,7 @@
 mod agreement;
 mod asking;
 mod deadlines;
+mod escalated;
 mod holding;
 mod judged;
 mod remedies;

@@ -60,6 +60,8 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         prices: settings.prices.0.clone(),
         default_channels: settings.default_channels.clone().unwrap_or_default(),
         scrutiny: Arc::default(),
+        middleware: settings.middleware.agent.clone().unwrap_or_default(),
+        coordination: settings.middleware.coordination.clone().unwrap_or_default(),
     }
 }
 

@@ -8,6 +8,7 @@ mod channels;
 mod expectations;
 mod finish;
 mod later;
+mod middleware;
 mod rubric;
 mod scrutiny;
 mod sla;

@@ -7,7 +7,8 @@ use semver::VersionReq;
 use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
-use super::later::{AgentMiddleware, Clarification, Isolation, MIDDLEWARE};
+use super::later::Isolation;
+use super::middleware::{CLARIFICATION, MIDDLEWARE_KEY, OWN_MIDDLEWARE};
 use super::rubric::RUBRIC;
 use super::scrutiny::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES, VISION_KEY};
 use super::sla::SLA;
@@ -397,18 +398,8 @@ static SETTINGS: Table = Table {
             "Warnings before deadlines, and what follows when one passes.",
         ),
         BUDGET_KEY,
-        key(
-            "middleware",
-            Shape::Map(&MIDDLEWARE),
-            "What sees every message before and after an agent.",
-        )
-        .later("middleware"),
-        key(
-            "clarification",
-            one::<Clarification>(),
-            "What happens when criteria are unclear.",
-        )
-        .later("middleware"),
+        MIDDLEWARE_KEY,
+        CLARIFICATION,
         key(
             "hooks",
             Shape::Named(&TITLE, &COMMAND_LINE),
@@ -556,12 +547,7 @@ static TASK: Table = Table {
             STAGES,
             "Further stages of judging, behind those of the mission.",
         ),
-        key(
-            "middleware",
-            Shape::List(&one::<AgentMiddleware>()),
-            "What sees every message before and after its agent.",
-        )
-        .later("middleware"),
+        OWN_MIDDLEWARE,
         key(
             "onPass",
             TASK_TITLE,

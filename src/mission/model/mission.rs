@@ -11,8 +11,8 @@ use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, words}
 
 use super::approval::ApprovalGate;
 use super::{
-    Agent, Autonomy, Budget, Channel, Consensus, Independence, OnExhausted, PanelMode, Price, RedTeam,
-    RemedyOrder, Rubric, Sla, Stage, Stakes, Task, Vision,
+    Agent, Autonomy, Budget, Channel, Clarification, Consensus, Independence, Middleware, OnExhausted,
+    PanelMode, Price, RedTeam, RemedyOrder, Rubric, Sla, Stage, Stakes, Task, Vision,
 };
 
 /// A mission file.
@@ -199,6 +199,12 @@ pub struct Settings {
     /// The channels of notifications that name none.
     #[serde(deserialize_with = "read::maybe_list_as::<Filled, _>")]
     pub default_channels: Option<Box<[Box<str>]>>,
+    /// What is done around every turn and around the whole graph.
+    #[serde(deserialize_with = "read::or_empty")]
+    pub middleware: Middleware,
+    /// What happens where criteria say nothing that could be judged.
+    #[serde(deserialize_with = "read::option")]
+    pub clarification: Option<Clarification>,
 }
 
 impl Settings {
@@ -238,6 +244,8 @@ impl Settings {
             budget: self.budget.or(below.budget),
             prices: both_prices(self.prices, below.prices),
             default_channels: self.default_channels.or(below.default_channels),
+            middleware: self.middleware.or(below.middleware),
+            clarification: self.clarification.or(below.clarification),
         }
     }
 }

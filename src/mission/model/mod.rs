@@ -9,6 +9,7 @@ mod budget;
 mod channel;
 mod expectation;
 mod finish;
+mod middleware;
 mod mission;
 mod rubric;
 mod scrutiny;
@@ -24,6 +25,10 @@ pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};
 pub use expectation::{Check, CommandCheck, Expectation, LlmReview, Reviewers};
 pub use finish::{FailToPass, FinishGate};
+pub use middleware::{
+    AgentChain, AgentHook, AgentMiddleware, Clarification, CoordinationChain, CoordinationMiddleware,
+    Middleware,
+};
 pub use mission::{Config, Gate, GateFailure, Hold, Mission, Settings};
 pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, Example, GradeKind, OnRefer, Rubric};
 pub use scrutiny::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, VisionKind};

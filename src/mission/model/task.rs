@@ -12,8 +12,8 @@ use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Posit
 use super::approval::{Approval, approval};
 use super::verification::decomposer;
 use super::{
-    Autonomy, Expectation, FinishGate, OnExhausted, RemedyOrder, Review, Stage, Stakes, TaskType,
-    Verification,
+    AgentChain, AgentMiddleware, Autonomy, Expectation, FinishGate, OnExhausted, RemedyOrder, Review, Stage,
+    Stakes, TaskType, Verification,
 };
 
 /// A unit of work. A mission may have 100,000 of them, so lists take one word.
@@ -101,6 +101,9 @@ pub struct Task {
     /// Further stages of judging, behind those of the mission.
     #[serde(deserialize_with = "read::or_empty")]
     pub stages: ThinVec<Stage>,
+    /// What is done around its turns instead of what the mission says.
+    #[serde(deserialize_with = "read::boxed_chain::<AgentMiddleware, _, _>")]
+    pub middleware: Option<Box<AgentChain>>,
     /// How much its agent may decide alone.
     #[serde(deserialize_with = "read::option")]
     pub autonomy: Option<Autonomy>,
@@ -149,6 +152,6 @@ mod tests {
 
     #[test]
     fn a_task_is_small() {
-        assert!(size_of::<Task>() <= 256, "{} bytes", size_of::<Task>());
+        assert!(size_of::<Task>() <= 264, "{} bytes", size_of::<Task>());
     }
 }

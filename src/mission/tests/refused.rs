@@ -90,9 +90,20 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ),
         (
             "settings: {middleware: {agent: [policy_gate, policy_gate]}}\n",
-            vec!["Q0209", "Q0210"],
+            vec!["Q0209"],
         ),
         ("stages: [{name: s}]\n", vec!["Q0202"]),
+        ("settings: {middleware: {agent: [policy]}}\n", vec!["Q0205"]),
+        (
+            "settings: {middleware: {coordination: [task_ledger, clarification_gate]}}\n",
+            vec!["Q0210"],
+        ),
+        (
+            "settings: {clarification: warn, middleware: {coordination: []}}\n",
+            vec!["Q0206"],
+        ),
+        ("settings: {clarification: enforce}\n", vec!["Q0423"]),
+        ("settings: {clarification: warn}\n", vec!["Q0423"]),
         (
             "rubrics: {r: {criteria: [{name: c, weight: 0.5}]}}\n",
             vec!["Q0204"],

@@ -5,6 +5,7 @@
 mod agents;
 pub(super) mod budget;
 mod channels;
+mod criteria;
 mod edges;
 mod fallback;
 pub(super) mod order;
@@ -110,6 +111,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
     }
     gate_names(mission, &mut problems);
     scrutiny::validate(mission, &names, &mut problems);
+    criteria::enforce(mission, &mut problems);
     waits::settings(&mission.settings, &mut problems);
     waits::validate(mission, &names, &mut problems);
     edges::validate(mission, &names, &mut problems);
@@ -122,6 +124,7 @@ pub(super) fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Pro
 pub(super) fn advise(mission: &Mission) -> Problems {
     let mut problems = Problems::default();
     fallback::validate(mission, &mut problems);
+    criteria::warn(mission, &mut problems);
     problems
 }
 

@@ -39,6 +39,14 @@ impl Exploder {
                 let payload = self.task(*task).with("answer", answer.as_str());
                 ("task:answered", payload.with("by", by.as_str()))
             }
+            Event::AuthorityCues { turn, cues } => ("authority:cues", self.turn(*turn).with("cues", *cues)),
+            Event::Escalated { turn, broken } => {
+                let payload = self.turn(*turn).with("kind", broken.kind.as_str());
+                (
+                    "task:escalated",
+                    payload.with("evidence", broken.evidence.as_str()),
+                )
+            }
             Event::DeadlockDetected { task, dependency } => {
                 let payload = self.failed_dependency(*task, *dependency);
                 let tasks = vec![task_key(*task)];

@@ -264,6 +264,8 @@ impl Exploder {
             | Event::DelegationRequested { .. }
             | Event::DelegationRefused { .. } => vec![self.task_event(event, rest)],
             Event::Question { .. }
+            | Event::AuthorityCues { .. }
+            | Event::Escalated { .. }
             | Event::Answered { .. }
             | Event::DeadlockDetected { .. }
             | Event::ArtifactsRequested { .. }
@@ -292,7 +294,7 @@ impl Exploder {
             .with("title", &*self.plan.task(id).title)
     }
 
-    fn turn(&self, turn: TurnId) -> Payload {
+    pub(super) fn turn(&self, turn: TurnId) -> Payload {
         self.task(turn.task)
             .with("attempt", turn.attempt)
             .with("turn", turn.turn)

@@ -55,7 +55,8 @@ pub(super) fn created_task(plan: &Plan, id: TaskId) -> Payload {
     let row = Payload::default()
         .with("title", &*task.title)
         .with("agent", &*plan.agent(task.agent).name)
-        .with("dependsOn", titles.collect::<Vec<_>>());
+        .with("dependsOn", titles.collect::<Vec<_>>())
+        .with("chainHash", plan.chain_hash(id).to_string());
     Payload::default()
         .with("taskId", task_key(id))
         .with("title", &*task.title)

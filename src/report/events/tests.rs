@@ -41,6 +41,8 @@ fn variant(event: &Event) -> &'static str {
         Event::SeatReplied { .. } => "SeatReplied",
         Event::SeatFailed { .. } => "SeatFailed",
         Event::AgentActivity { .. } => "AgentActivity",
+        Event::AuthorityCues { .. } => "AuthorityCues",
+        Event::Escalated { .. } => "Escalated",
         Event::Question { .. } => "Question",
         Event::Answered { .. } => "Answered",
         Event::DeadlockDetected { .. } => "DeadlockDetected",
@@ -91,7 +93,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 74;
+const VARIANTS: usize = 76;
 
 fn mission() -> Mission {
     Mission::new("m")

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::style::{Role, Screen};
 use super::super::text::{count, sanitize};
+use super::middleware::words;
 use super::{EligibleRow, GateRow, PlanDocument, TaskRow, WorstCaseRow};
 
 /// The page, with a line feed at its end.
@@ -61,6 +62,9 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
             lasts.unwrap_or_default()
         );
     }
+    if plan.middleware.is_own {
+        let _ = writeln!(text, "\nmiddleware {}", plan.middleware.words());
+    }
     let _ = writeln!(text, "\nworst case: {}", worst_words(plan.worst_case));
     let _ = writeln!(text, "cost: {}", plan.cost.text);
     screen.wrap(&text)
@@ -100,6 +104,9 @@ fn task_lines(text: &mut String, task: &TaskRow<'_>) {
             names.join(" or ")
         };
         let _ = writeln!(text, "    starts when {names} agrees{}", gate.unwrap_or_default());
+    }
+    if let Some(own) = &task.middleware {
+        let _ = writeln!(text, "    around its turns: {}", words(own));
     }
     let _ = writeln!(text, "    judged by {}", judged_words(task));
     if let Some(edges) = &task.edges {

@@ -3,6 +3,9 @@
 
 mod graph;
 mod human;
+mod middleware;
+
+use middleware::{HookRow, MiddlewareRow};
 
 pub use graph::{dot, mermaid};
 pub use human::human;
@@ -42,6 +45,8 @@ pub struct PlanDocument<'a> {
     /// Checkpoints and delays.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     holds: Vec<HoldRow<'a>>,
+    /// What is done around turns and around the whole graph.
+    middleware: MiddlewareRow,
     /// Tasks that `--only` leaves out.
     not_taken: u32,
     worst_case: WorstCaseRow,
@@ -56,6 +61,8 @@ struct AgentRow<'a> {
     role: Option<&'a str>,
     reports_to: Option<&'a str>,
     tasks: usize,
+    /// The hooks of middleware that come around it.
+    hooks: Vec<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -113,6 +120,9 @@ struct TaskRow<'a> {
     /// Who would be able to judge it, and what they share with its author.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     excluded: Vec<ExcludedRow<'a>>,
+    /// What is done around its turns, where it says so itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    middleware: Option<Vec<HookRow>>,
     worst_case: WorstCaseRow,
     /// Of a verification: where its verdicts lead.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -252,6 +262,7 @@ impl<'a> PlanDocument<'a> {
             tasks,
             gates: gates(state),
             holds: holds(state),
+            middleware: MiddlewareRow::of(plan),
             not_taken: state.counts.not_taken,
             worst_case,
             cost: CostRow {
@@ -292,6 +303,7 @@ fn agents(state: &State) -> Vec<AgentRow<'_>> {
         role: agent.spec.role.as_deref(),
         reports_to: agent.reports_to.map(|manager| &*plan.agent(manager).name),
         tasks,
+        hooks: middleware::hooks(&agent.spec),
     });
     rows.collect()
 }
@@ -423,6 +435,7 @@ impl<'a> TaskRow<'a> {
             grader: grader.map(|judge| &*plan.agent(judge).name),
             grader_tools: grader.map_or_else(Vec::new, |judge| judge_tools(plan, id, judge)),
             stages: step_rows(state, id),
+            middleware: middleware::own(plan, id),
             judged_by: kind,
             note,
             foundation: task.foundation,

@@ -254,6 +254,12 @@ impl Lines {
                 title(state, *task),
                 question.as_str(),
             )),
+            Event::Escalated { turn, broken } => Some(Line::new(
+                "ESCALATED",
+                Role::Warn,
+                title(state, turn.task),
+                format!("{}: {}", broken.kind.as_str(), broken.evidence),
+            )),
             Event::Answered { task, answer, by, .. } => {
                 let detail = format!("{by}: {answer}");
                 Some(Line::new("ANSWER", Role::Active, title(state, *task), detail))
@@ -285,6 +291,7 @@ impl Lines {
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
             | Event::FilesNoted { .. }
+            | Event::AuthorityCues { .. }
             | Event::TurnFinished { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }

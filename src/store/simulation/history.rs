@@ -307,7 +307,11 @@ impl History {
         loop {
             for effect in prompts.drain(..) {
                 match effect {
-                    Effect::PreparePrompt(turn) => queue.push_back(Input::PromptReady { turn, digest: None }),
+                    Effect::PreparePrompt(turn) => queue.push_back(Input::PromptReady {
+                        turn,
+                        digest: None,
+                        cues: 0,
+                    }),
                     other => due.push(other),
                 }
             }

@@ -514,6 +514,8 @@ impl Witness {
             }
             Event::MissionChanged(change) => self.mission_changed(state, change),
             Event::AgentActivity { .. }
+            | Event::AuthorityCues { .. }
+            | Event::Escalated { .. }
             | Event::AgentStale { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }

@@ -380,6 +380,17 @@ pub(super) fn review_samples() -> Vec<Event> {
             turn: turn(),
             summary: "2 of 3".to_owned(),
         },
+        Event::AuthorityCues {
+            turn: turn(),
+            cues: 2,
+        },
+        Event::Escalated {
+            turn: turn(),
+            broken: crate::domain::BrokenAssumption {
+                kind: crate::domain::Assumption::DependencyFailed,
+                evidence: "dependency failed".to_owned(),
+            },
+        },
         Event::Question {
             task: TASK,
             question: "Which one?".to_owned(),

@@ -1,0 +1,38 @@
+//! Assumptions that an agent found broken (semantics, section 17).
+
+use serde::{Deserialize, Serialize};
+
+/// What an agent says that does not hold any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assumption {
+    /// What was there to begin with is not what was said, or it cannot go on for a reason of its own.
+    PreconditionChanged,
+    /// What the work is accepted by contradicts itself.
+    CriteriaConflict,
+    /// What the work builds on is not there.
+    DependencyFailed,
+}
+
+impl Assumption {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PreconditionChanged => "precondition_changed",
+            Self::CriteriaConflict => "criteria_conflict",
+            Self::DependencyFailed => "dependency_failed",
+        }
+    }
+}
+
+/// An assumption that an agent found broken, in its own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokenAssumption {
+    /// What does not hold.
+    #[serde(rename = "k")]
+    pub kind: Assumption,
+    /// Its words, cut to a bounded length.
+    #[serde(rename = "e")]
+    pub evidence: String,
+}

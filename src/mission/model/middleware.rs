@@ -1,0 +1,337 @@
+//! Middleware (semantics, section 17): what is done around every turn of an agent, and around the work on the whole graph.
+//!
+//! A chain is ordered: what runs before runs from left to right, what runs after from right to left, and of what wraps a call
+//! the first is the outermost. An entry that holds by itself, because other sections ask for what it does, may be named and may
+//! be left out; nothing is switched off by that.
+
+use serde::Deserialize;
+
+use crate::mission::read;
+use crate::mission::scalar::words;
+
+/// A moment of an agent's turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AgentHook {
+    /// Before the turn.
+    BeforeAgent,
+    /// Before each request to its model.
+    BeforeModel,
+    /// Around each request to its model.
+    WrapModelCall,
+    /// Around each tool call.
+    WrapToolCall,
+    /// After each reply of its model.
+    AfterModel,
+    /// After the turn.
+    AfterAgent,
+}
+
+impl AgentHook {
+    /// All of them, in the order of a turn.
+    pub const ALL: [Self; 6] = [
+        Self::BeforeAgent,
+        Self::BeforeModel,
+        Self::WrapModelCall,
+        Self::WrapToolCall,
+        Self::AfterModel,
+        Self::AfterAgent,
+    ];
+
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BeforeAgent => "beforeAgent",
+            Self::BeforeModel => "beforeModel",
+            Self::WrapModelCall => "wrapModelCall",
+            Self::WrapToolCall => "wrapToolCall",
+            Self::AfterModel => "afterModel",
+            Self::AfterAgent => "afterAgent",
+        }
+    }
+
+    /// Whether it comes around an agent that nobody can look into: a command, or a model without tools.
+    #[must_use]
+    pub fn is_outside(self) -> bool {
+        matches!(self, Self::BeforeAgent | Self::AfterAgent)
+    }
+
+    /// Whether the last of a chain runs first.
+    fn is_after(self) -> bool {
+        matches!(self, Self::AfterModel | Self::AfterAgent)
+    }
+}
+
+/// What is done around a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AgentMiddleware {
+    /// Turns that a crash left behind are taken over, or begun anew.
+    CheckpointResume,
+    /// The text of a task is on record with its digest, those that are handed down too.
+    DelegationChainHash,
+    /// Words that speak with authority are counted, and the agent is told to weigh what they say.
+    AuthorityDeference,
+    /// Secrets and control characters are kept from prompts.
+    SanitizeMessage,
+    /// Protected paths and destructive commands are refused.
+    SecurityInterceptor,
+    /// Tools that an agent may not use are refused.
+    PolicyGate,
+    /// Work that needs a person's word waits for it.
+    ApprovalGate,
+    /// An agent that says that what it was told does not hold is not judged before a person was asked.
+    AssumptionViolation,
+    /// Failures are told apart by their class.
+    Classification,
+    /// What a turn used is on record.
+    CostRecording,
+    /// Work that is about something else than its criteria is warned about.
+    SemanticDrift,
+}
+
+words!(AgentMiddleware: "an agent middleware",
+    "checkpoint_resume" => CheckpointResume, "delegation_chain_hash" => DelegationChainHash,
+    "authority_deference" => AuthorityDeference, "sanitize_message" => SanitizeMessage,
+    "security_interceptor" => SecurityInterceptor, "policy_gate" => PolicyGate, "approval_gate" => ApprovalGate,
+    "assumption_violation" => AssumptionViolation, "classification" => Classification,
+    "cost_recording" => CostRecording, "semantic_drift" => SemanticDrift);
+
+impl AgentMiddleware {
+    /// The chain of a mission that names none.
+    pub const DEFAULT: [Self; 10] = [
+        Self::CheckpointResume,
+        Self::DelegationChainHash,
+        Self::AuthorityDeference,
+        Self::SanitizeMessage,
+        Self::SecurityInterceptor,
+        Self::PolicyGate,
+        Self::ApprovalGate,
+        Self::AssumptionViolation,
+        Self::Classification,
+        Self::CostRecording,
+    ];
+
+    /// The name as written in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CheckpointResume => "checkpoint_resume",
+            Self::DelegationChainHash => "delegation_chain_hash",
+            Self::AuthorityDeference => "authority_deference",
+            Self::SanitizeMessage => "sanitize_message",
+            Self::SecurityInterceptor => "security_interceptor",
+            Self::PolicyGate => "policy_gate",
+            Self::ApprovalGate => "approval_gate",
+            Self::AssumptionViolation => "assumption_violation",
+            Self::Classification => "classification",
+            Self::CostRecording => "cost_recording",
+            Self::SemanticDrift => "semantic_drift",
+        }
+    }
+
+    /// When it runs. A broken assumption is looked for in the last message, which is there after the turn of any agent.
+    #[must_use]
+    pub fn hook(self) -> AgentHook {
+        match self {
+            Self::CheckpointResume
+            | Self::DelegationChainHash
+            | Self::AuthorityDeference
+            | Self::SanitizeMessage
+            | Self::ApprovalGate => AgentHook::BeforeAgent,
+            Self::SecurityInterceptor | Self::PolicyGate => AgentHook::WrapToolCall,
+            Self::AssumptionViolation | Self::Classification | Self::CostRecording | Self::SemanticDrift => {
+                AgentHook::AfterAgent
+            }
+        }
+    }
+
+    /// Whether it holds in every run, named or not.
+    #[must_use]
+    pub fn is_always_on(self) -> bool {
+        !matches!(
+            self,
+            Self::AuthorityDeference | Self::AssumptionViolation | Self::SemanticDrift
+        )
+    }
+}
+
+/// What is done around every turn, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentChain(Box<[AgentMiddleware]>);
+
+impl FromIterator<AgentMiddleware> for AgentChain {
+    fn from_iter<I: IntoIterator<Item = AgentMiddleware>>(entries: I) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
+
+impl Default for AgentChain {
+    fn default() -> Self {
+        AgentMiddleware::DEFAULT.into_iter().collect()
+    }
+}
+
+impl AgentChain {
+    /// Whether an entry is in it.
+    #[must_use]
+    pub fn has(&self, entry: AgentMiddleware) -> bool {
+        self.0.contains(&entry)
+    }
+
+    /// What runs at a hook, in the order in which it runs; of what wraps a call the outermost first.
+    #[must_use]
+    pub fn at(&self, hook: AgentHook) -> Vec<AgentMiddleware> {
+        let entries = self.0.iter().copied();
+        let mut entries: Vec<_> = entries.filter(|entry| entry.hook() == hook).collect();
+        if hook.is_after() {
+            entries.reverse();
+        }
+        entries
+    }
+}
+
+/// What is done around the work on the whole graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CoordinationMiddleware {
+    /// Criteria that say nothing are found before any work starts.
+    ClarificationGate,
+    /// What is planned is written down before each wave.
+    TaskLedger,
+    /// A person agrees to the plan where agents decide little alone.
+    PlanReviewGate,
+    /// What each wave brought is written down.
+    ProgressLedger,
+    /// What does not get on is planned anew.
+    CoordinationReplan,
+    /// Words of authority are counted in what goes back to whoever handed work down.
+    AuthorityDeferenceCoordination,
+}
+
+words!(CoordinationMiddleware: "a coordination middleware",
+    "clarification_gate" => ClarificationGate, "task_ledger" => TaskLedger, "plan_review_gate" => PlanReviewGate,
+    "progress_ledger" => ProgressLedger, "coordination_replan" => CoordinationReplan,
+    "authority_deference_coordination" => AuthorityDeferenceCoordination);
+
+/// What is done around the work on the whole graph, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoordinationChain(Box<[CoordinationMiddleware]>);
+
+impl FromIterator<CoordinationMiddleware> for CoordinationChain {
+    fn from_iter<I: IntoIterator<Item = CoordinationMiddleware>>(entries: I) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
+
+impl Default for CoordinationChain {
+    fn default() -> Self {
+        Self(Box::new([CoordinationMiddleware::ClarificationGate]))
+    }
+}
+
+impl CoordinationMiddleware {
+    /// The name as written in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ClarificationGate => "clarification_gate",
+            Self::TaskLedger => "task_ledger",
+            Self::PlanReviewGate => "plan_review_gate",
+            Self::ProgressLedger => "progress_ledger",
+            Self::CoordinationReplan => "coordination_replan",
+            Self::AuthorityDeferenceCoordination => "authority_deference_coordination",
+        }
+    }
+}
+
+impl CoordinationChain {
+    /// Its entries, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.0.iter().map(|entry| entry.as_str())
+    }
+
+    /// Whether an entry is in it.
+    #[must_use]
+    pub fn has(&self, entry: CoordinationMiddleware) -> bool {
+        self.0.contains(&entry)
+    }
+}
+
+/// `settings.middleware`. `None` leaves a chain to the next layer and at last to the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Middleware {
+    /// Around every turn.
+    #[serde(deserialize_with = "read::chain::<AgentMiddleware, _, _>")]
+    pub agent: Option<AgentChain>,
+    /// Around the work on the whole graph.
+    #[serde(deserialize_with = "read::chain::<CoordinationMiddleware, _, _>")]
+    pub coordination: Option<CoordinationChain>,
+}
+
+impl Middleware {
+    /// These chains, with `below` where they say nothing.
+    #[must_use]
+    pub fn or(self, below: Self) -> Self {
+        Self {
+            agent: self.agent.or(below.agent),
+            coordination: self.coordination.or(below.coordination),
+        }
+    }
+}
+
+/// What happens where criteria say nothing that could be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Clarification {
+    /// A warning.
+    #[default]
+    Warn,
+    /// The mission is refused.
+    Enforce,
+}
+
+words!(Clarification: "a way to treat unclear criteria", "warn" => Warn, "enforce" => Enforce);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AgentMiddleware::{
+        AssumptionViolation, AuthorityDeference, Classification, CostRecording, PolicyGate,
+        SecurityInterceptor,
+    };
+
+    #[test]
+    fn before_from_left_to_right_after_from_right_to_left_and_the_first_wraps_the_others() {
+        let chain: AgentChain = [
+            PolicyGate,
+            AssumptionViolation,
+            AuthorityDeference,
+            Classification,
+            SecurityInterceptor,
+            CostRecording,
+            AgentMiddleware::CheckpointResume,
+        ]
+        .into_iter()
+        .collect();
+        let at = |hook| chain.at(hook);
+        assert_eq!(
+            at(AgentHook::BeforeAgent),
+            [AuthorityDeference, AgentMiddleware::CheckpointResume]
+        );
+        assert_eq!(at(AgentHook::WrapToolCall), [PolicyGate, SecurityInterceptor]);
+        assert_eq!(
+            at(AgentHook::AfterAgent),
+            [CostRecording, Classification, AssumptionViolation]
+        );
+        let all: usize = AgentHook::ALL.iter().map(|hook| chain.at(*hook).len()).sum();
+        assert_eq!(all, 7);
+    }
+
+    #[test]
+    fn every_entry_is_read_by_its_name() {
+        use crate::mission::scalar::Scalar;
+        for entry in AgentMiddleware::DEFAULT {
+            assert_eq!(AgentMiddleware::parse(entry.as_str()), Ok(entry));
+        }
+        assert!(AgentMiddleware::parse("authority").is_err());
+    }
+}
