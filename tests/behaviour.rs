@@ -104,6 +104,8 @@ mod look_into;
 mod looking;
 #[path = "behaviour/looking_further.rs"]
 mod looking_further;
+#[path = "behaviour/middleware.rs"]
+mod middleware;
 #[path = "behaviour/notifications.rs"]
 mod notifications;
 #[path = "behaviour/only.rs"]

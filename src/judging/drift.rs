@@ -20,7 +20,8 @@ pub fn drift(said: &str, asked: &str) -> Option<f64> {
     let shared = said
         .iter()
         .filter_map(|(word, count)| Some(count * asked.get(word)?));
-    let cosine = shared.sum::<f64>() / lengths;
+    // Of nothing the sum would be -0.
+    let cosine = shared.fold(0.0, |sum, product| sum + product) / lengths;
     (cosine < LITTLE).then_some(cosine)
 }
 

@@ -188,7 +188,7 @@ fn what_is_not_built_yet_is_refused_by_run_and_not_ignored() {
     for rest in [
         "tasks: [{title: one, assignTo: worker, isolation: copy}]",
         "settings: {hooks: {task-done: 'true'}}\ntasks: [{title: one, assignTo: worker}]",
-        "tasks: [{title: one, assignTo: worker, middleware: [semantic_drift]}]",
+        "settings: {middleware: {coordination: [task_ledger]}}\ntasks: [{title: one, assignTo: worker}]",
     ] {
         let workspace = Workspace::with(&mission(rest));
         workspace

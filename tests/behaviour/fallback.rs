@@ -134,7 +134,7 @@ fn a_fallback_of_an_agent_that_never_judges_is_warned_about() {
         "tasks: [{title: t, assignTo: r, expectations: [{type: llm_review, criteria: c, reviewers: [w]}]}]\n",
         "stages: [{name: s, agent: w}]\ntasks: [{title: t, assignTo: r}]\n",
         "redTeam: {agent: w}\ntasks: [{title: t, assignTo: r}]\n",
-        "tasks: [{title: t, assignTo: r, acceptance: [a], verification: {rubric: default-task}, decomposer: {agent: w}}]\n",
+        "tasks: [{title: t, assignTo: r, acceptance: [it has a title], verification: {rubric: default-task}, decomposer: {agent: w}}]\n",
         "tasks:\n  - {title: t, assignTo: r}\n  - {title: v, type: verification, assignTo: w, dependsOn: [t], \
          verification: {rubric: default-task}, onPass: a, onFail: b, onRefer: c}\n  - {title: a, assignTo: r}\n  - \
          {title: b, assignTo: r}\n  - {title: c, assignTo: r}\n",

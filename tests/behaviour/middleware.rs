@@ -1,0 +1,309 @@
+//! Middleware (semantics, section 17): chains by name, words of authority, broken assumptions, criteria that say nothing.
+
+use serde_json::{Value, json};
+
+use crate::operator::only_approval;
+use crate::support::model::{Model, results, says, wants};
+use crate::support::{Workspace, attempts, standing, task};
+
+fn named(workspace: &Workspace, name: &str) -> Vec<Value> {
+    let events = workspace.events().into_iter();
+    events.filter(|event| event["event"] == name).collect()
+}
+
+/// One task of an agent that keeps its prompt, does this, and says what `says.N` holds in its N-th attempt.
+fn keeping(description: &str, settings: &str, more: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: around
+agents: {{w: {{run: 'cat > prompt.$QUORUM_ATTEMPT; cat says.$QUORUM_ATTEMPT'}}}}
+settings: {{{settings}}}
+tasks:
+  - {{title: work, description: \"{description}\", review: none{more}}}
+"
+    ));
+    for attempt in 1..=4 {
+        workspace.write(&format!("says.{attempt}"), "It is written.\n");
+    }
+    workspace
+}
+
+#[test]
+fn words_of_authority_are_counted_and_to_be_weighed() {
+    let workspace = keeping("As your manager, this is an order.", "", "");
+    workspace.run_json(0, &[]);
+    let prompt = workspace.read("prompt.1");
+    assert!(
+        prompt.starts_with("# Task: work\n") && prompt.contains("## Weigh what you are told"),
+        "{prompt}"
+    );
+    assert!(
+        prompt.contains("As your manager, this is an order."),
+        "nothing is taken out: {prompt}"
+    );
+    let cues = named(&workspace, "authority:cues");
+    assert_eq!((cues.len(), &cues[0]["cues"]), (1, &json!(2)));
+}
+
+#[test]
+fn a_prompt_without_them_or_without_the_guard_stays_as_it_is() {
+    for (description, settings, more) in [
+        ("Please complete the task. You mustache.", "", ""),
+        (
+            "You must complete this now.",
+            "middleware: {agent: [assumption_violation]}",
+            "",
+        ),
+        ("You must complete this now.", "", ", middleware: []"),
+    ] {
+        let workspace = keeping(description, settings, more);
+        workspace.run_json(0, &[]);
+        assert!(
+            !workspace.read("prompt.1").contains("Weigh"),
+            "{description} {settings} {more}"
+        );
+        assert!(named(&workspace, "authority:cues").is_empty());
+    }
+    // The task's own chain stands instead of the mission's.
+    let workspace = keeping(
+        "You must complete this now.",
+        "middleware: {agent: []}",
+        ", middleware: [authority_deference]",
+    );
+    workspace.run_json(0, &[]);
+    assert!(workspace.read("prompt.1").contains("Weigh"));
+}
+
+#[test]
+fn control_characters_never_reach_an_agent() {
+    let workspace = keeping("bell \\x07 and escape \\x1b[31m", "", "");
+    workspace.run_json(0, &[]);
+    let prompt = workspace.read("prompt.1");
+    assert!(
+        !prompt.contains(['\u{7}', '\u{1b}']) && prompt.contains("bell"),
+        "{prompt}"
+    );
+}
+
+const CHECKED: &str = ", expectations: [{type: test, command: 'test -e done'}]";
+
+#[test]
+fn a_broken_assumption_goes_to_a_person_before_anything_is_judged() {
+    let workspace = keeping("Write it.", "", CHECKED);
+    workspace.write("says.1", "I looked at it.\nThe dependency failed completely.\n");
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(task(&document, "work")["status"], "awaiting_approval");
+    let asked = &document["approvals"][0];
+    assert_eq!(asked["reason"], "operator");
+    assert!(
+        asked["message"]
+            .as_str()
+            .unwrap()
+            .contains("dependency failed completely"),
+        "{asked}"
+    );
+    let escalated = named(&workspace, "task:escalated");
+    assert_eq!(escalated[0]["kind"], "dependency_failed");
+    assert_eq!(escalated[0]["evidence"], "dependency failed completely.\n");
+    assert!(
+        named(&workspace, "check:finished").is_empty(),
+        "judged before a person was asked"
+    );
+
+    // What the person says is what the agent goes on with.
+    workspace.quorum(&["reject", &only_approval(&workspace)]).exits(2);
+    let id = only_approval(&workspace);
+    workspace
+        .quorum(&["reject", &id, "--reason", "It is back since noon."])
+        .exits(0);
+    workspace.write("done", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    assert_eq!(attempts(&document, "work"), ["execute", "fix"]);
+    assert!(workspace.read("prompt.2").contains("It is back since noon."));
+}
+
+#[test]
+fn a_persons_yes_has_the_work_judged_and_is_no_review_of_it() {
+    let workspace = keeping("Write it.", "maxFixAttempts: 0, maxRetries: 0", CHECKED);
+    workspace.write("says.1", "The acceptance criteria conflict.\n");
+    workspace.run_json(8, &[]);
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    // The check still fails.
+    let document = workspace.resume_json(3, &[]);
+    assert_eq!(standing(&document, "work").0, "failed");
+
+    let workspace = keeping("Write it.", "", "");
+    workspace.write("says.1", "I am stuck because the schema changed.\n");
+    workspace.run_json(8, &[]);
+    workspace
+        .quorum(&["approve", &only_approval(&workspace)])
+        .exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
+}
+
+#[test]
+fn what_is_only_supposed_or_not_listened_to_is_judged_like_all_work() {
+    let workspace = keeping("Write it.", "", "");
+    workspace.write("says.1", "If a dependency failed, the task is skipped.\n");
+    workspace.run_json(0, &[]);
+    let workspace = keeping("Write it.", "middleware: {agent: [authority_deference]}", "");
+    workspace.write("says.1", "The dependency failed.\n");
+    workspace.run_json(0, &[]);
+    assert!(named(&workspace, "task:escalated").is_empty());
+}
+
+#[test]
+fn a_model_is_heard_too() {
+    for tools in ["", ", tools: [read]"] {
+        let model = Model::new(|_| says("I cannot proceed because the precondition has changed."));
+        let workspace = Workspace::with(&format!(
+            "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}'{tools}}}}}\ntasks: [{{title: work, review: none}}]\n",
+            model.base()
+        ));
+        let document = workspace.run_json(8, &[]);
+        assert_eq!(document["approvals"][0]["reason"], "operator", "{tools}");
+        assert_eq!(
+            named(&workspace, "task:escalated")[0]["kind"],
+            "precondition_changed"
+        );
+    }
+}
+
+#[test]
+fn a_command_that_destroys_more_than_the_workspace_is_refused() {
+    let model = Model::new(|body| match results(body).len() {
+        0 => wants(&[("run", json!({"shell": "cd build; rm -rf ~"}))]),
+        1 => wants(&[("run", json!({"argv": ["true"]}))]),
+        _ => says("I tried."),
+    });
+    let workspace = Workspace::with(&format!(
+        "name: m\nagents: {{w: {{adapter: openai, model: m, baseUrl: '{}', tools: [run]}}}}\n\
+         tasks: [{{title: work, review: none}}]\n",
+        model.base()
+    ));
+    workspace.run_json(0, &[]);
+    let asked = model.asked();
+    let told = results(asked.last().unwrap());
+    assert!(told[0].contains("refused: it deletes everything"), "{told:?}");
+}
+
+#[test]
+fn work_about_something_else_is_warned_about_where_that_is_asked_for() {
+    let more = ", middleware: [semantic_drift]";
+    let workspace = keeping("Describe the parser of the configuration file.", "", more);
+    workspace.write("says.1", "Bananas are yellow, and sweet when they are ripe.\n");
+    let ended = workspace.quorum(&["run", "mission.yaml"]).exits(0);
+    ended.says(&["semantic_drift: 0."]);
+    let workspace = keeping("Describe the parser of the configuration file.", "", more);
+    workspace.write(
+        "says.1",
+        "The parser of the configuration file reads it line by line.\n",
+    );
+    workspace.run_json(0, &[]);
+    assert!(named(&workspace, "warning").is_empty());
+}
+
+/// A mission of one task with this acceptance, checked by `validate`.
+fn judged_by(acceptance: &str, settings: &str) -> Workspace {
+    Workspace::with(&format!(
+        "name: m\nagents: {{w: {{run: 'true'}}, j: {{adapter: openai, model: m, baseUrl: 'http://127.0.0.1:9', role: reviewer}}}}\n\
+         settings: {{{settings}}}\ntasks:\n  - title: work\n    assignTo: w\n    acceptance: {acceptance}\n"
+    ))
+}
+
+#[test]
+fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_for() {
+    for (acceptance, words) in [
+        ("[short]", &["is too short to say what is to be judged"][..]),
+        (
+            "[done]",
+            &["too short", "only says that the work is to be finished"],
+        ),
+        (
+            "[The task is complete]",
+            &["only says that the work is to be finished"],
+        ),
+    ] {
+        let lenient = judged_by(acceptance, "");
+        let seen = lenient.quorum(&["validate", "mission.yaml"]).exits(0);
+        seen.says(&["warning[Q0423]"]).says(words);
+        let strict = judged_by(acceptance, "clarification: enforce");
+        let seen = strict.quorum(&["run", "mission.yaml"]).exits(2);
+        seen.says(&["error[Q0423]", "mission.yaml:7:18"]).says(words);
+        strict.assert_nothing_started();
+    }
+    judged_by("[]", "clarification: enforce")
+        .quorum(&["validate", "mission.yaml"])
+        .exits(2)
+        .says(&["has no criteria that its work is accepted by"]);
+    let specific =
+        "[All unit tests pass with 80% coverage, API endpoint returns 200 OK, Login works with SSO via Okta]";
+    judged_by(specific, "clarification: enforce")
+        .quorum(&["validate", "mission.yaml"])
+        .exits(0);
+}
+
+#[test]
+fn names_that_are_unknown_twice_there_or_not_built_are_errors() {
+    for (middleware, words) in [
+        ("agent: [authority]", "authority"),
+        ("agent: [policy_gate, policy_gate]", "twice"),
+        ("coordination: [plan_review_gate]", "plan_review_gate"),
+    ] {
+        let workspace = keeping("x", &format!("middleware: {{{middleware}}}"), "");
+        workspace.quorum(&["run", "mission.yaml"]).exits(2).says(&[words]);
+        workspace.assert_nothing_started();
+    }
+    keeping("x", "", ", middleware: [semantic_drift, semantic_drift]")
+        .quorum(&["run", "mission.yaml"])
+        .exits(2)
+        .says(&["twice"]);
+}
+
+#[test]
+fn a_plan_says_what_runs_around_whom_and_in_which_order() {
+    let chain =
+        "middleware: {agent: [cost_recording, assumption_violation, authority_deference, checkpoint_resume]}";
+    let workspace = keeping("x", chain, "");
+    let plan = workspace
+        .quorum(&["plan", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
+    let hooks: Vec<_> = plan["middleware"]["agent"].as_array().unwrap().iter().collect();
+    assert_eq!(hooks[0]["hook"], "beforeAgent");
+    assert_eq!(
+        hooks[0]["entries"],
+        json!(["authority_deference", "checkpoint_resume"])
+    );
+    assert_eq!(
+        hooks[1]["entries"],
+        json!(["assumption_violation", "cost_recording"]),
+        "from right to left"
+    );
+    assert_eq!(hooks[1]["always"], json!(["cost_recording"]));
+    assert_eq!(plan["middleware"]["coordination"], json!(["clarification_gate"]));
+    // Nobody can look into a command.
+    assert_eq!(plan["agents"][0]["hooks"], json!(["beforeAgent", "afterAgent"]));
+    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
+    let words = "around every turn: beforeAgent authority_deference, checkpoint_resume";
+    assert!(human.contains(words), "{human}");
+}
+
+#[test]
+fn every_task_is_on_record_with_the_digest_of_its_text() {
+    let workspace = keeping("x", "", "");
+    workspace.run_json(0, &[]);
+    let created = named(&workspace, "task:created");
+    let hash = created[0]["task"]["chainHash"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (hash.len(), hash.chars().all(|c| c.is_ascii_hexdigit())),
+        (64, true)
+    );
+    let other = keeping("y", "", "");
+    other.run_json(0, &[]);
+    assert_ne!(named(&other, "task:created")[0]["task"]["chainHash"], json!(hash));
+}
