@@ -1,5 +1,7 @@
 //! What the agent of a task asks, and is answered, as state (semantics, section 5). The rules are in `decide::questions`.
 
+use crate::domain::Digest;
+
 use super::event::Event;
 use super::payload::Asked;
 
@@ -17,6 +19,10 @@ pub struct Dialog {
     pub exchanges: Vec<Exchange>,
     /// Questions of the current allowance.
     pub rounds: u32,
+    /// The tool call that the open question is about.
+    pub call: Option<Digest>,
+    /// The tool calls of the current attempt that a person has allowed.
+    pub allowed: Vec<Digest>,
 }
 
 /// A question that was answered.
@@ -34,12 +40,15 @@ impl Dialog {
     /// Takes one of the events about it.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::Question { question, .. } => {
-                self.rounds += 1;
+            Event::Question { question, call, .. } => {
+                // A person who is asked about each call is asked as often as it takes.
+                self.rounds += u32::from(call.is_none());
                 self.open = Some(question.clone());
+                self.call = *call;
             }
             Event::Answered { answer, number, .. } => {
                 let question = self.open.take().unwrap_or_default();
+                self.allowed.extend(self.call.take());
                 if self.exchanges.len() == EXCHANGES_KEPT {
                     self.exchanges.remove(0);
                 }

@@ -398,7 +398,7 @@ pub enum Event {
         #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
         used: Option<Box<Used>>,
     },
-    /// `task:question`: the agent of a task waits for an answer.
+    /// `task:question`: the agent of a task waits for an answer; `tool:asked`: for a person's word about a tool call.
     #[serde(rename = "qa")]
     Question {
         /// The task.
@@ -410,6 +410,9 @@ pub enum Event {
         /// Whether it only looked like a question and the orchestrator confirmed it.
         #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
         detected: bool,
+        /// For a tool call: its digest.
+        #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+        call: Option<Digest>,
     },
     /// `task:answered`
     #[serde(rename = "qr")]

@@ -161,6 +161,9 @@ pub struct Asked {
     /// Whether it only looks like a question; else the agent asked in so many words.
     #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
     pub detected: bool,
+    /// For a tool call that needs a person's word: its digest.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Digest>,
 }
 
 /// A file in the spool that a record vouches for.

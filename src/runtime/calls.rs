@@ -151,6 +151,7 @@ async fn worker_replied(
     let asked = (can_confirm && may_be_question(&reply.text)).then(|| Asked {
         text: reply.text.trim().to_owned(),
         detected: true,
+        call: None,
     });
     let heard = match exit.failure {
         None => middleware::after(plan, turn.task, &reply.text),

@@ -17,11 +17,11 @@ use crate::agents::model::{ModelRequest, ToolCall, ToolResult, ToolSpec};
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::voice::{self, Said};
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, run};
-use crate::domain::{FailureClass, Millis, Timestamp, TurnId};
+use crate::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Input, State, ToolCalls, TurnEnd};
 use crate::judging::question::may_be_question;
 use crate::keeper::{self, Spawn};
-use crate::mission::model::Tools;
+use crate::mission::model::{ToolKind, ToolPolicy, Tools};
 use crate::mission::{Plan, read_delegations};
 use crate::review::fence::Excerpt;
 use crate::review::snapshot::Guarded;
@@ -63,6 +63,7 @@ struct Work {
     endpoint: Endpoint,
     request: ModelRequest,
     variables: Vec<(String, String)>,
+    allowed: Vec<Digest>,
     errands: Errands,
     sender: mpsc::UnboundedSender<Message>,
 }
@@ -74,6 +75,7 @@ impl World {
         let agent = state.plan.agent(state.plan.task(turn.task).agent);
         let mut variables = self.task_variables(&state.plan, turn.task, turn.attempt);
         variables.push(("QUORUM_TURN".to_owned(), turn.turn.to_string()));
+        let dialog = state.task(turn.task).dialog.as_deref();
         let work = Work {
             turn,
             plan: state.plan.clone(),
@@ -90,6 +92,7 @@ impl World {
                 timeout: state.plan.task(turn.task).turn_timeout.as_duration(),
             },
             variables,
+            allowed: dialog.map_or_else(Vec::new, |dialog| dialog.allowed.clone()),
             errands: self.errands.clone(),
             sender: self.sender.clone(),
         };
@@ -149,6 +152,7 @@ impl Work {
         Ok(Hands {
             turn,
             tools: tools_of(&self.plan, turn),
+            allowed: std::mem::take(&mut self.allowed),
             toolbox: Arc::new(toolbox),
             ledger: ToolLedger::new(self.folder.spool_file(&SpoolName::TurnTools(turn))),
             end: Instant::now() + self.request.timeout + AFTERWARDS,
@@ -178,7 +182,7 @@ impl Work {
         let said = hands.done().clone();
         let usage = usage_of(&reply);
         let text = said.result.clone().unwrap_or_else(|| reply.text.clone());
-        let did_nothing = said.calls.calls == 0 && said.questions.is_empty();
+        let did_nothing = said.calls.calls == 0 && said.questions.is_empty() && said.wish.is_none();
         let exit = if used_up {
             // It wanted to go on, so it is not done, whatever it says.
             failed(FailureClass::Unknown, stopped(Limits::WORKER))
@@ -229,6 +233,13 @@ impl Work {
     }
 
     fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
+        if let Some(wish) = &said.wish {
+            return Some(Asked {
+                text: wish.clone(),
+                detected: false,
+                call: Some(Digest::of(wish.as_bytes())),
+            });
+        }
         if !said.questions.is_empty() {
             let question: String = said
                 .questions
@@ -239,12 +250,14 @@ impl Work {
             return Some(Asked {
                 text: question,
                 detected: false,
+                call: None,
             });
         }
         let can_confirm = self.plan.rules.orchestrator.is_some();
         (can_confirm && may_be_question(text)).then(|| Asked {
             text: text.trim().to_owned(),
             detected: true,
+            call: None,
         })
     }
 
@@ -329,8 +342,9 @@ fn tools_of(plan: &Plan, turn: TurnId) -> Tools {
 fn toolbox(plan: &Plan, folder: &RunFolder, turn: TurnId, cwd: &Path) -> Result<Toolbox, String> {
     let tools = tools_of(plan, turn);
     let mut kinds = Vec::new();
-    kinds.extend(tools.may_read().then_some(FOR_REVIEWERS).into_iter().flatten());
-    kinds.extend(tools.may_write().then_some(Tool::Write));
+    let looks = tools.offers(ToolKind::Read).then_some(FOR_REVIEWERS);
+    kinds.extend(looks.into_iter().flatten());
+    kinds.extend(tools.offers(ToolKind::Write).then_some(Tool::Write));
     let guarded = Guarded::of(&protected_scopes(plan, turn.task))?;
     let toolbox =
         Toolbox::new(cwd, &kinds).map_err(|error| format!("cannot look into {}: {error}", cwd.display()))?;
@@ -343,6 +357,8 @@ fn toolbox(plan: &Plan, folder: &RunFolder, turn: TurnId, cwd: &Path) -> Result<
 struct Hands {
     turn: TurnId,
     tools: Tools,
+    /// Digests of the calls that a person has allowed.
+    allowed: Vec<Digest>,
     toolbox: Arc<Toolbox>,
     ledger: Arc<ToolLedger>,
     /// When a command ends at the latest: then the turn's time is up.
@@ -363,6 +379,8 @@ struct Done {
     commands: u32,
     told: u32,
     questions: Vec<String>,
+    /// The call that a person is to be asked about.
+    wish: Option<String>,
     delegated: Vec<Value>,
     result: Option<String>,
 }
@@ -370,7 +388,7 @@ struct Done {
 impl Workbench for Hands {
     fn specs(&self) -> Vec<ToolSpec> {
         let mut specs = self.toolbox.specs();
-        specs.extend(self.tools.may_run().then(run::spec));
+        specs.extend(self.tools.offers(ToolKind::Run).then(run::spec));
         specs.extend(voice::specs());
         specs
     }
@@ -380,8 +398,10 @@ impl Workbench for Hands {
             return said.map_or_else(ToolResult::refused, |said| self.hear(said));
         }
         self.tell(told_of(call));
-        let is_run = call.name == run::RUN && self.tools.may_run();
-        let result = if is_run {
+        let is_run = call.name == run::RUN && self.tools.offers(ToolKind::Run);
+        let result = if self.must_ask(call) {
+            self.wish(call)
+        } else if is_run {
             self.run(call).await
         } else {
             self.touch(call).await
@@ -406,6 +426,20 @@ impl Workbench for Hands {
     async fn set_aside(&self, reply: &str) {
         self.ledger.set_aside(reply).await;
     }
+}
+
+/// A call as a person is asked about it, without doubt about where its parts end; what is to be written is not part of it.
+fn wish_of(call: &ToolCall) -> String {
+    let arguments = &call.arguments;
+    let parts = ["argv", "shell", "path", "pattern"].map(|key| &arguments[key]);
+    let parts = parts.iter().filter(|part| !part.is_null());
+    let parts: Vec<String> = parts.map(ToString::to_string).collect();
+    let rest = if call.name == "write" {
+        ", whatever it holds"
+    } else {
+        ""
+    };
+    format!("{} {}{rest}", call.name, parts.join(" "))
 }
 
 /// A call in a few words.
@@ -440,6 +474,38 @@ impl Hands {
         let turn = self.turn;
         // After the loop has ended nobody wants to know.
         let _ = self.sender.send(Message::Input(Input::Activity { turn, text }));
+    }
+
+    /// Whether a person has to allow this call, and has not yet.
+    fn must_ask(&self, call: &ToolCall) -> bool {
+        let kind = match call.name.as_str() {
+            run::RUN => ToolKind::Run,
+            "write" => ToolKind::Write,
+            _ => ToolKind::Read,
+        };
+        let is_allowed = || self.allowed.contains(&Digest::of(wish_of(call).as_bytes()));
+        self.tools.policy(kind) == ToolPolicy::Ask && !is_allowed()
+    }
+
+    /// The first call of a turn that needs a person's word is what the person is asked about.
+    fn wish(&self, call: &ToolCall) -> ToolResult {
+        let wish = wish_of(call);
+        if wish.chars().count() > LONGEST_QUESTION {
+            return ToolResult::refused(
+                "a person must allow this call, and it is too long to be read; put it into a file",
+            );
+        }
+        let mut done = self.done();
+        if done.wish.is_some() {
+            return ToolResult::refused(
+                "a person is asked about an earlier call of this turn first; end your turn now",
+            );
+        }
+        done.wish = Some(wish);
+        ToolResult::refused(
+            "A person must allow this call, and is asked when your turn has ended. End it now; if the call is allowed, you are \
+             told so in the next one and make it again, exactly as it was.",
+        )
     }
 
     fn hear(&self, said: Said) -> ToolResult {

@@ -98,12 +98,14 @@ pub(super) fn asked(
         return Some(Asked {
             text: text.chars().take(QUESTION_CHARS).collect(),
             detected: false,
+            call: None,
         });
     }
     let text = said.filter(|text| can_confirm && may_be_question(text))?;
     Some(Asked {
         text: text.chars().take(MAX_CHARS).collect(),
         detected: true,
+        call: None,
     })
 }
 

@@ -605,3 +605,89 @@ fn preflight_goes_by_the_record_of_calls() {
         );
     }
 }
+
+#[test]
+fn a_person_is_asked_about_each_call_that_needs_one() {
+    // A model that makes its call again once its prompt says that it may.
+    let model = Model::new(|body| {
+        let prompt = body["messages"].to_string();
+        let may = prompt.contains("a person allows this call");
+        match (results(body).len(), may) {
+            (0, _) => wants(&[("run", json!({"argv": ["touch", "published"]}))]),
+            (1, false) => wants(&[("run", json!({"argv": ["touch", "second"]}))]),
+            (1, true) => says("I published it, as it was allowed."),
+            _ => says("I wait for a person."),
+        }
+    });
+    let workspace = workspace(&model, "{read: allow, run: ask}", "review: none");
+    let document = workspace.run_json(8, &[]);
+    assert!(!workspace.exists("published") && !workspace.exists("second"));
+    let waiting = &document["approvals"][0];
+    assert_eq!(waiting["reason"], "auth");
+    let message = waiting["message"].as_str().unwrap();
+    assert!(message.contains(r#"run ["touch","published"]"#), "{message}");
+    let refusals = results(model.asked().last().unwrap());
+    assert!(
+        refusals[0].contains("A person must allow this call"),
+        "{refusals:?}"
+    );
+    assert!(
+        refusals[1].contains("an earlier call of this turn first"),
+        "{refusals:?}"
+    );
+
+    let id = waiting["id"].as_str().unwrap();
+    workspace.quorum(&["answer", id, "yes"]).exits(2);
+    workspace.quorum(&["approve", id]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work").0, "done");
+    assert!(workspace.exists("published") && !workspace.exists("second"));
+    assert_eq!(attempts(&document, "work"), ["execute"], "it spends no attempt");
+    let events = workspace.events();
+    let asked: Vec<_> = events
+        .iter()
+        .filter(|event| event["event"] == "tool:asked")
+        .collect();
+    assert_eq!(
+        (asked.len(), &asked[0]["call"]),
+        (1, &json!(r#"run ["touch","published"]"#))
+    );
+}
+
+#[test]
+fn what_was_allowed_is_that_call_and_no_other() {
+    let model = Model::new(|body| {
+        let allowed = body["messages"].to_string().contains("a person allows this call");
+        match results(body).len() {
+            0 if allowed => wants(&[("write", json!({"path": "b.txt", "content": "b"}))]),
+            0 => wants(&[("write", json!({"path": "a.txt", "content": "a"}))]),
+            _ => says("I wait for a person, who is asked about what I want to write."),
+        }
+    });
+    let workspace = workspace(&model, "{write: ask}", "review: none");
+    let document = workspace.run_json(8, &[]);
+    let id = document["approvals"][0]["id"].as_str().unwrap();
+    workspace.quorum(&["approve", id]).exits(0);
+    let document = workspace.resume_json(8, &[]);
+    let waiting = &document["approvals"][0];
+    assert!(
+        waiting["message"]
+            .as_str()
+            .unwrap()
+            .contains(r#"write "b.txt", whatever it holds"#),
+        "{waiting}"
+    );
+    assert!(!workspace.exists("a.txt") && !workspace.exists("b.txt"));
+
+    let id = waiting["id"].as_str().unwrap();
+    workspace
+        .quorum(&["reject", id, "--reason", "not there"])
+        .exits(0);
+    let document = workspace.resume_json(3, &[]);
+    let failure = &task(&document, "work")["failure"];
+    assert_eq!(failure["mode"], "cancelled");
+    assert!(
+        failure["message"].as_str().unwrap().contains("not there"),
+        "{failure}"
+    );
+}

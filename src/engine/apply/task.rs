@@ -393,6 +393,7 @@ impl TaskState {
             && let Some(dialog) = &mut self.dialog
         {
             dialog.open = None;
+            dialog.call = None;
         }
     }
 
@@ -407,6 +408,9 @@ impl TaskState {
         // The score of earlier work is not the score of what is coming, however that is judged.
         self.points = None;
         self.evidence.calls = Calls::default();
+        if let Some(dialog) = &mut self.dialog {
+            dialog.allowed.clear();
+        }
         // A fix corrects what was found and keeps what was good; every other attempt asks anew.
         if kind != AttemptKind::Fix {
             self.delegations.clear();

@@ -45,11 +45,13 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
             Some(WaitingReason::Approval) => approvals::approve(state, *task, by, now),
             Some(WaitingReason::SideEffects) => side_effects::approve(state, *task, by),
             Some(WaitingReason::Operator) => escalation::approve(state, *task, by),
+            Some(WaitingReason::Auth) => questions::allow(state, *task, *number, by),
             _ => approve(state, *task, *number, by),
         },
         Command::Reject { task, number, reason } => match waits(*task) {
             Some(WaitingReason::Approval) => approvals::reject(state, *task, reason, by),
             Some(WaitingReason::SideEffects) => side_effects::reject(state, *task, reason, by),
+            Some(WaitingReason::Auth) => questions::deny(state, *task, reason, by),
             _ => reject(state, *task, *number, reason, by),
         },
         Command::PassCheckpoint { hold, .. } => holds::pass(*hold, by),

@@ -2,13 +2,15 @@
 //! person, and goes on in a new turn of the same attempt. No attempt is spent. Once the rounds are used up, what the
 //! agent said is judged as it is.
 
-use crate::domain::{Advice, AgentId, BrokenAssumption, Phase, Purpose, Status, TaskId, WaitingReason};
+use crate::domain::{
+    Advice, AgentId, BrokenAssumption, FailureMode, Phase, Purpose, Status, TaskId, WaitingReason,
+};
 use crate::engine::event::Event;
 use crate::engine::payload::Asked;
-use crate::engine::state::{ANSWERED, Known, State};
+use crate::engine::state::{ANSWERED, APPROVED, Known, REJECTED, State};
 
 use super::draft::Draft;
-use super::{consult, escalation, stages};
+use super::{approvals, consult, escalation, stages};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
@@ -19,7 +21,7 @@ pub(super) fn or_go_on(draft: &mut Draft<'_>, asked: Option<&Asked>, broken: Opt
     let dialog = draft.task.dialog.as_deref();
     let is_used_up = dialog.is_some_and(|dialog| dialog.rounds >= most);
     // Whoever is asked hears what is wrong from the question itself.
-    let asks = asked.filter(|asked| !asked.detected && !is_used_up);
+    let asks = asked.filter(|asked| !asked.detected && (asked.call.is_some() || !is_used_up));
     match (asked, orchestrator(draft)) {
         _ if let Some(asked) = asks => pose(draft, asked),
         _ if let Some(broken) = broken => escalation::raise(draft, broken),
@@ -67,26 +69,33 @@ fn pose(draft: &mut Draft<'_>, asked: &Asked) {
         task: draft.id,
         question: asked.text.clone(),
         detected: asked.detected,
+        call: asked.call,
     });
     match orchestrator(draft) {
-        Some(orchestrator) => consult::ask(draft, Purpose::Answer, orchestrator),
-        None => ask_person(draft),
+        // What an agent may do is for a person to say.
+        Some(orchestrator) if asked.call.is_none() => consult::ask(draft, Purpose::Answer, orchestrator),
+        _ => ask_person(draft),
     }
 }
 
 fn ask_person(draft: &mut Draft<'_>) {
-    let open = draft
-        .task
-        .dialog
-        .as_deref()
-        .and_then(|dialog| dialog.open.clone());
-    let message = open.unwrap_or_default();
+    let dialog = draft.task.dialog.as_deref();
+    let open = dialog.and_then(|dialog| dialog.open.clone()).unwrap_or_default();
+    let (reason, message) = match dialog.and_then(|dialog| dialog.call) {
+        None => (WaitingReason::Question, open),
+        Some(_) => (
+            WaitingReason::Auth,
+            format!(
+                "its agent wants to use a tool: {open}; approve allows this call within this attempt, reject ends the task"
+            ),
+        ),
+    };
     let number = draft.task.asked + 1;
     draft.park(Phase::Clarification, "the agent asked something");
     draft.emit(Event::ApprovalRequested {
         task: draft.id,
         number,
-        reason: WaitingReason::Question,
+        reason,
         cause: None,
         stage: None,
         step: None,
@@ -117,6 +126,30 @@ pub(super) fn answered(state: &State, task: TaskId, number: u32, answer: &str, b
         by: by.to_owned(),
     });
     take(&mut draft, answer, by, Some(number));
+    draft.into_events()
+}
+
+/// A person lets the agent make the call that it asked about.
+pub(super) fn allow(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    approvals::resolve(&mut draft, APPROVED, by);
+    take(
+        &mut draft,
+        "a person allows this call: make it again, exactly as before",
+        by,
+        Some(number),
+    );
+    draft.into_events()
+}
+
+/// A person does not: the work ends.
+pub(super) fn deny(state: &State, task: TaskId, reason: &str, by: &str) -> Vec<Event> {
+    let mut draft = Draft::new(state, task);
+    approvals::resolve(&mut draft, REJECTED, by);
+    draft.fail(
+        FailureMode::Cancelled,
+        format!("a tool call was refused by {by}: {reason}"),
+    );
     draft.into_events()
 }
 

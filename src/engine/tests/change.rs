@@ -497,6 +497,7 @@ tasks: [{title: a, description: one, assignTo: w, review: none}]
         Effect::RunTurn { .. } => Answer::Asks(Asked {
             text: "Which one?".to_owned(),
             detected: false,
+            call: None,
         }),
         effect => panic!("{effect:?}"),
     });

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, DeclaredVerdict, FailureClass, Finding, GradeGiven, Millis, Points, Probe, Purpose, RubricReply,
-    Severity, Step, TaskId,
+    Advice, DeclaredVerdict, Digest, FailureClass, Finding, GradeGiven, Millis, Points, Probe, Purpose,
+    RubricReply, Severity, Step, TaskId,
 };
 use crate::engine::{Asked, Effect, TurnFiles};
 use crate::mission::model::TaskType;
@@ -296,11 +296,17 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         Effect::RunTurn { .. } if random.chance(15) => Answer::Asks(Asked {
             text: "Which one?".to_owned(),
             detected: random.chance(50),
+            call: None,
         }),
         Effect::RunTurn { turn, .. } if random.chance(8) => {
             Answer::HandsDown(random_sub_tasks(random, turn.task))
         }
         Effect::RunTurn { .. } if random.chance(4) => Answer::Escalates(None),
+        Effect::RunTurn { .. } if random.chance(3) => Answer::Asks(Asked {
+            text: "run [\"x\"]".to_owned(),
+            detected: false,
+            call: Some(Digest::of(b"x")),
+        }),
         Effect::RunTurn { .. } => Answer::Finished,
         Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),
         Effect::Consult { .. } if random.chance(10) => Answer::Unreachable(class),

@@ -2,6 +2,7 @@
 //! rule. It is compared in full with its telling in `snapshots/`, so that whatever the rule changes shows.
 
 mod agreement;
+mod allowing;
 mod asking;
 mod deadlines;
 mod escalated;

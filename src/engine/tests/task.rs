@@ -417,6 +417,7 @@ fn a_turn_counts_its_requests_and_leaves_what_it_said() {
     let asked = Asked {
         text: "which one?".to_owned(),
         detected: true,
+        call: None,
     };
     let ended = after(task.clone(), finished(None));
     assert_eq!(
@@ -542,6 +543,7 @@ fn a_question_is_a_phase_until_it_is_answered() {
         task: TASK,
         question: "which one?".to_owned(),
         detected: false,
+        call: None,
     };
     let answered = Event::Answered {
         task: TASK,

@@ -165,25 +165,25 @@ const RUBRICS: Key = key(
 const SETTINGS_KEY: Key = key("settings", Shape::Map(&SETTINGS), "How the mission is run.");
 
 const POLICY: Shape = one::<ToolPolicy>();
-const BUILT_POLICIES: &[&str] = &["allow", "deny"];
 
 static TOOLS: Table = Table {
     name: "the tools of an agent",
     keys: &[
-        key("read", POLICY, "Whether it may look into the workspace [deny].")
-            .only(BUILT_POLICIES, "asking for tools"),
+        key(
+            "read",
+            POLICY,
+            "Whether it may look into the workspace, or a person is asked each time [deny].",
+        ),
         key(
             "write",
             POLICY,
-            "Whether it may write files of the workspace [deny].",
-        )
-        .only(BUILT_POLICIES, "asking for tools"),
+            "Whether it may write files of the workspace, or a person is asked each time [deny].",
+        ),
         key(
             "run",
             POLICY,
-            "Whether it may run commands in the workspace [deny].",
-        )
-        .only(BUILT_POLICIES, "asking for tools"),
+            "Whether it may run commands in the workspace, or a person is asked each time [deny].",
+        ),
     ],
 };
 

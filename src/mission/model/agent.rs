@@ -14,7 +14,7 @@ use crate::mission::read::{self, Single};
 use crate::mission::scalar::{Fault, Filled, Form, Scalar, Temperature, words};
 use crate::mission::text::quoted;
 
-use super::Tools;
+use super::{ToolKind, Tools};
 
 /// An agent: someone or something that works or judges.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -100,7 +100,7 @@ impl Agent {
     /// Whether it could change a file.
     #[must_use]
     pub fn has_hands(&self) -> bool {
-        let writes = |tools: Tools| tools.may_write() || tools.may_run();
+        let writes = |tools: Tools| tools.offers(ToolKind::Write) || tools.offers(ToolKind::Run);
         self.adapter.has_hands() || self.tools.is_some_and(writes)
     }
 

@@ -31,7 +31,7 @@ pub enum ToolPolicy {
     Deny,
     /// It may.
     Allow,
-    /// A person is asked each time.
+    /// A person is asked about each call.
     Ask,
 }
 
@@ -61,28 +61,34 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Whether it may look into the workspace.
+    /// Whether whoever judges may look into the workspace. Nobody is asked for a judge.
     #[must_use]
     pub fn may_read(self) -> bool {
         self.read == ToolPolicy::Allow
     }
 
-    /// Whether it may write.
+    /// Whether a worker is offered this kind of tool: it may use it, or a person may let it.
     #[must_use]
-    pub fn may_write(self) -> bool {
-        self.write == ToolPolicy::Allow
+    pub fn offers(self, kind: ToolKind) -> bool {
+        self.policy(kind) != ToolPolicy::Deny
     }
 
-    /// Whether it may run commands.
-    #[must_use]
-    pub fn may_run(self) -> bool {
-        self.run == ToolPolicy::Allow
-    }
-
-    /// Whether it may do anything at all.
+    /// Whether a worker is offered anything at all.
     #[must_use]
     pub fn any(self) -> bool {
-        self.may_read() || self.may_write() || self.may_run()
+        [ToolKind::Read, ToolKind::Write, ToolKind::Run]
+            .into_iter()
+            .any(|kind| self.offers(kind))
+    }
+
+    /// What holds for this kind of tool.
+    #[must_use]
+    pub fn policy(self, kind: ToolKind) -> ToolPolicy {
+        match kind {
+            ToolKind::Read => self.read,
+            ToolKind::Write => self.write,
+            ToolKind::Run => self.run,
+        }
     }
 
     fn set(&mut self, kind: ToolKind, policy: ToolPolicy) {

@@ -31,10 +31,14 @@ impl Exploder {
                 task,
                 question,
                 detected,
-            } => {
-                let payload = self.task(*task).with("question", question.as_str());
-                ("task:question", payload.with("detected", *detected))
-            }
+                call,
+            } => match call {
+                None => {
+                    let payload = self.task(*task).with("question", question.as_str());
+                    ("task:question", payload.with("detected", *detected))
+                }
+                Some(_) => ("tool:asked", self.task(*task).with("call", question.as_str())),
+            },
             Event::Answered { task, answer, by, .. } => {
                 let payload = self.task(*task).with("answer", answer.as_str());
                 ("task:answered", payload.with("by", by.as_str()))

@@ -492,10 +492,10 @@ impl Witness {
                     self.tasks[task.index()].without.insert(*dependency, *way);
                 }
             }
-            Event::Question { task, .. } => {
+            Event::Question { task, call, .. } => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
-                seen.questions += 1;
+                seen.questions += u32::from(call.is_none());
                 assert!(
                     seen.questions <= state.plan.rules.max_question_rounds,
                     "{event:?}"

@@ -15,7 +15,14 @@ fn mission(settings: &str, task: &str) -> String {
 
 fn asks(detected: bool) -> (&'static str, Answer) {
     let text = "Which one?".to_owned();
-    ("RunTurn", Answer::Asks(Asked { text, detected }))
+    (
+        "RunTurn",
+        Answer::Asks(Asked {
+            text,
+            detected,
+            call: None,
+        }),
+    )
 }
 
 fn says(advice: Advice) -> (&'static str, Answer) {
@@ -113,6 +120,7 @@ fn whoever_has_worked_asks_nothing() {
     let detected = Asked {
         text: "Which one?".to_owned(),
         detected: true,
+        call: None,
     };
     let consulted = |calls: Option<u32>, changed: Option<u32>| {
         let mut simulation = super::Simulation::new(&yaml, super::options());

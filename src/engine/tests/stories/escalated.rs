@@ -59,6 +59,7 @@ fn a_question_that_was_asked_comes_first() {
     let asked = Asked {
         text: "Which one?".to_owned(),
         detected: false,
+        call: None,
     };
     let script = world(vec![("RunTurn", Answer::Escalates(Some(asked)))]);
     let answer = Step::Says(Command::Answer {

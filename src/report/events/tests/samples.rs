@@ -395,6 +395,7 @@ pub(super) fn review_samples() -> Vec<Event> {
             task: TASK,
             question: "Which one?".to_owned(),
             detected: true,
+            call: None,
         },
         Event::Answered {
             task: TASK,
