@@ -87,7 +87,7 @@ impl Origin {
 type Reader = fn(&Settings) -> Option<Value>;
 
 /// The settings of files, in the order in which they are shown.
-const SETTINGS: [(&str, Reader); 12] = [
+const SETTINGS: &[(&str, Reader)] = &[
     ("concurrency", |s| s.concurrency.map(|n| json!(n))),
     ("evaluate", |s| s.evaluate.map(|on| json!(on))),
     ("evalThreshold", |s| {
@@ -110,6 +110,45 @@ const SETTINGS: [(&str, Reader); 12] = [
     ("verifyPriorFeedback", |s| {
         s.verify_prior_feedback.map(|on| json!(on))
     }),
+    ("panel", |s| s.panel.map(|word| json!(word))),
+    ("referBelow", |s| s.refer_below.map(|number| json!(number.get()))),
+    ("judgeBreaker", |s| s.judge_breaker.map(|n| json!(n))),
+    ("orchestrator", |s| {
+        s.orchestrator.as_ref().map(|name| json!(name))
+    }),
+    ("maxQuestionRounds", |s| s.max_question_rounds.map(|n| json!(n))),
+    ("maxResolutionAttempts", |s| {
+        s.max_resolution_attempts.map(|n| json!(n))
+    }),
+    ("onDependencyFailed", |s| {
+        let order = s.on_dependency_failed?;
+        Some(json!(order.iter().collect::<Vec<_>>()))
+    }),
+    ("foundation", |s| s.foundation.map(|on| json!(on))),
+    ("maxDelegationDepth", |s| s.max_delegation_depth.map(|n| json!(n))),
+    ("maxDelegations", |s| s.max_delegations.map(|n| json!(n))),
+    ("staleThreshold", |s| {
+        s.stale_threshold.map(|span| json!(span.to_string()))
+    }),
+    ("approvalGates", |s| {
+        let gates = s.approval_gates.as_ref()?;
+        Some(json!(gates.iter().map(|gate| &*gate.name).collect::<Vec<_>>()))
+    }),
+    ("autoRejectOnTimeout", |s| {
+        s.auto_reject_on_timeout.map(|on| json!(on))
+    }),
+    ("defaultChannels", |s| {
+        s.default_channels.as_ref().map(|names| json!(names))
+    }),
+    ("middleware.agent", |s| {
+        let chain = s.middleware.agent.as_ref()?;
+        Some(json!(chain.names().collect::<Vec<_>>()))
+    }),
+    ("middleware.coordination", |s| {
+        let chain = s.middleware.coordination.as_ref()?;
+        Some(json!(chain.names().collect::<Vec<_>>()))
+    }),
+    ("clarification", |s| s.clarification.map(|word| json!(word))),
 ];
 
 /// Does what the arguments say.
@@ -189,7 +228,8 @@ fn own_settings(path: &Path, layers: &Layers) -> Result<Settings, Failure> {
     Ok(loaded.map_err(Failure::mission)?.mission.settings)
 }
 
-/// Every setting that a file may have, with what flags and variables say above the files.
+/// The settings of which the strongest file decides, with what flags and variables say above the files. Of `protect`, `prices`,
+/// `sla` and `budget` every file has a part.
 fn settings(files: &[(Origin, Settings)], options: &RunOptions, matches: &ArgMatches) -> Vec<Row> {
     SETTINGS
         .iter()

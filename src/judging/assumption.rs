@@ -72,9 +72,15 @@ pub fn broken(message: &str) -> Option<BrokenAssumption> {
         Some((said.start(), *kind))
     });
     let (start, kind) = found.min_by_key(|(start, _)| *start)?;
+    // From the beginning of its sentence, unless that is far away.
+    let sentence = text[..start]
+        .rfind(['.', '!', '?', '\n'])
+        .map_or(0, |end| end + 1);
+    let is_near = text[sentence..start].chars().count() <= EVIDENCE_CHARS / 2;
+    let words = text[if is_near { sentence } else { start }..].trim();
     Some(BrokenAssumption {
         kind,
-        evidence: text[start..].chars().take(EVIDENCE_CHARS).collect(),
+        evidence: words.chars().take(EVIDENCE_CHARS).collect(),
     })
 }
 
@@ -166,6 +172,6 @@ mod tests {
         let short = format!("Sorry: the dependency failed. {}", "é".repeat(500));
         let found = broken(&short).unwrap();
         assert_eq!(found.evidence.chars().count(), EVIDENCE_CHARS);
-        assert!(found.evidence.starts_with("dependency failed"));
+        assert!(found.evidence.starts_with("Sorry: the dependency failed. é"));
     }
 }

@@ -21,7 +21,7 @@ use super::plan::{
     AgentPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand, FinishGate, Panel, Part, Plan,
     Recipe, Requirement, Reviewers, RunOptions, Silence, TaskPlan, Verification,
 };
-use super::scalar::{Fraction, Span};
+use super::scalar::{Fraction, Span, Tries};
 use super::scrutiny::{self, Scrutiny};
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
@@ -250,8 +250,11 @@ impl Compiler<'_> {
     }
 
     fn limits(&self, task: &model::Task) -> AttemptLimits {
-        let fixes = task.max_fix_attempts.or(self.settings.max_fix_attempts);
-        let retries = task.max_retries.or(self.settings.max_retries);
+        let fixes = task
+            .max_fix_attempts
+            .map(Tries::get)
+            .or(self.settings.max_fix_attempts);
+        let retries = task.max_retries.map(Tries::get).or(self.settings.max_retries);
         let evaluated = self.settings.max_attempts.map(NonZeroU32::get);
         AttemptLimits {
             max_fix_attempts: fixes.unwrap_or(defaults::MAX_FIX_ATTEMPTS),

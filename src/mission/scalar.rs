@@ -489,6 +489,28 @@ impl Scalar for Span {
     }
 }
 
+/// A number of tries that a mission of many tasks keeps for each of them: never the largest one, so that none takes no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tries(NonZeroU32);
+
+impl Tries {
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
+impl Scalar for Tries {
+    const EXPECTS: &'static str = u32::EXPECTS;
+    const FORM: Form = u32::FORM;
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let more = u32::parse(text)?.checked_add(1).and_then(NonZeroU32::new);
+        more.map(Self).ok_or_else(|| Fault::expected::<Self>(text))
+    }
+}
+
 /// A deadline: a moment or a duration from the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deadline {

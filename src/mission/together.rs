@@ -1,6 +1,5 @@
-//! Keys that only make sense together, among those that nothing acts on yet.
-//!
-//! What belongs together among the built keys is validated on the structs; these have none, so the tree is looked at.
+//! Keys that only make sense together, where the tree says more of their places than the structs: lists that name something
+//! twice, criteria and who grades them, the weights of a rubric.
 
 use rust_decimal::Decimal;
 

@@ -104,7 +104,7 @@ fn a_broken_assumption_goes_to_a_person_before_anything_is_judged() {
     );
     let escalated = named(&workspace, "task:escalated");
     assert_eq!(escalated[0]["kind"], "dependency_failed");
-    assert_eq!(escalated[0]["evidence"], "dependency failed completely.\n");
+    assert_eq!(escalated[0]["evidence"], "The dependency failed completely.");
     assert!(
         named(&workspace, "check:finished").is_empty(),
         "judged before a person was asked"

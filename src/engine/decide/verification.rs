@@ -4,7 +4,7 @@
 //! they mean is decided in `judging::verification`. A grader that fails never costs the worker an attempt.
 
 use crate::domain::{
-    Advice, AgentId, Cause, CriterionGrade, Finding, Purpose, Severity, Stage, TaskId, Verdict,
+    Advice, AgentId, Cause, CriterionGrade, Finding, Points, Purpose, Severity, Stage, TaskId, Verdict,
 };
 use crate::engine::event::Event;
 use crate::engine::state::State;
@@ -137,8 +137,12 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice:
             let first = grader(draft.plan(), draft.id).filter(|first| *first != judge);
             let stood_in = first.map(|first| fell_back(draft.plan(), first, judge));
             decision.findings.extend(stood_in);
-            let sure = reply.confidence.value().round_dp(1);
-            let message = format!("the judge is {sure} % sure, and its verdict is not enough to decide by");
+            let percent = |points: Points| points.value().round_dp(1);
+            let (sure, least) = (percent(reply.confidence), percent(verification.min_confidence));
+            let message = match reply.confidence < verification.min_confidence {
+                true => format!("the judge is {sure} % sure, below the minimum of {least} %"),
+                false => "the judge says that it cannot decide, and leaves it to a person".to_owned(),
+            };
             // Whoever graded the work has reviewed it.
             settle(draft, &grades, decision, message, false, Accepted::Reviewed);
         }

@@ -4,7 +4,7 @@
 //! the first is the outermost. An entry that holds by itself, because other sections ask for what it does, may be named and may
 //! be left out; nothing is switched off by that.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::mission::read;
 use crate::mission::scalar::words;
@@ -172,6 +172,11 @@ impl Default for AgentChain {
 }
 
 impl AgentChain {
+    /// Its entries, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.0.iter().map(|entry| entry.as_str())
+    }
+
     /// Whether an entry is in it.
     #[must_use]
     pub fn has(&self, entry: AgentMiddleware) -> bool {
@@ -280,7 +285,8 @@ impl Middleware {
 }
 
 /// What happens where criteria say nothing that could be judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Clarification {
     /// A warning.
     #[default]

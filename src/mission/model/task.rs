@@ -7,7 +7,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::Edge;
 use crate::mission::read;
-use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span};
+use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span, Tries};
 
 use super::approval::{Approval, approval};
 use super::verification::decomposer;
@@ -115,10 +115,10 @@ pub struct Task {
     pub max_attempts: Option<NonZeroU32>,
     /// Fixes after one execute or retry.
     #[serde(deserialize_with = "read::option")]
-    pub max_fix_attempts: Option<u32>,
+    pub max_fix_attempts: Option<Tries>,
     /// Retries in all.
     #[serde(deserialize_with = "read::option")]
-    pub max_retries: Option<u32>,
+    pub max_retries: Option<Tries>,
     /// How long one turn may take.
     #[serde(deserialize_with = "read::option")]
     pub max_duration: Option<Span>,
@@ -152,6 +152,6 @@ mod tests {
 
     #[test]
     fn a_task_is_small() {
-        assert!(size_of::<Task>() <= 264, "{} bytes", size_of::<Task>());
+        assert!(size_of::<Task>() <= 256, "{} bytes", size_of::<Task>());
     }
 }

@@ -113,7 +113,8 @@ pub enum Consensus {
 }
 
 /// Whether all seats of a panel are asked at once (semantics, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PanelMode {
     /// All at once.
     #[default]
