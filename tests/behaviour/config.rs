@@ -16,7 +16,8 @@ fn layered() -> Workspace {
     );
     workspace.write(
         "home/.config/quorum/quorum.yaml",
-        "settings: {maxRetries: 0, taskTimeout: 1m, consensus: mean}\n",
+        "settings: {maxRetries: 0, taskTimeout: 1m, consensus: mean, clarification: enforce, panel: adaptive, \
+         middleware: {agent: [authority_deference]}}\n",
     );
     workspace
 }
@@ -61,6 +62,31 @@ fn each_setting_comes_from_the_strongest_layer() {
             "\"mean\"",
             "user",
             paths[1].to_str().unwrap_or_default(),
+        ),
+        (
+            "clarification",
+            "\"enforce\"",
+            "user",
+            paths[1].to_str().unwrap_or_default(),
+        ),
+        (
+            "middleware.agent",
+            "[\"authority_deference\"]",
+            "user",
+            paths[1].to_str().unwrap_or_default(),
+        ),
+        (
+            "panel",
+            "\"adaptive\"",
+            "user",
+            paths[1].to_str().unwrap_or_default(),
+        ),
+        ("onDependencyFailed", "[\"resolve\",\"skip\"]", "default", ""),
+        (
+            "middleware.coordination",
+            "[\"clarification_gate\"]",
+            "default",
+            "",
         ),
         ("maxFixAttempts", "2", "default", ""),
         ("timeout", "null", "default", ""),
