@@ -21,8 +21,8 @@ pub struct Dialog {
     pub rounds: u32,
     /// The tool call that the open question is about.
     pub call: Option<Digest>,
-    /// The tool calls of the current attempt that a person has allowed.
-    pub allowed: Vec<Digest>,
+    /// The tool call that a person has allowed, once, in the turn that comes or is under way.
+    pub allowed: Option<Digest>,
 }
 
 /// A question that was answered.
@@ -34,6 +34,8 @@ pub struct Exchange {
     pub answer: String,
     /// Where a person answered: the approval's number within the task.
     pub number: Option<u32>,
+    /// Whether it was about a tool call, which a person allowed.
+    pub is_call: bool,
 }
 
 impl Dialog {
@@ -48,7 +50,7 @@ impl Dialog {
             }
             Event::Answered { answer, number, .. } => {
                 let question = self.open.take().unwrap_or_default();
-                self.allowed.extend(self.call.take());
+                self.allowed = self.call.take();
                 if self.exchanges.len() == EXCHANGES_KEPT {
                     self.exchanges.remove(0);
                 }
@@ -56,9 +58,21 @@ impl Dialog {
                     question,
                     answer: answer.clone(),
                     number: *number,
+                    is_call: self.allowed.is_some(),
                 });
             }
             _ => {}
         }
+    }
+
+    /// The turn in which an allowed call could be made is over, one way or the other: it is not to be made again.
+    pub(super) fn end_turn(&mut self) {
+        self.allowed = None;
+    }
+
+    /// What was allowed to an earlier attempt is nothing that this one was told.
+    pub(super) fn forget_calls(&mut self) {
+        self.allowed = None;
+        self.exchanges.retain(|exchange| !exchange.is_call);
     }
 }

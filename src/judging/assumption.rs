@@ -9,6 +9,8 @@ use crate::domain::{Assumption, BrokenAssumption};
 
 /// The last message is looked at, up to so many characters from its end: what is longer is the work itself.
 pub const LAST_CHARS: usize = 2_000;
+/// So many lines of what was printed may be a last message.
+const LAST_LINES: usize = 3;
 /// Characters of what is kept of it.
 const EVIDENCE_CHARS: usize = 200;
 
@@ -32,9 +34,13 @@ const PATTERNS: [(Assumption, &str); 5] = [
     ),
     (
         Assumption::PreconditionChanged,
-        r"\b(?:cannot|can\s+not|can['’]?t)\s+proceed\s*,?\s+(?:because|since|as)\b",
+        r"\b(?:cannot|can\s+not|can['’]?t|unable\s+to)\s+(?:proceed|continue)\s*,?\s+(?:because|since|as)\b",
     ),
 ];
+
+/// Colours and the like of a terminal.
+static ESCAPES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[ -/]*[@-~]").expect("the pattern is fixed and tested"));
 
 static COMPILED: LazyLock<Vec<(Assumption, Regex)>> = LazyLock::new(|| {
     let compile =
@@ -42,40 +48,39 @@ static COMPILED: LazyLock<Vec<(Assumption, Regex)>> = LazyLock::new(|| {
     PATTERNS.map(|(kind, pattern)| (kind, compile(pattern))).into()
 });
 
-/// Words before it that make it no news: `if a dependency failed`, `no dependency failed`.
-const SUPPOSING: [&str; 11] = [
-    "if", "when", "whenever", "whether", "unless", "until", "once", "no", "not", "never", "should",
+/// Words before it, in its clause, by which it is not so, or only supposed.
+const DENYING: [&str; 24] = [
+    "if", "when", "whenever", "where", "wherever", "whether", "unless", "until", "once", "case", "no", "not",
+    "none", "neither", "nor", "never", "without", "whose", "each", "every", "any", "should", "would",
+    "could",
 ];
-/// Words that may stand between those and what is supposed.
-const BETWEEN: [&str; 12] = [
-    "a",
-    "an",
-    "the",
-    "any",
-    "some",
-    "its",
-    "their",
-    "your",
-    "my",
-    "acceptance",
-    "one",
-    "that",
+/// What ends a clause before it: what stands earlier is another matter.
+const BOUNDS: [&str; 3] = ["because ", "since ", "but "];
+/// Words behind it, in its sentence, by which it was dealt with.
+const DEALT_WITH: [&str; 9] = [
+    ", so ",
+    " so i ",
+    " but ",
+    "instead",
+    "fixed",
+    "worked around",
+    "handled",
+    "skipped",
+    "recovered",
 ];
 
 /// The first broken assumption that the end of an agent's last message speaks of.
 #[must_use]
 pub fn broken(message: &str) -> Option<BrokenAssumption> {
-    let text = last_chars(message);
+    let text = ESCAPES.replace_all(last_chars(message), "");
     let found = COMPILED.iter().filter_map(|(kind, pattern)| {
-        let mut all = pattern.find_iter(text);
-        let said = all.find(|found| !is_supposed(&text[..found.start()]))?;
+        let mut all = pattern.find_iter(&text);
+        let said = all.find(|found| is_news(&text[..found.start()], &text[found.end()..]))?;
         Some((said.start(), *kind))
     });
     let (start, kind) = found.min_by_key(|(start, _)| *start)?;
     // From the beginning of its sentence, unless that is far away.
-    let sentence = text[..start]
-        .rfind(['.', '!', '?', '\n'])
-        .map_or(0, |end| end + 1);
+    let sentence = start - sentence_before(&text[..start]).len();
     let is_near = text[sentence..start].chars().count() <= EVIDENCE_CHARS / 2;
     let words = text[if is_near { sentence } else { start }..].trim();
     Some(BrokenAssumption {
@@ -84,23 +89,61 @@ pub fn broken(message: &str) -> Option<BrokenAssumption> {
     })
 }
 
+/// Whether the agent says so itself, as something that holds now.
+fn is_news(before: &str, after: &str) -> bool {
+    let sentence = sentence_before(before);
+    let clause = sentence
+        .rsplit([',', ';', ':', '(', '\u{2013}', '\u{2014}'])
+        .next()
+        .unwrap_or_default();
+    let clause = clause.to_lowercase();
+    let begin = BOUNDS
+        .iter()
+        .filter_map(|bound| Some(clause.rfind(bound)? + bound.len()));
+    let clause = &clause[begin.max().unwrap_or(0)..];
+    let mut words = clause.split(|c: char| !c.is_alphanumeric() && !is_apostrophe(c));
+    let is_denied =
+        words.any(|word| DENYING.contains(&word) || word.ends_with("n't") || word.ends_with("n\u{2019}t"));
+    let rest = after
+        .split(['.', '!', '?', '\n'])
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    let is_dealt_with = DEALT_WITH.iter().any(|words| rest.contains(words));
+    !(is_denied || is_dealt_with || is_quoted(sentence))
+}
+
+/// Whether a quotation is open at the end of a text.
+fn is_quoted(text: &str) -> bool {
+    let odd = |mark: char| text.matches(mark).count() % 2 == 1;
+    let opened = text.matches(" '").count() + usize::from(text.starts_with('\''));
+    let closed = text.matches("' ").count() + text.matches("',").count();
+    odd('"')
+        || odd('`')
+        || opened > closed
+        || text.matches('\u{201c}').count() > text.matches('\u{201d}').count()
+}
+
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}')
+}
+
+/// What stands before, in the same sentence.
+fn sentence_before(before: &str) -> &str {
+    before.rsplit(['.', '!', '?', '\n']).next().unwrap_or_default()
+}
+
+/// The last lines of a text that is no message: what comes before them may be anything.
+#[must_use]
+pub fn last_lines(text: &str) -> &str {
+    let text = text.trim_end();
+    let mut ends = text.rmatch_indices('\n').map(|(at, _)| at + 1);
+    ends.nth(LAST_LINES - 1).map_or(text, |at| &text[at..])
+}
+
 fn last_chars(text: &str) -> &str {
     let mut starts = text.char_indices().rev().skip(LAST_CHARS - 1);
     starts.next().map_or(text, |(at, _)| &text[at..])
-}
-
-/// Whether the words right before say that it is only supposed, or is not so.
-fn is_supposed(before: &str) -> bool {
-    let sentence = before
-        .rsplit(['.', '!', '?', ';', ':', '\n'])
-        .next()
-        .unwrap_or_default();
-    let mut words = sentence.split_whitespace().rev().map(str::to_lowercase);
-    let word = words.find(|word| !BETWEEN.contains(&word.as_str()));
-    word.is_some_and(|word| {
-        let alone = word.trim_matches(|c: char| !c.is_alphanumeric());
-        SUPPOSING.contains(&alone) || (alone == "case" && words.next().as_deref() == Some("in"))
-    })
 }
 
 #[cfg(test)]
@@ -137,6 +180,16 @@ mod tests {
             ("I cannot proceed because there is no key", "precondition_changed"),
             ("I can’t proceed, since it is gone", "precondition_changed"),
             ("Can not\nproceed as told", "precondition_changed"),
+            (
+                "I am unable to continue because it is gone",
+                "precondition_changed",
+            ),
+            (
+                "I did not finish it because the dependency failed.",
+                "dependency_failed",
+            ),
+            ("It is not done, the dependency failed", "dependency_failed"),
+            ("\u{1b}[31mdependency failed\u{1b}[0m", "dependency_failed"),
         ] {
             assert_eq!(kind(text), Some(want), "{text:?}");
         }
@@ -155,6 +208,17 @@ mod tests {
             "stuck. The schema changed",
             "independency failed",
             "The precondition changes nothing",
+            "None of the dependencies failed. All tests pass.",
+            "Neither dependency failed",
+            "Tasks whose dependency failed are now skipped.",
+            "If the upstream dependency failed, we skip.",
+            "I did not find that the dependency failed.",
+            "It isn't so that the dependency failed.",
+            "The dependency was unavailable, so I vendored it. All 12 tests pass.",
+            "The dependency failed at first, but works now.",
+            "Fixed: the message 'cannot proceed because it is late' is no longer shown",
+            "It prints \"dependency failed\" now.",
+            "The state `dependency failed` is new.",
         ] {
             assert_eq!(kind(text), None, "{text:?}");
         }
@@ -163,6 +227,13 @@ mod tests {
             kind("If a dependency failed we stop. The dependency failed."),
             Some("dependency_failed")
         );
+    }
+
+    #[test]
+    fn of_what_was_printed_the_last_three_lines_count() {
+        assert_eq!(last_lines("a\nb\nc\nd\n\n"), "b\nc\nd");
+        assert_eq!(last_lines("c\nd"), "c\nd");
+        assert_eq!(last_lines(""), "");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Calls: reviewers of either kind, and workers behind an HTTP endpoint.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::failure::classify_stderr;
 use crate::agents::line::Line;
 use crate::agents::model::{self, ModelReply, ModelRequest};
+use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Millis, TaskId, Timestamp, TurnId};
 use crate::engine::{Asked, Exit, Input, State, TurnEnd, Usage};
 use crate::judging::question::may_be_question;
@@ -14,7 +16,7 @@ use crate::keeper;
 use crate::mission::{AgentPlan, Plan};
 use crate::store::SpoolName;
 
-use super::middleware::{self, Heard};
+use super::middleware::{self, Said};
 use super::reply;
 use super::spool::{read_head, read_tail};
 use super::world::{Message, World, jitter, not_reachable};
@@ -44,8 +46,6 @@ impl World {
             return self.work_with_tools(state, turn, line, endpoint);
         }
         let timeout = state.plan.task(turn.task).turn_timeout;
-        let prompt_path = self.folder.spool_file(&SpoolName::Prompt(turn));
-        let out_path = self.folder.spool_file(&SpoolName::Out(turn));
         let request = ModelRequest {
             system: None,
             prompt: String::new(),
@@ -56,10 +56,16 @@ impl World {
             timeout: timeout.as_duration(),
         };
         let sender = self.sender.clone();
-        let plan = state.plan.clone();
+        let work = ModelTurn {
+            plan: state.plan.clone(),
+            turn,
+            prompt: self.folder.spool_file(&SpoolName::Prompt(turn)),
+            out: self.folder.spool_file(&SpoolName::Out(turn)),
+            secrets: self.programs.secrets(),
+        };
         let work = tokio::spawn(async move {
             let _ = sender.send(Message::Input(Input::TurnSpawned { turn, process: None }));
-            for input in worker_turn(&plan, turn, &prompt_path, &out_path, request, &line, &endpoint).await {
+            for input in work.go(request, &line, &endpoint).await {
                 let _ = sender.send(Message::Input(input));
             }
         });
@@ -68,111 +74,109 @@ impl World {
     }
 }
 
-async fn worker_turn(
-    plan: &Plan,
+/// A turn of a worker that is one request.
+struct ModelTurn {
+    plan: Arc<Plan>,
     turn: TurnId,
-    prompt: &Path,
-    out: &Path,
-    mut request: ModelRequest,
-    line: &Line,
-    endpoint: &Endpoint,
-) -> Vec<Input> {
-    let begin = Timestamp::now();
-    request.prompt = match read_head(prompt, u64::MAX) {
-        Ok(prompt) => prompt,
-        Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
-    };
-    let result = model::complete(line, endpoint, &request, begin).await;
-    let duration = Timestamp::now().since(begin);
-    match result {
-        Ok(reply) => worker_replied(plan, turn, out, &reply, duration).await,
-        // Our own timer ended the turn: that is the turn's end, not a request to repeat.
-        Err(error) if error.class == FailureClass::Timeout && error.status.is_none() => {
-            let message = format!("no reply within {}", Millis::from(request.timeout));
-            let exit = Exit {
-                failure: Some(FailureClass::Timeout),
-                message: Some(message),
-                ..Exit::default()
-            };
-            vec![Input::TurnEnded(Box::new(TurnEnd {
-                exit,
-                duration,
-                ..TurnEnd::clean(turn)
-            }))]
-        }
-        Err(error) => vec![Input::TurnRequestFailed {
-            turn,
-            class: error.class,
-            before_effect: error.status.is_none() && !error.ours,
-            message: error.message,
-            retry_after: error.retry_after,
-            jitter: jitter(),
-        }],
-    }
+    prompt: PathBuf,
+    out: PathBuf,
+    /// What nobody may read of its reply.
+    secrets: Arc<Secrets>,
 }
 
-async fn worker_replied(
-    plan: &Plan,
-    turn: TurnId,
-    out: &Path,
-    reply: &ModelReply,
-    duration: Millis,
-) -> Vec<Input> {
-    let output = match reply::store(out, &reply.text).await {
-        Ok(output) => output,
-        // The model has replied, and that was paid for.
-        Err(message) => {
-            let exit = Exit {
-                failure: Some(FailureClass::Unknown),
-                message: Some(message),
-                ..Exit::default()
-            };
-            return vec![Input::TurnEnded(Box::new(TurnEnd {
-                exit,
-                duration,
-                usage: usage_of(reply),
-                model: reply.model.clone(),
-                ..TurnEnd::clean(turn)
-            }))];
-        }
-    };
-    let mut exit = Exit::default();
-    if reply.text.trim().is_empty() {
-        // Saying nothing is not doing the work, whatever the provider's status was.
-        let message = if reply.is_cut_short() {
-            "the model ran into its token limit before it said anything"
-        } else {
-            "the model's reply is empty"
+impl ModelTurn {
+    async fn go(&self, mut request: ModelRequest, line: &Line, endpoint: &Endpoint) -> Vec<Input> {
+        let turn = self.turn;
+        let begin = Timestamp::now();
+        request.prompt = match read_head(&self.prompt, u64::MAX) {
+            Ok(prompt) => prompt,
+            Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
         };
-        exit.failure = Some(FailureClass::Unknown);
-        exit.message = Some(message.to_owned());
+        let result = model::complete(line, endpoint, &request, begin).await;
+        let duration = Timestamp::now().since(begin);
+        match result {
+            Ok(reply) => self.replied(&reply, duration).await,
+            // Our own timer ended the turn: that is the turn's end, not a request to repeat.
+            Err(error) if error.class == FailureClass::Timeout && error.status.is_none() => {
+                let message = format!("no reply within {}", Millis::from(request.timeout));
+                let exit = Exit {
+                    failure: Some(FailureClass::Timeout),
+                    message: Some(message),
+                    ..Exit::default()
+                };
+                vec![Input::TurnEnded(Box::new(TurnEnd {
+                    exit,
+                    duration,
+                    ..TurnEnd::clean(turn)
+                }))]
+            }
+            Err(error) => vec![Input::TurnRequestFailed {
+                turn,
+                class: error.class,
+                before_effect: error.status.is_none() && !error.ours,
+                message: error.message,
+                retry_after: error.retry_after,
+                jitter: jitter(),
+            }],
+        }
     }
-    let can_confirm = plan.rules.orchestrator.is_some() && exit.failure.is_none();
-    let asked = (can_confirm && may_be_question(&reply.text)).then(|| Asked {
-        text: reply.text.trim().to_owned(),
-        detected: true,
-        call: None,
-    });
-    let heard = match exit.failure {
-        None => middleware::after(plan, turn.task, &reply.text),
-        Some(_) => Heard::default(),
-    };
-    let end = TurnEnd {
-        exit,
-        output,
-        duration,
-        asked,
-        broken: heard.broken,
-        usage: usage_of(reply),
-        model: reply.model.clone(),
-        ..TurnEnd::clean(turn)
-    };
-    let cut = format!("turn {turn}: the model's reply ran into its token limit and is cut short");
-    let cut = reply.is_cut_short().then_some(Input::Warn(cut));
-    cut.into_iter()
-        .chain(heard.warning.map(Input::Warn))
-        .chain([Input::TurnEnded(Box::new(end))])
-        .collect()
+
+    async fn replied(&self, reply: &ModelReply, duration: Millis) -> Vec<Input> {
+        let (turn, plan) = (self.turn, &self.plan);
+        let text = self.secrets.redact(&reply.text);
+        let output = match reply::store(&self.out, &text).await {
+            Ok(output) => output,
+            // The model has replied, and that was paid for.
+            Err(message) => {
+                let exit = Exit {
+                    failure: Some(FailureClass::Unknown),
+                    message: Some(message),
+                    ..Exit::default()
+                };
+                return vec![Input::TurnEnded(Box::new(TurnEnd {
+                    exit,
+                    duration,
+                    usage: usage_of(reply),
+                    model: reply.model.clone(),
+                    ..TurnEnd::clean(turn)
+                }))];
+            }
+        };
+        let mut exit = Exit::default();
+        if text.trim().is_empty() {
+            // Saying nothing is not doing the work, whatever the provider's status was.
+            let message = if reply.is_cut_short() {
+                "the model ran into its token limit before it said anything"
+            } else {
+                "the model's reply is empty"
+            };
+            exit.failure = Some(FailureClass::Unknown);
+            exit.message = Some(message.to_owned());
+        }
+        let can_confirm = plan.rules.orchestrator.is_some() && exit.failure.is_none();
+        let asked = (can_confirm && may_be_question(&text)).then(|| Asked {
+            text: text.trim().to_owned(),
+            detected: true,
+            call: None,
+        });
+        let heard = middleware::after(plan, turn.task, &exit, Said::Message(&text));
+        let end = TurnEnd {
+            exit,
+            output,
+            duration,
+            asked,
+            broken: heard.broken,
+            usage: usage_of(reply),
+            model: reply.model.clone(),
+            ..TurnEnd::clean(turn)
+        };
+        let cut = format!("turn {turn}: the model's reply ran into its token limit and is cut short");
+        let cut = reply.is_cut_short().then_some(Input::Warn(cut));
+        cut.into_iter()
+            .chain(heard.warning.map(Input::Warn))
+            .chain([Input::TurnEnded(Box::new(end))])
+            .collect()
+    }
 }
 
 /// The end of a text.

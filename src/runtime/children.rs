@@ -18,6 +18,7 @@ use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
 use crate::store::{RunFolder, SpoolName};
 
+use super::middleware::Said;
 use super::reach::Reach;
 use super::reply::Failed;
 use super::seat::seat_failed;
@@ -477,21 +478,20 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn
     let warn = |why| Input::Warn(format!("'{title}' wants to hand down work: {why}"));
     inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
     if end.exit.failure.is_none() {
+        if middleware::listens(&files.plan, turn.task) {
+            let printed = end.output.as_ref().filter(|_| said.is_none());
+            let printed = printed.and_then(|_| read_tail(&files.out, LAST_MESSAGE).ok());
+            let message = match &said {
+                Some(claimed) => Said::Message(claimed),
+                None => Said::Printed(printed.as_deref().unwrap_or_default()),
+            };
+            let heard = middleware::after(&files.plan, turn.task, &end.exit, message);
+            end.broken = heard.broken;
+            inputs.extend(heard.warning.map(Input::Warn));
+        }
         let can_confirm = files.plan.rules.orchestrator.is_some();
         if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
             said = read_head(&files.out, SHORT_OUTPUT).ok();
-        }
-        if middleware::listens(&files.plan, turn.task) {
-            // What it claims to have said is its last message; else the end of what it printed is.
-            let printed = || {
-                end.output
-                    .as_ref()
-                    .and_then(|_| read_tail(&files.out, LAST_MESSAGE).ok())
-            };
-            let message = said.clone().or_else(printed).unwrap_or_default();
-            let heard = middleware::after(&files.plan, turn.task, &message);
-            end.broken = heard.broken;
-            inputs.extend(heard.warning.map(Input::Warn));
         }
         end.asked = voice::asked(&dropped, claimed, said, can_confirm);
     }

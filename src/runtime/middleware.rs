@@ -2,7 +2,8 @@
 //! named here hold by themselves, in the rooms of their own.
 
 use crate::domain::{BrokenAssumption, TaskId};
-use crate::judging::assumption::broken;
+use crate::engine::Exit;
+use crate::judging::assumption::{broken, last_lines};
 use crate::judging::authority::cues;
 use crate::judging::drift::drift;
 use crate::mission::Plan;
@@ -40,19 +41,39 @@ pub(super) struct Heard {
     pub warning: Option<String>,
 }
 
+/// What an agent says at its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Said<'a> {
+    /// Its last message.
+    Message(&'a str),
+    /// The end of what it printed, of which nobody knows what is its last message.
+    Printed(&'a str),
+}
+
 /// Whether anything is to be heard in the last message of a task's turns.
 pub(super) fn listens(plan: &Plan, task: TaskId) -> bool {
     let chain = plan.middleware(task);
     chain.has(AgentMiddleware::AssumptionViolation) || chain.has(AgentMiddleware::SemanticDrift)
 }
 
-/// What is heard in the last message of a turn that ended well.
-pub(super) fn after(plan: &Plan, task: TaskId, message: &str) -> Heard {
+/// What is heard in the last message of a turn, if it ended well.
+pub(super) fn after(plan: &Plan, task: TaskId, exit: &Exit, said: Said<'_>) -> Heard {
     let mut heard = Heard::default();
+    if exit.failure.is_some() {
+        return heard;
+    }
     for entry in plan.middleware(task).at(AgentHook::AfterAgent) {
         match entry {
-            AgentMiddleware::AssumptionViolation => heard.broken = broken(message),
-            AgentMiddleware::SemanticDrift => heard.warning = drifted(plan, task, message),
+            AgentMiddleware::AssumptionViolation => {
+                heard.broken = match said {
+                    Said::Message(message) => broken(message),
+                    Said::Printed(text) => broken(last_lines(text)),
+                };
+            }
+            AgentMiddleware::SemanticDrift => {
+                let (Said::Message(text) | Said::Printed(text)) = said;
+                heard.warning = drifted(plan, task, text);
+            }
             _ => {}
         }
     }
@@ -61,10 +82,8 @@ pub(super) fn after(plan: &Plan, task: TaskId, message: &str) -> Heard {
 
 fn drifted(plan: &Plan, task: TaskId, message: &str) -> Option<String> {
     let task = plan.task(task);
-    let criteria = task
-        .verification
-        .as_deref()
-        .map_or(&[][..], |verification| &verification.criteria);
+    let verification = task.verification.as_deref();
+    let criteria = verification.map_or(&[][..], |verification| &verification.acceptance);
     let mut asked = format!(
         "{} {}",
         task.title,

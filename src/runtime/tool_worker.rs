@@ -14,6 +14,7 @@ use crate::agents::command::environment;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::Line;
 use crate::agents::model::{ModelRequest, ToolCall, ToolResult, ToolSpec};
+use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Broken, Conversation, Limits, Spent, ToolRecord, Workbench, converse};
 use crate::agents::tools::voice::{self, Said};
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox, run};
@@ -30,7 +31,7 @@ use crate::store::{RunFolder, SpoolName};
 use super::calls::usage_of;
 use super::errands::{Errands, run_errand};
 use super::looking::usage_until;
-use super::middleware::{self, Heard};
+use super::middleware;
 use super::reply;
 use super::spool::{read_ends, read_head};
 use super::tool_ledger::{ToolLedger, unkept};
@@ -63,7 +64,9 @@ struct Work {
     endpoint: Endpoint,
     request: ModelRequest,
     variables: Vec<(String, String)>,
-    allowed: Vec<Digest>,
+    /// The call that a person has allowed, once.
+    allowed: Option<Digest>,
+    secrets: Arc<Secrets>,
     errands: Errands,
     sender: mpsc::UnboundedSender<Message>,
 }
@@ -92,7 +95,8 @@ impl World {
                 timeout: state.plan.task(turn.task).turn_timeout.as_duration(),
             },
             variables,
-            allowed: dialog.map_or_else(Vec::new, |dialog| dialog.allowed.clone()),
+            allowed: dialog.and_then(|dialog| dialog.allowed),
+            secrets: self.programs.secrets(),
             errands: self.errands.clone(),
             sender: self.sender.clone(),
         };
@@ -152,7 +156,6 @@ impl Work {
         Ok(Hands {
             turn,
             tools: tools_of(&self.plan, turn),
-            allowed: std::mem::take(&mut self.allowed),
             toolbox: Arc::new(toolbox),
             ledger: ToolLedger::new(self.folder.spool_file(&SpoolName::TurnTools(turn))),
             end: Instant::now() + self.request.timeout + AFTERWARDS,
@@ -161,7 +164,11 @@ impl Work {
             folder: self.folder.clone(),
             errands: self.errands.clone(),
             sender: self.sender.clone(),
-            done: Mutex::default(),
+            secrets: self.secrets.clone(),
+            done: Mutex::new(Done {
+                allowed: self.allowed,
+                ..Done::default()
+            }),
         })
     }
 
@@ -181,7 +188,8 @@ impl Work {
         }
         let said = hands.done().clone();
         let usage = usage_of(&reply);
-        let text = said.result.clone().unwrap_or_else(|| reply.text.clone());
+        let text = said.result.as_ref().unwrap_or(&reply.text);
+        let text = self.secrets.redact(text);
         let did_nothing = said.calls.calls == 0 && said.questions.is_empty() && said.wish.is_none();
         let exit = if used_up {
             // It wanted to go on, so it is not done, whatever it says.
@@ -206,10 +214,12 @@ impl Work {
             }
         };
         let asked = self.asked(&said, &text).filter(|_| exit.failure.is_none());
-        let heard = match exit.failure {
-            None => middleware::after(&self.plan, self.turn.task, &text),
-            Some(_) => Heard::default(),
-        };
+        let heard = middleware::after(
+            &self.plan,
+            self.turn.task,
+            &exit,
+            middleware::Said::Message(&text),
+        );
         if let Some(warning) = heard.warning {
             let _ = self.sender.send(Message::Input(Input::Warn(warning)));
         }
@@ -235,7 +245,7 @@ impl Work {
     fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
         if let Some(wish) = &said.wish {
             return Some(Asked {
-                text: wish.clone(),
+                text: self.secrets.redact(wish),
                 detected: false,
                 call: Some(Digest::of(wish.as_bytes())),
             });
@@ -357,8 +367,6 @@ fn toolbox(plan: &Plan, folder: &RunFolder, turn: TurnId, cwd: &Path) -> Result<
 struct Hands {
     turn: TurnId,
     tools: Tools,
-    /// Digests of the calls that a person has allowed.
-    allowed: Vec<Digest>,
     toolbox: Arc<Toolbox>,
     ledger: Arc<ToolLedger>,
     /// When a command ends at the latest: then the turn's time is up.
@@ -368,6 +376,8 @@ struct Hands {
     folder: RunFolder,
     errands: Errands,
     sender: mpsc::UnboundedSender<Message>,
+    /// What nobody may read of what is told.
+    secrets: Arc<Secrets>,
     done: Mutex<Done>,
 }
 
@@ -381,6 +391,8 @@ struct Done {
     questions: Vec<String>,
     /// The call that a person is to be asked about.
     wish: Option<String>,
+    /// The call that a person has allowed, until it is made.
+    allowed: Option<Digest>,
     delegated: Vec<Value>,
     result: Option<String>,
 }
@@ -399,8 +411,8 @@ impl Workbench for Hands {
         }
         self.tell(told_of(call));
         let is_run = call.name == run::RUN && self.tools.offers(ToolKind::Run);
-        let result = if self.must_ask(call) {
-            self.wish(call)
+        let result = if let Some(refused) = self.must_ask(call) {
+            refused
         } else if is_run {
             self.run(call).await
         } else {
@@ -428,16 +440,34 @@ impl Workbench for Hands {
     }
 }
 
+impl Done {
+    /// The first call of a turn that needs a person's word is what the person is asked about.
+    fn wish(&mut self, wish: String) -> ToolResult {
+        let why = if wish.chars().count() > LONGEST_QUESTION {
+            "a person must allow this call, and it is too long to be read; put it into a file"
+        } else if !self.questions.is_empty() {
+            "a person must allow this call, and your question comes first; end your turn now"
+        } else if self.wish.is_some() {
+            "a person is asked about an earlier call of this turn first; end your turn now"
+        } else {
+            self.wish = Some(wish);
+            "A person must allow this call, and is asked when your turn has ended. End it now; if the call is allowed, you are \
+             told so in the next one and make it then, once, exactly as it was."
+        };
+        ToolResult::refused(why)
+    }
+}
+
 /// A call as a person is asked about it, without doubt about where its parts end; what is to be written is not part of it.
 fn wish_of(call: &ToolCall) -> String {
     let arguments = &call.arguments;
     let parts = ["argv", "shell", "path", "pattern"].map(|key| &arguments[key]);
     let parts = parts.iter().filter(|part| !part.is_null());
     let parts: Vec<String> = parts.map(ToString::to_string).collect();
-    let rest = if call.name == "write" {
-        ", whatever it holds"
-    } else {
-        ""
+    let rest = match call.name.as_str() {
+        "write" => ", whatever it holds",
+        run::RUN => ", whatever the files hold that it uses",
+        _ => "",
     };
     format!("{} {}{rest}", call.name, parts.join(" "))
 }
@@ -469,6 +499,7 @@ impl Hands {
             return;
         }
         done.told += 1;
+        let text = self.secrets.redact(&text);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = text.chars().take(LONGEST_TOLD).collect();
         let turn = self.turn;
@@ -476,36 +507,31 @@ impl Hands {
         let _ = self.sender.send(Message::Input(Input::Activity { turn, text }));
     }
 
-    /// Whether a person has to allow this call, and has not yet.
-    fn must_ask(&self, call: &ToolCall) -> bool {
+    /// Why a call is not made that a person has to allow first. A yes is for one call.
+    fn must_ask(&self, call: &ToolCall) -> Option<ToolResult> {
         let kind = match call.name.as_str() {
             run::RUN => ToolKind::Run,
             "write" => ToolKind::Write,
             _ => ToolKind::Read,
         };
-        let is_allowed = || self.allowed.contains(&Digest::of(wish_of(call).as_bytes()));
-        self.tools.policy(kind) == ToolPolicy::Ask && !is_allowed()
-    }
-
-    /// The first call of a turn that needs a person's word is what the person is asked about.
-    fn wish(&self, call: &ToolCall) -> ToolResult {
+        if self.tools.policy(kind) != ToolPolicy::Ask {
+            return None;
+        }
+        // Nobody is asked about what cannot be done.
+        let checked = match kind {
+            ToolKind::Run => run::wanted(call).map(drop),
+            _ => self.toolbox.check(call),
+        };
+        if let Err(why) = checked {
+            return Some(ToolResult::refused(why));
+        }
         let wish = wish_of(call);
-        if wish.chars().count() > LONGEST_QUESTION {
-            return ToolResult::refused(
-                "a person must allow this call, and it is too long to be read; put it into a file",
-            );
-        }
         let mut done = self.done();
-        if done.wish.is_some() {
-            return ToolResult::refused(
-                "a person is asked about an earlier call of this turn first; end your turn now",
-            );
+        if done.allowed == Some(Digest::of(wish.as_bytes())) {
+            done.allowed = None;
+            return None;
         }
-        done.wish = Some(wish);
-        ToolResult::refused(
-            "A person must allow this call, and is asked when your turn has ended. End it now; if the call is allowed, you are \
-             told so in the next one and make it again, exactly as it was.",
-        )
+        Some(done.wish(wish))
     }
 
     fn hear(&self, said: Said) -> ToolResult {
@@ -515,6 +541,9 @@ impl Hands {
                 ToolResult::given("noted")
             }
             Said::Ask(question) if question.trim().is_empty() => ToolResult::refused("the question is empty"),
+            Said::Ask(_) if self.done().wish.is_some() => ToolResult::refused(
+                "a person is asked about your call first; end your turn now, and ask in the next one",
+            ),
             Said::Ask(question) => {
                 self.done().questions.push(question);
                 ToolResult::given(

@@ -97,19 +97,29 @@ fn without(prompt: &mut String, state: &State, task: TaskId) {
     }
 }
 
+/// What an agent is told whose call a person allowed.
+const MAKE_IT: &str = "a person allows this call, once: make it now, exactly as it was";
+/// What it is told later.
+const MADE: &str =
+    "a person allowed this call, once, in an earlier turn, and it may have been made then: do not repeat it";
+
 /// What its agent asked and was answered.
 fn answers(prompt: &mut String, state: &State, task: TaskId) {
-    let exchanges = state
-        .task(task)
-        .dialog
-        .iter()
-        .flat_map(|dialog| &dialog.exchanges);
-    for (index, exchange) in exchanges.enumerate() {
+    let Some(dialog) = state.task(task).dialog.as_deref() else {
+        return;
+    };
+    let last = dialog.exchanges.len().saturating_sub(1);
+    for (index, exchange) in dialog.exchanges.iter().enumerate() {
         if index == 0 {
             prompt.push_str("\n## Your questions\n\nYou asked about this task. Go on with the answers.\n");
         }
         prompt.push_str(&fence("what you asked", &exchange.question, QUESTION_CHARS));
-        let _ = writeln!(prompt, "Answer: {}", exchange.answer.trim());
+        let answer = match exchange.is_call {
+            false => exchange.answer.trim(),
+            true if index == last && dialog.allowed.is_some() => MAKE_IT,
+            true => MADE,
+        };
+        let _ = writeln!(prompt, "Answer: {answer}");
     }
 }
 

@@ -209,9 +209,13 @@ fn work_about_something_else_is_warned_about_where_that_is_asked_for() {
 
 /// A mission of one task with this acceptance, checked by `validate`.
 fn judged_by(acceptance: &str, settings: &str) -> Workspace {
+    let acceptance = match acceptance {
+        "" => String::new(),
+        some => format!("    acceptance: {some}\n"),
+    };
     Workspace::with(&format!(
         "name: m\nagents: {{w: {{run: 'true'}}, j: {{adapter: openai, model: m, baseUrl: 'http://127.0.0.1:9', role: reviewer}}}}\n\
-         settings: {{{settings}}}\ntasks:\n  - title: work\n    assignTo: w\n    acceptance: {acceptance}\n"
+         settings: {{{settings}}}\ntasks:\n  - title: work\n    assignTo: w\n{acceptance}"
     ))
 }
 
@@ -236,7 +240,20 @@ fn criteria_that_say_nothing_are_warned_about_and_refused_where_that_is_asked_fo
         seen.says(&["error[Q0423]", "mission.yaml:7:18"]).says(words);
         strict.assert_nothing_started();
     }
-    judged_by("[]", "clarification: enforce")
+    // Nobody has to write criteria, unless that is asked for.
+    let seen = judged_by("", "clarification: warn")
+        .quorum(&["validate", "mission.yaml"])
+        .exits(0);
+    assert!(!seen.stderr.contains("Q0423"), "{}", seen.stderr);
+    // A gate that the chain leaves out looks at nothing, unless it is asked for.
+    let seen = judged_by("[done]", "middleware: {coordination: []}")
+        .quorum(&["validate", "mission.yaml"])
+        .exits(0);
+    assert!(!seen.stderr.contains("Q0423"), "{}", seen.stderr);
+    judged_by("[done]", "clarification: enforce, middleware: {coordination: []}")
+        .quorum(&["validate", "mission.yaml"])
+        .exits(2);
+    judged_by("", "clarification: enforce")
         .quorum(&["validate", "mission.yaml"])
         .exits(2)
         .says(&["has no criteria that its work is accepted by"]);
@@ -265,6 +282,43 @@ fn names_that_are_unknown_twice_there_or_not_built_are_errors() {
 }
 
 #[test]
+fn settings_of_a_project_that_nothing_acts_on_are_refused() {
+    for settings in [
+        "middleware: {coordination: [plan_review_gate]}",
+        "hooks: {task-done: 'true'}",
+    ] {
+        let workspace = keeping("x", "", "");
+        workspace.write("quorum.yaml", format!("settings: {{{settings}}}\n"));
+        workspace
+            .quorum(&["run", "mission.yaml"])
+            .exits(2)
+            .says(&["error[Q0210]", "quorum.yaml:1:"]);
+        workspace.assert_nothing_started();
+    }
+}
+
+#[test]
+fn of_what_a_command_printed_only_the_end_is_heard() {
+    let workspace = keeping("Write it.", "", "");
+    workspace.write(
+        "says.1",
+        "Dependency failed for Local File Systems.\nthree\nmore\nlines\n",
+    );
+    workspace.run_json(0, &[]);
+    assert!(named(&workspace, "task:escalated").is_empty());
+}
+
+#[test]
+fn work_is_done_again_that_another_chain_was_around() {
+    let workspace = keeping("You must write it.", "", "");
+    workspace.run_json(0, &[]);
+    let workspace = workspace.tap_mission("review: none}", "review: none, middleware: []}");
+    let document = workspace.resume_json(0, &["--accept-changed-mission"]);
+    assert_eq!(attempts(&document, "work"), ["execute", "execute"]);
+    assert!(!workspace.read("prompt.2").contains("Weigh"));
+}
+
+#[test]
 fn a_plan_says_what_runs_around_whom_and_in_which_order() {
     let chain =
         "middleware: {agent: [cost_recording, assumption_violation, authority_deference, checkpoint_resume]}";
@@ -275,16 +329,23 @@ fn a_plan_says_what_runs_around_whom_and_in_which_order() {
         .json();
     let hooks: Vec<_> = plan["middleware"]["agent"].as_array().unwrap().iter().collect();
     assert_eq!(hooks[0]["hook"], "beforeAgent");
+    // What always holds stands behind what the chain names.
     assert_eq!(
         hooks[0]["entries"],
-        json!(["authority_deference", "checkpoint_resume"])
+        json!([
+            "authority_deference",
+            "checkpoint_resume",
+            "delegation_chain_hash",
+            "sanitize_message",
+            "approval_gate"
+        ])
     );
     assert_eq!(
-        hooks[1]["entries"],
-        json!(["assumption_violation", "cost_recording"]),
+        hooks[2]["entries"],
+        json!(["assumption_violation", "cost_recording", "classification"]),
         "from right to left"
     );
-    assert_eq!(hooks[1]["always"], json!(["cost_recording"]));
+    assert_eq!(hooks[2]["always"], json!(["cost_recording", "classification"]));
     assert_eq!(plan["middleware"]["coordination"], json!(["clarification_gate"]));
     // Nobody can look into a command.
     assert_eq!(plan["agents"][0]["hooks"], json!(["beforeAgent", "afterAgent"]));

@@ -168,11 +168,11 @@ impl Confined {
     /// # Errors
     /// When it is hidden, outside, or what is there is no regular file.
     pub fn write(&self, path: &str, content: &[u8]) -> Result<(), Refused> {
+        self.check_write(path)?;
         let parts = parts(path)?;
         let Some((name, folders)) = parts.split_last() else {
             return Err(Refused::NotA(path.to_owned(), "a regular file"));
         };
-        self.unguarded(path, &self.path.join(parts.join("/")))?;
         let mut below = String::new();
         for folder in folders {
             below = join(&below, folder);
@@ -192,6 +192,18 @@ impl Confined {
             Err(error) => return Err(system(path, &error.into())),
         };
         replace(&parent, name, content, mode).map_err(|error| system(path, &error))
+    }
+
+    /// Whether a file may be written as far as its path says.
+    ///
+    /// # Errors
+    /// When it is hidden, outside, no file, or protected.
+    pub fn check_write(&self, path: &str) -> Result<(), Refused> {
+        let parts = parts(path)?;
+        if parts.is_empty() {
+            return Err(Refused::NotA(path.to_owned(), "a regular file"));
+        }
+        self.unguarded(path, &self.path.join(parts.join("/")))
     }
 
     fn unguarded(&self, path: &str, real: &Path) -> Result<(), Refused> {

@@ -205,17 +205,36 @@ impl Toolbox {
         }
     }
 
-    fn attempt(&self, call: &ToolCall) -> Result<String, String> {
+    /// Whether a call could be made, as far as the call itself says.
+    ///
+    /// # Errors
+    /// Why not, for the model.
+    pub fn check(&self, call: &ToolCall) -> Result<(), String> {
+        match self.tool(call)? {
+            Tool::List => arguments::<ListArguments>(call).map(drop),
+            Tool::Read => arguments::<ReadArguments>(call).map(drop),
+            Tool::Search => arguments::<SearchArguments>(call).map(drop),
+            Tool::Write => {
+                let arguments = arguments::<WriteArguments>(call)?;
+                self.folder.check_write(&arguments.path).map_err(said)
+            }
+        }
+    }
+
+    fn tool(&self, call: &ToolCall) -> Result<&Tool, String> {
         let tool = self.tools.iter().find(|tool| tool.name() == call.name);
-        let tool = tool.ok_or_else(|| {
+        tool.ok_or_else(|| {
             let names: Vec<_> = self.tools.iter().map(|tool| tool.name()).collect();
             format!(
                 "there is no tool '{}'; there are: {}",
                 call.name,
                 names.join(", ")
             )
-        })?;
-        match tool {
+        })
+    }
+
+    fn attempt(&self, call: &ToolCall) -> Result<String, String> {
+        match self.tool(call)? {
             Tool::List => self.list(&arguments::<ListArguments>(call)?),
             Tool::Read => self.read(&arguments::<ReadArguments>(call)?),
             Tool::Search => self.search(&arguments::<SearchArguments>(call)?),

@@ -62,7 +62,9 @@ impl TaskState {
                 self.running = None;
                 self.model = model.as_deref().map(Box::from);
                 if asked.is_some() || self.dialog.is_some() {
-                    self.dialog.get_or_insert_default().said.clone_from(asked);
+                    let dialog = self.dialog.get_or_insert_default();
+                    dialog.said.clone_from(asked);
+                    dialog.end_turn();
                 }
                 self.evidence.take_turn(*turn, files.as_ref(), *tool_calls);
                 self.output = OutputRefs {
@@ -73,6 +75,9 @@ impl TaskState {
             }
             Event::TurnLost { .. } => {
                 self.running = None;
+                if let Some(dialog) = &mut self.dialog {
+                    dialog.end_turn();
+                }
                 self.evidence.calls = self.evidence.calls.and(None);
             }
             Event::ScanRequested { .. } => self.judging_mut().scanning = true,
@@ -409,7 +414,7 @@ impl TaskState {
         self.points = None;
         self.evidence.calls = Calls::default();
         if let Some(dialog) = &mut self.dialog {
-            dialog.allowed.clear();
+            dialog.forget_calls();
         }
         // A fix corrects what was found and keeps what was good; every other attempt asks anew.
         if kind != AttemptKind::Fix {

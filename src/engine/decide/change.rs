@@ -12,7 +12,7 @@ use crate::engine::input::Input;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::state::{State, TaskState};
 use crate::judging::eligibility::grader;
-use crate::mission::model::Agent;
+use crate::mission::model::{Agent, AgentMiddleware};
 use crate::mission::{Part, Plan, Route, succeed};
 
 use super::again::{built_on, withdraw, withdrawn};
@@ -111,6 +111,12 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         // What was protected may have been changed as long as it was not.
         (&plan.rules.protect, &task.protect),
         (task.agent, as_asked(plan, task.agent)),
+        // What it is told beside that, and whether it is heard when it says that something does not hold.
+        [
+            AgentMiddleware::AuthorityDeference,
+            AgentMiddleware::AssumptionViolation,
+        ]
+        .map(|entry| plan.middleware(id).has(entry)),
     )
 }
 

@@ -86,7 +86,7 @@ fn ask_person(draft: &mut Draft<'_>) {
         Some(_) => (
             WaitingReason::Auth,
             format!(
-                "its agent wants to use a tool: {open}; approve allows this call within this attempt, reject ends the task"
+                "its agent wants to use a tool: {open}; approve allows this call once, in its next turn, reject ends the task"
             ),
         ),
     };
@@ -133,12 +133,7 @@ pub(super) fn answered(state: &State, task: TaskId, number: u32, answer: &str, b
 pub(super) fn allow(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
     let mut draft = Draft::new(state, task);
     approvals::resolve(&mut draft, APPROVED, by);
-    take(
-        &mut draft,
-        "a person allows this call: make it again, exactly as before",
-        by,
-        Some(number),
-    );
+    take(&mut draft, "a person allows this call, once", by, Some(number));
     draft.into_events()
 }
 

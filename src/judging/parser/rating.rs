@@ -24,7 +24,9 @@ const WHOLE: &[&str] = &["score", "rating", "final", "overall", "total"];
 enum Sureness {
     /// `Final score: 4`, `[[4]]`.
     Final,
-    /// `Score: 4`, `4 out of 5`, `a score of 4`.
+    /// `Score: 4` on a line of its own, which is as sure as what is only said but where parts are rated.
+    Labelled,
+    /// `4 out of 5`, `a score of 4`, `Score: 4` within other words.
     Said,
     /// The same in an item of a list, where it may be one of several partial scores.
     InList,
@@ -56,10 +58,16 @@ pub fn parse_rating(reply: &str, scale: &Scale) -> Result<Decimal, Unparsed> {
     }
     if rates_parts(&lines) {
         // Whatever else it says in passing may be a sum, a mean, or one more part.
-        said.retain(|(sureness, _)| *sureness == Sureness::Final);
+        said.retain(|(sureness, _)| matches!(sureness, Sureness::Final | Sureness::Labelled));
         if said.is_empty() {
             return Err(Unparsed::NoScore);
         }
+    }
+    for (sureness, _) in said
+        .iter_mut()
+        .filter(|(sureness, _)| *sureness == Sureness::Labelled)
+    {
+        *sureness = Sureness::Said;
     }
     let markers: Vec<_> = match said.iter().map(|(sureness, _)| *sureness).min() {
         Some(surest) => said
@@ -153,8 +161,12 @@ impl<'a> Line<'a> {
                 said.push((Sureness::Final, Marker::Value(*n)));
             } else if let Some(marker) = labelled(rest, next, scale) {
                 // A label alone must not outweigh a score that is said elsewhere.
-                let blank = matches!(marker, Marker::Blank(_));
-                said.push((if blank { usual } else { sureness }, marker));
+                let sureness = match sureness {
+                    _ if matches!(marker, Marker::Blank(_)) => usual,
+                    Sureness::Said if at == 0 => Sureness::Labelled,
+                    other => other,
+                };
+                said.push((sureness, marker));
             } else if let Some(marker) = phrased(rest) {
                 said.push((usual, marker));
             } else if let Some(number) = over_scale(before, rest, scale) {

@@ -98,12 +98,8 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             "settings: {middleware: {coordination: [task_ledger, clarification_gate]}}\n",
             vec!["Q0210"],
         ),
-        (
-            "settings: {clarification: warn, middleware: {coordination: []}}\n",
-            vec!["Q0206"],
-        ),
         ("settings: {clarification: enforce}\n", vec!["Q0423"]),
-        ("settings: {clarification: warn}\n", vec!["Q0423"]),
+        ("settings: {clarification: warn}\n", vec![]),
         (
             "rubrics: {r: {criteria: [{name: c, weight: 0.5}]}}\n",
             vec!["Q0204"],

@@ -1,8 +1,7 @@
 //! The clarification gate (semantics, section 17): criteria that say nothing that could be judged, before any work starts.
 //!
-//! A mission that says nothing of it is warned about criteria that it writes and that say nothing. `clarification: warn` warns
-//! about tasks without any, too; `enforce` refuses both. Work that an agent hands down while the mission runs has no criteria of
-//! its own: whoever handed it down reviews it.
+//! Criteria that say nothing are warned about (`clarification: warn`, the default); `enforce` refuses them, and tasks without any.
+//! Work that comes while the mission runs, handed down or asked for from outside, is not held: it has no criteria of its own.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -10,7 +9,7 @@ use super::quoted;
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::model::{
-    Clarification, CoordinationChain, CoordinationMiddleware, Mission, Task, TaskType,
+    Clarification, CoordinationChain, CoordinationMiddleware, Expectation, Mission, Task, TaskType,
 };
 use crate::mission::problem::{Path, Place, Problem, Problems};
 
@@ -59,45 +58,15 @@ const FILLERS: [&str; 24] = [
     "been",
 ];
 
-/// What is refused: everything unclear, where the mission says so.
+/// What is refused: tasks without criteria, and criteria that say nothing, where the settings say so.
 pub(super) fn enforce(mission: &Mission, problems: &mut Problems) {
-    let chain = mission.settings.middleware.coordination.as_ref();
-    let has_gate = |chain: &CoordinationChain| chain.has(CoordinationMiddleware::ClarificationGate);
-    let is_on = chain.is_none_or(has_gate);
-    match mission.settings.clarification {
-        Some(_) if !is_on => {
-            let place = Place::Value(Path::of("settings").key("clarification"));
-            let message =
-                "`clarification` does nothing: `middleware.coordination` leaves out clarification_gate";
-            problems.push(
-                Problem::error(Code::KeyDoesNotApply, place, message)
-                    .help("add clarification_gate to `coordination`, or remove `clarification`"),
-            );
-        }
-        Some(Clarification::Enforce) => look(mission, Severity::Error, true, problems),
-        _ => {}
-    }
-}
-
-/// What is warned about.
-pub(super) fn warn(mission: &Mission, problems: &mut Problems) {
-    let chain = mission
-        .settings
-        .middleware
-        .coordination
-        .clone()
-        .unwrap_or_default();
-    let is_on = chain.has(CoordinationMiddleware::ClarificationGate);
-    match mission.settings.clarification {
-        _ if !is_on => {}
-        Some(Clarification::Enforce) => {}
-        said => look(mission, Severity::Warning, said.is_some(), problems),
-    }
-}
-
-fn look(mission: &Mission, severity: Severity, asks_for_some: bool, problems: &mut Problems) {
-    for (index, task) in mission.tasks.iter().enumerate() {
-        if asks_for_some && has_none(task) {
+    if mission.settings.clarification == Some(Clarification::Enforce) {
+        for (index, task) in mission
+            .tasks
+            .iter()
+            .enumerate()
+            .filter(|(_, task)| has_none(task))
+        {
             let place = Place::Value(Path::of("tasks").item(index).key("title"));
             let message = format!(
                 "the task {} has no criteria that its work is accepted by",
@@ -105,24 +74,64 @@ fn look(mission: &Mission, severity: Severity, asks_for_some: bool, problems: &m
             );
             problems.push(
                 Problem::error(Code::UnclearCriteria, place, message)
-                    .severity(severity)
                     .help("add `acceptance: [...]` with what can be told from the work, or `expectations`"),
             );
         }
+        look(mission, Severity::Error, problems);
+    }
+}
+
+/// What is warned about: criteria that say nothing, unless the chain leaves the gate out and nobody asks for it.
+pub(super) fn warn(mission: &Mission, problems: &mut Problems) {
+    let settings = &mission.settings;
+    let has_gate = |chain: &CoordinationChain| chain.has(CoordinationMiddleware::ClarificationGate);
+    let is_on = match settings.clarification {
+        Some(Clarification::Enforce) => false,
+        Some(Clarification::Warn) => true,
+        None => settings.middleware.coordination.as_ref().is_none_or(has_gate),
+    };
+    if is_on {
+        look(mission, Severity::Warning, problems);
+    }
+}
+
+fn look(mission: &Mission, severity: Severity, problems: &mut Problems) {
+    for (index, task) in mission.tasks.iter().enumerate() {
         for (item, criterion) in task.acceptance.iter().enumerate() {
-            let reasons = unclear(criterion);
-            if reasons.is_empty() {
-                continue;
+            let place = || Path::of("tasks").item(index).key("acceptance").item(item);
+            criticise(criterion, severity, place, problems);
+        }
+        for (item, expectation) in task.expectations.iter().enumerate() {
+            if let Expectation::Review(panel) = expectation
+                && let Some(criteria) = &panel.criteria
+                && panel.dimensions.is_empty()
+            {
+                let place = || {
+                    Path::of("tasks")
+                        .item(index)
+                        .key("expectations")
+                        .item(item)
+                        .key("criteria")
+                };
+                criticise(criteria, severity, place, problems);
             }
-            let place = Place::Value(Path::of("tasks").item(index).key("acceptance").item(item));
-            let message = format!("the criterion {} {}", quoted(criterion), reasons.join(", and "));
-            problems.push(
-                Problem::error(Code::UnclearCriteria, place, message)
-                    .severity(severity)
-                    .help("say what can be told from the work, for example \"the API answers 200 to a GET of /health\""),
-            );
         }
     }
+}
+
+fn criticise(criterion: &str, severity: Severity, place: impl FnOnce() -> Path, problems: &mut Problems) {
+    let reasons = unclear(criterion);
+    if reasons.is_empty() {
+        return;
+    }
+    let message = format!("the criterion {} {}", quoted(criterion), reasons.join(", and "));
+    problems.push(
+        Problem::error(Code::UnclearCriteria, Place::Value(place()), message)
+            .severity(severity)
+            .help(
+                "say what can be told from the work, for example \"the API answers 200 to a GET of /health\"",
+            ),
+    );
 }
 
 /// Whether nothing says when a task's work is good. A verification is about the work of others.
@@ -137,7 +146,7 @@ fn has_none(task: &Task) -> bool {
 fn unclear(criterion: &str) -> Vec<&'static str> {
     let text = criterion.trim();
     let mut reasons = Vec::new();
-    if text.contains('`') {
+    if text.split('`').nth(2).is_some() {
         return reasons;
     }
     if text.width() < SHORT {
@@ -178,6 +187,7 @@ mod tests {
             ("The feature is complete and documented", 0),
             ("Abandoned carts are deleted", 0),
             ("`a.txt`", 0),
+            ("a `", 1),
             ("登录成功后返回令牌", 0),
         ] {
             assert_eq!(unclear(criterion).len(), reasons, "{criterion:?}");

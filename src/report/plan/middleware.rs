@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::domain::TaskId;
 use crate::mission::Plan;
-use crate::mission::model::{Agent, AgentChain, AgentHook, CoordinationChain};
+use crate::mission::model::{Agent, AgentChain, AgentHook, AgentMiddleware, CoordinationChain};
 
 /// The chains of a mission.
 #[derive(Debug, Serialize)]
@@ -70,7 +70,12 @@ pub(super) fn hooks(agent: &Agent) -> Vec<&'static str> {
 
 fn rows(chain: &AgentChain) -> Vec<HookRow> {
     let row = |hook: &AgentHook| {
-        let entries = chain.at(*hook);
+        let mut entries = chain.at(*hook);
+        // What holds in every run stands there too where the chain leaves it out.
+        let held = AgentMiddleware::DEFAULT
+            .into_iter()
+            .filter(|entry| entry.hook() == *hook);
+        entries.extend(held.filter(|entry| entry.is_always_on() && !chain.has(*entry)));
         let always = entries.iter().filter(|entry| entry.is_always_on());
         HookRow {
             hook: hook.as_str(),
@@ -85,8 +90,5 @@ fn rows(chain: &AgentChain) -> Vec<HookRow> {
 /// The entries of a chain in a line.
 pub(super) fn words(rows: &[HookRow]) -> String {
     let row = |row: &HookRow| format!("{} {}", row.hook, row.entries.join(", "));
-    match rows {
-        [] => "nothing but what always holds".to_owned(),
-        rows => rows.iter().map(row).collect::<Vec<_>>().join("; "),
-    }
+    rows.iter().map(row).collect::<Vec<_>>().join("; ")
 }

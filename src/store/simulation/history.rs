@@ -310,7 +310,7 @@ impl History {
                     Effect::PreparePrompt(turn) => queue.push_back(Input::PromptReady {
                         turn,
                         digest: None,
-                        cues: 0,
+                        cues: turn.turn % 2,
                     }),
                     other => due.push(other),
                 }

@@ -43,6 +43,8 @@ fn free_words_are_read_where_they_say_one_score() {
         ),
         ("Style: 2\nLength: 4\nOverall score: 3", "3"),
         ("Style: 2 - it wanders.\nScore: 2", "2"),
+        ("Style: 2\nLength: 4\nScore: 3", "3"),
+        ("Score: 4/5\nConfidence: 5\nFindings: 0", "4"),
         ("{\"score\": 4}", "4"),
     ] {
         assert_eq!(rating(reply), Some(dec(want)), "{reply:?}");
@@ -83,6 +85,7 @@ fn free_words_that_say_none_or_two_are_not_read() {
         "{\"score\": 9}",
         "It came out in 2015.",
         "Style: 2\nLength: 4",
+        "- Style: 2\n- Length: 4\n- Score: 3",
         "1. Style: 2 - it wanders.\n2. Length: 4 - just right.\n\nIn all it is worth a rating of 3 out of 5.",
     ] {
         assert_eq!(rating(reply), None, "{reply:?}");
