@@ -104,13 +104,10 @@ fn is_news(before: &str, after: &str) -> bool {
     let mut words = clause.split(|c: char| !c.is_alphanumeric() && !is_apostrophe(c));
     let is_denied =
         words.any(|word| DENYING.contains(&word) || word.ends_with("n't") || word.ends_with("n\u{2019}t"));
-    let rest = after
-        .split(['.', '!', '?', '\n'])
-        .next()
-        .unwrap_or_default()
-        .to_lowercase();
+    let end = after.find(['.', '!', '?', '\n']).unwrap_or(after.len());
+    let (rest, ending) = (after[..end].to_lowercase(), &after[end..]);
     let is_dealt_with = DEALT_WITH.iter().any(|words| rest.contains(words));
-    !(is_denied || is_dealt_with || is_quoted(sentence))
+    !(is_denied || is_dealt_with || ending.starts_with('?') || is_quoted(sentence))
 }
 
 /// Whether a quotation is open at the end of a text.
@@ -219,6 +216,9 @@ mod tests {
             "Fixed: the message 'cannot proceed because it is late' is no longer shown",
             "It prints \"dependency failed\" now.",
             "The state `dependency failed` is new.",
+            "Was it that the dependency failed?",
+            "I handled the case where a dependency failed.",
+            "The dependency failed at first, but I fixed it and all is done.",
         ] {
             assert_eq!(kind(text), None, "{text:?}");
         }

@@ -78,8 +78,16 @@ const FILES: [&str; 4] = ["file", "report", "document", "output"];
 /// Words that say it by themselves.
 const SAYS_SO: [&str; 4] = ["write_file", "write to", "save to", "output to"];
 
+/// Verbs that put something into a file that is named.
+const PUTS: [&str; 7] = ["update", "edit", "modify", "append", "add", "put", "fill"];
+/// Ends of names that are no files.
+const NO_FILES: [&str; 12] = [
+    "com", "org", "net", "io", "dev", "ai", "eu", "node.js", "next.js", "vue.js", "three.js", "d3.js",
+];
+
 /// Whether a description asks for a file to be written: a verb that makes something and, later, something that is a
-/// file, both as whole words in any case; or words that say it by themselves.
+/// file, both as whole words in any case; such a verb, or one that puts something in, and later the name of a file; or words
+/// that say it by themselves.
 #[must_use]
 pub fn asks_for_file(description: &str) -> bool {
     let text = description.to_lowercase();
@@ -87,10 +95,31 @@ pub fn asks_for_file(description: &str) -> bool {
     let made = words.any(|word| MAKES.contains(&word)) && words.any(|word| FILES.contains(&word));
     // One space between words, so that a line break makes no difference.
     let joined = || text.split_whitespace().collect::<Vec<_>>().join(" ");
-    made || {
+    let mut names = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let named = names.any(|word| MAKES.contains(&word) || PUTS.contains(&word)) && names.any(is_file_name);
+    made || named || {
         let joined = joined();
         SAYS_SO.iter().any(|phrase| joined.contains(phrase))
     }
+}
+
+/// `out.txt`, `src/a.py`: a name with a short ending that begins with a letter.
+fn is_file_name(word: &str) -> bool {
+    let Some((stem, ending)) = word.rsplit_once('.') else {
+        return false;
+    };
+    let is_ending = (1..=6).contains(&ending.len())
+        && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+        && ending.chars().all(|c| c.is_ascii_alphanumeric());
+    // `e.g`, `i.e`
+    let is_short = stem.len() == 1 && ending.len() == 1;
+    let is_other = NO_FILES.iter().any(|other| ending == *other || word == *other);
+    is_ending
+        && !is_short
+        && !is_other
+        && stem.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
 /// What the runtime saw of one declared target file.
@@ -224,6 +253,11 @@ mod tests {
             "call write_file",
             "output\n  to x",
             "generate an output",
+            "Write out.txt",
+            "Create src/a.py, please",
+            "Save the result to notes.txt.",
+            "Update README.md",
+            "Put the result into `result.json`",
         ] {
             assert!(asks_for_file(text), "{text}");
         }
@@ -233,6 +267,9 @@ mod tests {
             "report that we generate",
             "rewrite nothing, the file is good",
             "look at the file",
+            "Read notes.md and say what it is about",
+            "Write about the servers of example.com, e.g. their names",
+            "Create a plan for Node.js 22.1",
         ] {
             assert!(!asks_for_file(text), "{text}");
         }

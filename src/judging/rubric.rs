@@ -20,7 +20,9 @@ use super::verification::Decision;
 /// Findings of one reply that are kept.
 const MOST_FINDINGS: usize = 25;
 
+// A key that nobody asked for may be the one that the judge meant its verdict to hang on.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Reply {
     criteria: Criteria,
     verdict: DeclaredVerdict,
@@ -113,6 +115,13 @@ pub fn read(text: &str) -> Result<RubricReply, String> {
             grade.grade
         )),
     };
+    if reply
+        .findings
+        .iter()
+        .any(|found| found.description.trim().is_empty())
+    {
+        return Err("a finding says nothing".to_owned());
+    }
     let found = reply.findings.into_iter().take(MOST_FINDINGS);
     Ok(RubricReply {
         grades: reply
@@ -212,6 +221,16 @@ pub fn decide(
         _ => computed,
     };
     let mut findings = reply.findings.clone();
+    if verdict != computed.0 {
+        let declared = match verdict {
+            Verdict::Refer => "refer",
+            _ => "fail",
+        };
+        findings.push(Finding::new(
+            Severity::High,
+            format!("the judge's own verdict is {declared}, whatever its grades come to"),
+        ));
+    }
     findings.extend(
         rubric
             .criteria

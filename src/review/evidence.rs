@@ -190,7 +190,7 @@ pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
 pub enum Preview {
     /// Its beginning, as text.
     Text(String),
-    /// There is no such file.
+    /// There is no such file, or it is not quoted.
     Nothing,
     /// Something stands there that cannot be looked at, and this is why.
     Obstacle(Box<str>),

@@ -17,6 +17,8 @@ use super::fence::{Excerpt, fence, fence_excerpt};
 pub const MAX_OUTPUT: usize = 16_000;
 /// Files that are shown.
 pub const MAX_FILES: usize = 10;
+/// How many more files are told by name and state.
+const MAX_NAMED: usize = 90;
 /// Characters of each file that are shown.
 pub const MAX_PREVIEW: usize = 2_000;
 /// Characters of each check's output that are shown.
@@ -301,7 +303,10 @@ fn show_artifacts(text: &mut String, artifacts: &[Artifact]) {
         return;
     }
     text.push_str("# Files\n\n");
-    for (index, file) in artifacts.iter().take(MAX_FILES).enumerate() {
+    for (index, file) in artifacts.iter().take(MAX_FILES + MAX_NAMED).enumerate() {
+        if index == MAX_FILES {
+            text.push_str("Of these only the names are shown, not what they hold:\n\n");
+        }
         // A file name is the worker's word too, so it stands in the fence's label, where it is cleaned.
         let state = match (file.size, &file.preview) {
             (None, Preview::Obstacle(why)) => format!("is there and cannot be looked at ({why})"),
@@ -320,12 +325,13 @@ fn show_artifacts(text: &mut String, artifacts: &[Artifact]) {
         let _ = writeln!(text, "File {}: {state}{changed}", index + 1);
         text.push_str(&fence(&file.path, preview, MAX_PREVIEW));
     }
-    if let Some(hidden) = artifacts
-        .len()
-        .checked_sub(MAX_FILES)
-        .filter(|hidden| *hidden > 0)
-    {
-        let _ = writeln!(text, "({hidden} more files are not shown.)");
+    if let Some(hidden @ [_, ..]) = artifacts.get(MAX_FILES + MAX_NAMED..) {
+        let missing = hidden.iter().filter(|file| file.size.is_none()).count();
+        let _ = writeln!(
+            text,
+            "({} more files are not shown; of these {missing} do not exist or cannot be looked at.)",
+            hidden.len()
+        );
     }
     text.push('\n');
 }
@@ -558,8 +564,12 @@ mod tests {
     #[test]
     fn everything_is_cut_to_size_and_the_cut_is_told() {
         let long = Excerpt::whole("x".repeat(MAX_OUTPUT + 5));
-        let files: Vec<_> = (0..MAX_FILES + 2)
-            .map(|i| artifact(&format!("f{i}"), Some(1), Some("x")))
+        let all = MAX_FILES + MAX_NAMED + 2;
+        let files: Vec<_> = (0..all)
+            .map(|i| match i % 2 {
+                0 => artifact(&format!("f{i}"), Some(1), (i < MAX_FILES).then_some("x")),
+                _ => artifact(&format!("f{i}"), None, None),
+            })
             .collect();
         let material = Material {
             artifacts: files,
@@ -571,8 +581,11 @@ mod tests {
         work.output = &long;
         let user = evaluation(&work, None).user;
         assert!(user.contains("(The text above was cut: 5 characters of its middle are not shown.)"));
-        assert!(user.contains("(2 more files are not shown.)"));
-        assert!(user.contains("\"f9\"") && !user.contains("\"f10\""));
+        assert!(
+            user.contains("(2 more files are not shown; of these 1 do not exist or cannot be looked at.)")
+        );
+        assert!(user.contains("File 12: does not exist") && user.contains("\"f11\""));
+        assert!(user.contains("\"f99\"") && !user.contains("\"f100\""));
     }
 
     #[test]

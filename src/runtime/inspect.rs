@@ -76,6 +76,13 @@ fn read_all(run: &RunFolder, mut see: impl FnMut(&Event)) -> Result<(u64, Option
     Ok((records, reader.torn()))
 }
 
+/// The files that an event vouches for.
+pub(super) fn vouched(event: &Event) -> Vec<(SpoolName, Recorded)> {
+    let mut named = Vec::new();
+    name_files(event, &mut named);
+    named
+}
+
 /// The files that an event vouches for. An empty one is not kept.
 fn name_files(event: &Event, named: &mut Vec<(SpoolName, Recorded)>) {
     let whole = |file: &FileRef| Recorded {

@@ -140,7 +140,7 @@ impl Offer<'_> {
             agent: self.agent,
             name: self.plan.agent(self.agent).name.to_string(),
             toolbox: Arc::new(toolbox.hiding(self.folder.state_folder().path())),
-            ledger: ToolLedger::new(self.ledger),
+            ledger: ToolLedger::new(self.ledger, self.secrets.clone()),
             said: Arc::new(Mutex::new(said)),
             has_form,
             toolless: self.toolless.clone(),

@@ -75,8 +75,6 @@ impl Material {
         let is_picture = |path: &str| plan.task(task).scrutiny.screenshots().any(|shot| shot == path);
         shown.retain(|(artifact, _)| !is_picture(&artifact.path));
         facts.retain(|fact| !is_picture(&fact.path));
-        facts.truncate(MAX_FILES);
-        shown.truncate(MAX_FILES);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let judging = task_state.judging.as_deref();
         let results = judging
@@ -349,10 +347,14 @@ fn target_files(plan: &Plan, judged: &[Judged]) -> (Vec<FileFact>, Vec<(Artifact
 
 /// Files as a prompt shows them, and as they go on record.
 fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<(Artifact, InputFile)> {
-    let shown = files.iter().take(MAX_FILES);
-    shown
-        .map(|file| {
-            let preview = evidence::preview(workspace, file, LARGEST_QUOTED);
+    (0..)
+        .zip(files)
+        .map(|(index, file)| {
+            // What is not quoted is still told by its name: a file that is missing must never be out of sight.
+            let preview = match index < MAX_FILES {
+                true => evidence::preview(workspace, file, LARGEST_QUOTED),
+                false => unquoted(file),
+            };
             let input = InputFile {
                 path: file.path.clone(),
                 bytes: file.size,
@@ -367,6 +369,14 @@ fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<(Artifact, InputFile)>
             (artifact, input)
         })
         .collect()
+}
+
+/// A file of which only the name and the state are shown.
+fn unquoted(file: &FileFact) -> Preview {
+    match &file.obstacle {
+        Some(why) => Preview::Obstacle(why.clone()),
+        None => Preview::Nothing,
+    }
 }
 
 fn input_output(plan: &Plan, (task, state): &Judged) -> InputOutput {

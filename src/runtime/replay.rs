@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, ConsultId, DeclaredVerdict, Millis, Opinion, Stage, Verdict};
+use crate::domain::{Advice, ConsultId, DeclaredVerdict, Millis, Opinion, Stage, TurnId, Verdict};
 use crate::engine::{self, ConsultFailure, Event, FileRef, Input, ReplyRef, SeatFailure, StageReport, State};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
@@ -24,6 +24,7 @@ use compare::{
 };
 
 use super::calls::panel_of;
+use super::inspect::vouched;
 use super::recover::{RecoverError, Recovered, retell};
 use super::spool::{Recorded, is_as_recorded, read_head};
 
@@ -147,8 +148,12 @@ impl Rejudge<'_> {
     /// Takes a record, with the state before it.
     fn take(&mut self, state: &State, record: &Record) {
         for event in &record.events {
-            if let Event::HandedOver { id, file, .. } = event {
-                self.handed_over.insert(*id, file.clone());
+            match event {
+                Event::HandedOver { id, file, .. } => {
+                    self.handed_over.insert(*id, file.clone());
+                }
+                Event::TurnFinished { turn, .. } => self.worked(state, *turn, event),
+                _ => {}
             }
         }
         let input = match record.input.as_str() {
@@ -169,6 +174,23 @@ impl Rejudge<'_> {
                 self.compare(state, &record.events, &derived);
             }
             None => self.out_of_nothing(state, record),
+        }
+    }
+
+    /// What a turn left is what was judged: whatever of it is not as it was recorded is named.
+    fn worked(&mut self, state: &State, turn: TurnId, event: &Event) {
+        for (name, recorded) in vouched(event) {
+            let Err(error) = is_as_recorded(&self.run.spool_file(&name), &recorded) else {
+                continue;
+            };
+            self.decisions.push(Decision {
+                about: state.plan.task(turn.task).title.to_string(),
+                attempt: Some(turn.attempt),
+                stage: "work",
+                recorded: json!(recorded.digest.to_string()),
+                derived: Value::Null,
+                standing: Standing::Lost(error.to_string()),
+            });
         }
     }
 

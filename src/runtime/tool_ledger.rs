@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
+use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Spent, ToolRecord};
 use crate::domain::Timestamp;
 use crate::engine::ToolLedgerRef;
@@ -17,6 +18,8 @@ use super::spool::{Sealed, seal};
 #[derive(Debug)]
 pub(super) struct ToolLedger {
     path: PathBuf,
+    /// What nobody may read in it.
+    secrets: Arc<Secrets>,
     kept: Mutex<Kept>,
 }
 
@@ -50,9 +53,10 @@ pub(super) fn unkept(spent: &Spent) -> ToolLedgerRef {
 }
 
 impl ToolLedger {
-    pub fn new(path: PathBuf) -> Arc<Self> {
+    pub fn new(path: PathBuf, secrets: Arc<Secrets>) -> Arc<Self> {
         Arc::new(Self {
             path,
+            secrets,
             kept: Mutex::default(),
         })
     }
@@ -115,9 +119,9 @@ impl ToolLedger {
                 none.insert(new)
             }
         };
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
-        file.write_all(&line)
+        let mut line = self.secrets.redact(&serde_json::to_string(record)?);
+        line.push('\n');
+        file.write_all(line.as_bytes())
     }
 
     /// Makes the record durable, so that the journal can name it.

@@ -157,7 +157,10 @@ impl Work {
             turn,
             tools: tools_of(&self.plan, turn),
             toolbox: Arc::new(toolbox),
-            ledger: ToolLedger::new(self.folder.spool_file(&SpoolName::TurnTools(turn))),
+            ledger: ToolLedger::new(
+                self.folder.spool_file(&SpoolName::TurnTools(turn)),
+                self.secrets.clone(),
+            ),
             end: Instant::now() + self.request.timeout + AFTERWARDS,
             cwd,
             variables: std::mem::take(&mut self.variables),

@@ -22,8 +22,8 @@ const QUESTION_CHARS: usize = 8_000;
 /// How much of one finding's evidence is shown, in characters.
 const EVIDENCE_CHARS: usize = 2_000;
 
-/// The prompt of a task's next turn. Reads the outputs of its dependencies.
-pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
+/// The prompt of a task's next turn. Reads the outputs of its dependencies; those that cannot be shown are warned about.
+pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId, warnings: &mut Vec<String>) -> String {
     let plan = state.plan.task(task);
     let mut prompt = format!("# Task: {}\n", plan.title);
     if let Some(description) = &plan.description {
@@ -37,7 +37,7 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId) -> String {
             files.join(", ")
         );
     }
-    upstream(&mut prompt, run, state, task);
+    upstream(&mut prompt, run, state, task, warnings);
     without(&mut prompt, state, task);
     mends(&mut prompt, state, task);
     feedback(&mut prompt, state, task);
@@ -123,7 +123,7 @@ fn answers(prompt: &mut String, state: &State, task: TaskId) {
     }
 }
 
-fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
+fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId, warnings: &mut Vec<String>) {
     let dependencies = state.plan.dependencies.of(task.index());
     if dependencies.is_empty() {
         return;
@@ -168,6 +168,8 @@ fn upstream(prompt: &mut String, run: &RunFolder, state: &State, task: TaskId) {
             Ok(text) => prompt.push_str(&fence_excerpt("output of an earlier task", &text, UPSTREAM_CHARS)),
             Err(error) => {
                 let _ = writeln!(prompt, "(its output cannot be shown: {error})");
+                let (title, needed) = (&state.plan.task(task).title, &state.plan.task(dependency).title);
+                warnings.push(format!("'{title}' is not shown what '{needed}' said: {error}"));
             }
         }
     }

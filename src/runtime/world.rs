@@ -186,7 +186,11 @@ impl World {
                 cues: 0,
             });
         }
-        let prompt = worker_prompt::compose(&self.folder, state, turn.task);
+        let mut warnings = Vec::new();
+        let prompt = worker_prompt::compose(&self.folder, state, turn.task, &mut warnings);
+        for warning in warnings {
+            self.post(Input::Warn(warning));
+        }
         let (prompt, cues) = middleware::before(&state.plan, turn.task, prompt);
         let path = self.folder.spool_file(&SpoolName::Prompt(turn));
         write_file(&path, prompt.as_bytes())?;

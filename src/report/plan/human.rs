@@ -190,7 +190,11 @@ fn judged_words(task: &TaskRow<'_>) -> String {
             let list = |names: &[&str], word: &str| names.iter().map(why).collect::<Vec<_>>().join(word);
             let bar = task.bar.map_or_else(String::new, |bar| format!(", bar {bar}"));
             if !task.seats.is_empty() || task.people.is_empty() {
-                parts.push(format!("{} of {}{bar}", task.judged_by, list(&task.seats, ", ")));
+                let seats = match task.seats.as_slice() {
+                    [] => "nobody".to_owned(),
+                    seats => list(seats, ", "),
+                };
+                parts.push(format!("{} of {seats}{bar}", task.judged_by));
             }
             if !task.people.is_empty() {
                 parts.push(format!("a person is asked: {}", list(&task.people, " or ")));
@@ -211,6 +215,7 @@ fn judged_words(task: &TaskRow<'_>) -> String {
                 let judge = named_judge(judge, &task.grader_tools);
                 format!("criteria by {judge}: {}{cut}", task.criteria)
             }
+            None if task.grader_missing => format!("criteria by nobody: {}", task.criteria),
             None => format!("criteria by facts: {}", task.criteria),
         });
     }

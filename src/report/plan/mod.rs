@@ -97,6 +97,9 @@ struct TaskRow<'a> {
     /// The judge that grades them by a rubric; `null`: plain facts do, or nobody may.
     #[serde(skip_serializing_if = "Option::is_none")]
     grader: Option<&'a str>,
+    /// Whether a judge is to grade them and nobody may.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    grader_missing: bool,
     /// What the grader may look with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     grader_tools: Vec<&'static str>,
@@ -388,7 +391,12 @@ impl<'a> TaskRow<'a> {
             JudgedBy::Panel(panel) => panel.people.as_slice(),
             JudgedBy::Evaluation(_) | JudgedBy::ChecksOnly | JudgedBy::Nobody => &[],
         };
+        let verification = task.verification.as_deref();
+        let lacks_grader = plan.rules.evaluate
+            && verification.is_some_and(|verification| verification.rubric.is_some())
+            && eligibility::grader(plan, id).is_none();
         let note = match &judged_by {
+            _ if lacks_grader => Some("nobody may grade its criteria: a person will be asked"),
             JudgedBy::Panel(_) | JudgedBy::Evaluation(_) if seats.is_empty() && people.is_empty() => {
                 Some("nobody may review it: a person will be asked")
             }
@@ -433,6 +441,7 @@ impl<'a> TaskRow<'a> {
             decomposer_excluded: decomposer
                 .and_then(|agent| eligibility::keeps_from_cutting(plan, id, agent)),
             grader: grader.map(|judge| &*plan.agent(judge).name),
+            grader_missing: lacks_grader,
             grader_tools: grader.map_or_else(Vec::new, |judge| judge_tools(plan, id, judge)),
             stages: step_rows(state, id),
             middleware: middleware::own(plan, id),
