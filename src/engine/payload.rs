@@ -163,7 +163,7 @@ pub struct Asked {
     pub detected: bool,
     /// For a tool call that needs a person's word: its digest.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<Digest>,
+    pub call: Option<Box<Digest>>,
 }
 
 /// A file in the spool that a record vouches for.

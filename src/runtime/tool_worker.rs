@@ -250,7 +250,7 @@ impl Work {
             return Some(Asked {
                 text: self.secrets.redact(wish),
                 detected: false,
-                call: Some(Digest::of(wish.as_bytes())),
+                call: Some(Box::new(Digest::of(wish.as_bytes()))),
             });
         }
         if !said.questions.is_empty() {

@@ -423,3 +423,53 @@ tasks:
     );
     assert_eq!(workspace.calls("judge"), 0);
 }
+
+#[test]
+fn every_file_of_a_task_is_told_to_its_judge_also_beyond_those_that_are_quoted() {
+    let targets: Vec<String> = (0..12).map(|n| format!("f{n}")).collect();
+    let workspace = Workspace::with(&format!(
+        "
+name: many files
+agents:
+  w: {{run: 'for n in 0 1 2 3 4 5 6 7 8 9 10; do echo $n > f$n; done'}}
+  j: {{run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}}
+tasks: [{{title: work, assignTo: w, targetFiles: [{}]}}]
+",
+        targets.join(", ")
+    ));
+    workspace.judge("j", &["SCORE: 90"]);
+    workspace.run_json(0, &[]);
+    let asked = workspace.asked("j", 1);
+    assert!(
+        asked.contains("File 11: exists, 3 bytes") && asked.contains("\"f10\""),
+        "{asked}"
+    );
+    assert!(
+        asked.contains("File 12: does not exist") && asked.contains("\"f11\""),
+        "{asked}"
+    );
+}
+
+#[test]
+fn work_that_is_built_on_what_cannot_be_shown_is_warned_about() {
+    let workspace = Workspace::with(
+        "
+name: built on lost words
+agents: {w: {run: 'cat > /dev/null; echo said'}}
+tasks:
+  - {title: first, review: none}
+  - {title: second, review: none, dependsOn: [first], requiresApproval: true}
+",
+    );
+    workspace.run_json(8, &[]);
+    std::fs::write(workspace.run_folder().join("spool/0.1.1.out"), "forged\n").unwrap();
+    workspace
+        .quorum(&["approve", &crate::operator::only_approval(&workspace)])
+        .exits(0);
+    let document = workspace.resume_json(0, &[]);
+    let warnings = document["warnings"].to_string();
+    assert!(
+        warnings.contains("'second' is not shown what 'first' said"),
+        "{warnings}"
+    );
+}

@@ -514,3 +514,26 @@ fn what_a_replay_cannot_heed_is_refused() {
         .quorum_with(&variables, &["review", "--replay", "r1", "--offline"])
         .exits(0);
 }
+
+#[test]
+fn what_was_judged_is_held_against_the_record_too() {
+    for (change, why) in [(true, "not what was recorded"), (false, "is gone")] {
+        let workspace = judged();
+        let output = spooled(&workspace, "0.1.1.out");
+        match change {
+            true => {
+                let length = fs::metadata(&output).unwrap().len();
+                fs::write(&output, "x".repeat(usize::try_from(length).unwrap())).unwrap();
+            }
+            false => fs::remove_file(&output).unwrap(),
+        }
+        let document = replay(&workspace, 6);
+        let lost = wrong(&document, "decisions");
+        assert_eq!(
+            (lost.len(), &lost[0]["stage"], &lost[0]["about"]),
+            (1, &json!("work"), &json!("panel"))
+        );
+        let said = lost[0].to_string();
+        assert!(said.contains(why), "{said}");
+    }
+}

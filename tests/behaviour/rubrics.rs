@@ -87,8 +87,8 @@ fn a_judge_grades_by_the_missions_rubric_and_the_worse_work_goes_back() {
     ] {
         assert!(asked.contains(said), "{said}: {asked}");
     }
-    let fix = workspace.read("prompts/2");
-    assert!(fix.is_empty() || fix.contains("runs is failed"), "{fix}");
+    let fix = workspace.read("prompts/prompt.2.1");
+    assert!(fix.contains("runs is failed"), "{fix}");
 }
 
 #[test]
@@ -158,4 +158,50 @@ fn without_a_judge_the_verification_is_missing_and_without_evaluation_it_is_with
     let document = off.run_json(0, &["--no-eval"]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     assert_eq!(off.calls("j"), 0);
+}
+
+#[test]
+fn a_judge_that_fails_what_it_grades_well_is_told_with_its_verdict() {
+    let replies = [graded(1.0, 1.0, "fail", 0.9), graded(1.0, 1.0, "pass", 0.9)];
+    let workspace = workspace("verification: {rubric: own}", OWN, &replies);
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(tried(&document)[0], ("execute", "fail", "score"));
+    let prompt = workspace.read("prompts/prompt.2.1");
+    assert!(prompt.contains("the judge's own verdict is fail"), "{prompt}");
+}
+
+#[test]
+fn a_reply_with_a_key_that_nobody_asked_for_or_an_empty_finding_is_asked_for_again() {
+    let mut extra = graded(1.0, 1.0, "pass", 0.9);
+    extra["overall"] = json!("fail");
+    let mut blank = graded(1.0, 1.0, "pass", 0.9);
+    blank["findings"] = json!([{"severity": "low", "description": " "}]);
+    for odd in [extra, blank] {
+        let workspace = workspace(
+            "verification: {rubric: own}",
+            OWN,
+            &[odd, graded(1.0, 1.0, "pass", 0.9)],
+        );
+        let document = workspace.run_json(0, &[]);
+        assert_eq!(standing(&document, "work"), ("done", "clean"));
+        assert_eq!(workspace.calls("j"), 2);
+    }
+}
+
+#[test]
+fn a_plan_says_that_nobody_may_grade() {
+    let workspace = Workspace::with(
+        "name: m\nagents: {w: {run: 'true'}}\ntasks: [{title: work, verification: {rubric: default-task}, review: none}]\n",
+    );
+    let plan = workspace
+        .quorum(&["plan", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        task(&plan, "work")["note"],
+        "nobody may grade its criteria: a person will be asked"
+    );
+    let human = workspace.quorum(&["plan", "mission.yaml"]).exits(0).stdout;
+    assert!(human.contains("criteria by nobody: 3"), "{human}");
+    workspace.run_json(6, &[]);
 }

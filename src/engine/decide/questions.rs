@@ -69,7 +69,7 @@ fn pose(draft: &mut Draft<'_>, asked: &Asked) {
         task: draft.id,
         question: asked.text.clone(),
         detected: asked.detected,
-        call: asked.call,
+        call: asked.call.as_deref().copied(),
     });
     match orchestrator(draft) {
         // What an agent may do is for a person to say.

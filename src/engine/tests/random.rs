@@ -305,7 +305,7 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         Effect::RunTurn { .. } if random.chance(3) => Answer::Asks(Asked {
             text: "run [\"x\"]".to_owned(),
             detected: false,
-            call: Some(Digest::of(b"x")),
+            call: Some(Box::new(Digest::of(b"x"))),
         }),
         Effect::RunTurn { .. } => Answer::Finished,
         Effect::ScanArtifacts { .. } => Answer::Files(random.chance(50).then_some(1), 0),

@@ -19,7 +19,7 @@ fn wishes() -> (&'static str, Answer) {
         Answer::Asks(Asked {
             text: "run [\"publish\"]".to_owned(),
             detected: false,
-            call: Some(Digest::of(b"publish")),
+            call: Some(Box::new(Digest::of(b"publish"))),
         }),
     )
 }
