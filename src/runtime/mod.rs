@@ -30,6 +30,7 @@ mod notices;
 mod observer;
 mod operator;
 mod others;
+mod permission;
 mod reach;
 mod recover;
 mod replay;

@@ -32,6 +32,7 @@ use super::calls::usage_of;
 use super::errands::{Errands, run_errand};
 use super::looking::usage_until;
 use super::middleware;
+use super::permission::Permission;
 use super::reply;
 use super::spool::{read_ends, read_head};
 use super::tool_ledger::{ToolLedger, unkept};
@@ -169,7 +170,7 @@ impl Work {
             sender: self.sender.clone(),
             secrets: self.secrets.clone(),
             done: Mutex::new(Done {
-                allowed: self.allowed,
+                permission: Permission::of(self.allowed),
                 ..Done::default()
             }),
         })
@@ -193,7 +194,8 @@ impl Work {
         let usage = usage_of(&reply);
         let text = said.result.as_ref().unwrap_or(&reply.text);
         let text = self.secrets.redact(text);
-        let did_nothing = said.calls.calls == 0 && said.questions.is_empty() && said.wish.is_none();
+        let did_nothing =
+            said.calls.calls == 0 && said.questions.is_empty() && said.permission.wish().is_none();
         let exit = if used_up {
             // It wanted to go on, so it is not done, whatever it says.
             failed(FailureClass::Unknown, stopped(Limits::WORKER))
@@ -246,11 +248,11 @@ impl Work {
     }
 
     fn asked(&self, said: &Done, text: &str) -> Option<Asked> {
-        if let Some(wish) = &said.wish {
+        if let Some((wish, call)) = said.permission.wish() {
             return Some(Asked {
                 text: self.secrets.redact(wish),
                 detected: false,
-                call: Some(Box::new(Digest::of(wish.as_bytes()))),
+                call: Some(Box::new(call)),
             });
         }
         if !said.questions.is_empty() {
@@ -392,10 +394,8 @@ struct Done {
     commands: u32,
     told: u32,
     questions: Vec<String>,
-    /// The call that a person is to be asked about.
-    wish: Option<String>,
-    /// The call that a person has allowed, until it is made.
-    allowed: Option<Digest>,
+    /// A person's word about calls.
+    permission: Permission,
     delegated: Vec<Value>,
     result: Option<String>,
 }
@@ -441,38 +441,6 @@ impl Workbench for Hands {
     async fn set_aside(&self, reply: &str) {
         self.ledger.set_aside(reply).await;
     }
-}
-
-impl Done {
-    /// The first call of a turn that needs a person's word is what the person is asked about.
-    fn wish(&mut self, wish: String) -> ToolResult {
-        let why = if wish.chars().count() > LONGEST_QUESTION {
-            "a person must allow this call, and it is too long to be read; put it into a file"
-        } else if !self.questions.is_empty() {
-            "a person must allow this call, and your question comes first; end your turn now"
-        } else if self.wish.is_some() {
-            "a person is asked about an earlier call of this turn first; end your turn now"
-        } else {
-            self.wish = Some(wish);
-            "A person must allow this call, and is asked when your turn has ended. End it now; if the call is allowed, you are \
-             told so in the next one and make it then, once, exactly as it was."
-        };
-        ToolResult::refused(why)
-    }
-}
-
-/// A call as a person is asked about it, without doubt about where its parts end; what is to be written is not part of it.
-fn wish_of(call: &ToolCall) -> String {
-    let arguments = &call.arguments;
-    let parts = ["argv", "shell", "path", "pattern"].map(|key| &arguments[key]);
-    let parts = parts.iter().filter(|part| !part.is_null());
-    let parts: Vec<String> = parts.map(ToString::to_string).collect();
-    let rest = match call.name.as_str() {
-        "write" => ", whatever it holds",
-        run::RUN => ", whatever the files hold that it uses",
-        _ => "",
-    };
-    format!("{} {}{rest}", call.name, parts.join(" "))
 }
 
 /// A call in a few words.
@@ -528,13 +496,9 @@ impl Hands {
         if let Err(why) = checked {
             return Some(ToolResult::refused(why));
         }
-        let wish = wish_of(call);
         let mut done = self.done();
-        if done.allowed == Some(Digest::of(wish.as_bytes())) {
-            done.allowed = None;
-            return None;
-        }
-        Some(done.wish(wish))
+        let asks = !done.questions.is_empty();
+        done.permission.use_for(call, asks).err().map(ToolResult::refused)
     }
 
     fn hear(&self, said: Said) -> ToolResult {
@@ -544,7 +508,7 @@ impl Hands {
                 ToolResult::given("noted")
             }
             Said::Ask(question) if question.trim().is_empty() => ToolResult::refused("the question is empty"),
-            Said::Ask(_) if self.done().wish.is_some() => ToolResult::refused(
+            Said::Ask(_) if self.done().permission.wish().is_some() => ToolResult::refused(
                 "a person is asked about your call first; end your turn now, and ask in the next one",
             ),
             Said::Ask(question) => {

@@ -99,6 +99,8 @@ pub(super) struct Seen {
     pub(super) relief: bool,
     pub(super) questions: u32,
     pub(super) question_open: bool,
+    /// Its agent says that something does not hold, and nobody has answered.
+    pub(super) escalated: bool,
     /// Why a person is asked, and for which approval gate.
     pub(super) reason: Option<(WaitingReason, Option<String>)>,
     /// Approvals that were given for the next start.
@@ -185,6 +187,7 @@ impl Witness {
                     Status::Failed => self.may_fail(state, *task, *mode),
                     _ => {}
                 }
+                self.tasks[task.index()].escalated &= *to == Status::AwaitingApproval;
                 self.enter(state, *task, *to, *flag);
             }
             Event::AttemptPlanned { task, attempt, kind } => self.plan_attempt(state, *task, *attempt, *kind),
@@ -244,7 +247,18 @@ impl Witness {
                 self.is_in_flight(*turn);
                 self.tasks[turn.task.index()].in_flight = false;
             }
-            Event::ScanRequested { task } => self.tasks[task.index()].scan_open = true,
+            Event::Escalated { turn, .. } => {
+                let seen = &mut self.tasks[turn.task.index()];
+                assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
+                seen.escalated = true;
+            }
+            Event::ScanRequested { task } => {
+                assert!(
+                    !self.tasks[task.index()].escalated,
+                    "judged before a person was asked: {event:?}"
+                );
+                self.tasks[task.index()].scan_open = true;
+            }
             Event::FilesScanned { task, files, .. } => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(
@@ -284,6 +298,10 @@ impl Witness {
                 seen.finished = false;
             }
             Event::CheckRequested { task, check } => {
+                assert!(
+                    !self.tasks[task.index()].escalated,
+                    "judged before a person was asked: {event:?}"
+                );
                 self.tasks[task.index()].checks.insert(*check, None);
             }
             Event::CheckFinished { task, check, result } => {
@@ -363,6 +381,7 @@ impl Witness {
             } => {
                 let seen = &mut self.tasks[task.index()];
                 let open = seen.open_approval.take();
+                seen.escalated = false;
                 assert_eq!(open, Some(*number), "answered twice or never asked: {event:?}");
                 match seen.reason.take().filter(|_| resolution == "approved") {
                     Some((WaitingReason::Approval, gate)) => seen.agreed.push(gate),
@@ -515,7 +534,6 @@ impl Witness {
             Event::MissionChanged(change) => self.mission_changed(state, change),
             Event::AgentActivity { .. }
             | Event::AuthorityCues { .. }
-            | Event::Escalated { .. }
             | Event::AgentStale { .. }
             | Event::ArtifactsRequested { .. }
             | Event::ArtifactsScanned { .. }
