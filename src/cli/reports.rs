@@ -19,7 +19,7 @@ use crate::report::json::{Standing, write_run};
 use crate::report::junit::junit;
 use crate::report::markdown::markdown;
 use crate::report::view::RunView;
-use crate::runtime::{RecoverError, recover};
+use crate::runtime::{RecoverError, Vouched, recover};
 use crate::store::{RunFolder, SpoolName, replace_file};
 
 use super::failure::Failure;
@@ -250,14 +250,16 @@ fn render(
 /// The HTML page. What was said in every attempt is in the journal only, so it is read once more.
 fn page(run: &RunFolder, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<Vec<u8>> {
     let mut histories = Histories::of(told_in_full(state, view), view.seq);
+    let mut vouched = Vouched::default();
     recover(run, |_, record| {
+        record.events.iter().for_each(|event| vouched.take(run, event));
         histories.take(record.seq, record.at, &record.events)
     })
     .map_err(io::Error::other)?;
     // What workers wrote is quoted; what they were told is in the mission, and replies are shown as they were read.
     let quoted = |name: &SpoolName| {
         let by_worker = matches!(name, SpoolName::Out(_) | SpoolName::Err(_) | SpoolName::Result(_));
-        by_worker.then(|| file_view(run, name)).flatten()
+        by_worker.then(|| file_view(run, name, &vouched)).flatten()
     };
     let told = Told {
         state,

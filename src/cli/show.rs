@@ -6,11 +6,11 @@ use clap::Args;
 use crate::domain::RunId;
 use crate::engine::{KeeperRef, State};
 use crate::mission::suggestion;
-use crate::report::history::TaskHistory;
+use crate::report::history::{TaskHistory, task_of};
 use crate::report::json::Standing;
 use crate::report::show::{FileView, TaskDocument, human};
 use crate::report::view::RunView;
-use crate::runtime::{Left, preview};
+use crate::runtime::{Left, Vouched, preview};
 use crate::store::{JournalEnd, RunFolder, SpoolName};
 
 use super::failure::Failure;
@@ -45,6 +45,8 @@ pub struct Told {
     pub left: Left,
     /// How far the journal was read.
     pub end: JournalEnd,
+    /// What records say of the task's files.
+    pub vouched: Vouched,
 }
 
 pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
@@ -54,7 +56,7 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     let standing = Standing::of(&told.state, has_writer(&folder, &run));
     told.view.at_work = at_work(&told.left, standing);
     check_attempt(&told.history, arguments.attempt)?;
-    let files = |name: &SpoolName| file_view(&run, name);
+    let files = |name: &SpoolName| file_view(&run, name, &told.vouched);
     let document = TaskDocument::of(&told.state, &told.view, &told.history, arguments.attempt, &files);
     if screen.is_json() {
         screen.document(&document);
@@ -68,6 +70,7 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
 pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
     let mut view = LiveView::default();
     let mut history = None;
+    let mut vouched = Vouched::default();
     let recovered = open_run(run, |state, record| {
         view.take(state, record);
         if history.is_none() {
@@ -76,6 +79,9 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
         if let Some(history) = &mut history {
             for event in &record.events {
                 history.apply(record.at, event);
+                if task_of(event) == Some(history.task) {
+                    vouched.take(run, event);
+                }
             }
         }
     })?;
@@ -95,6 +101,7 @@ pub fn tell(run: &RunFolder, title: &str) -> Result<Told, Failure> {
         left,
         keeper: recovered.keeper,
         end: recovered.end,
+        vouched,
     })
 }
 
@@ -118,14 +125,25 @@ pub fn check_attempt(history: &TaskHistory, attempt: Option<u32>) -> Result<(), 
     Err(Failure::usage(anyhow!("the task has no attempt {wanted}")).help(help))
 }
 
-/// A file of the run, with its beginning; `None` where there is none or it is empty.
-pub fn file_view(run: &RunFolder, name: &SpoolName) -> Option<FileView> {
+/// What is shown instead of a file that was changed since.
+const CHANGED: &str = "[changed since it was recorded, so it is not shown: `quorum doctor state` says more]";
+
+/// A file of the run, with its beginning, if it is as records say; `None` where there is none or it is empty.
+pub fn file_view(run: &RunFolder, name: &SpoolName, vouched: &Vouched) -> Option<FileView> {
     let path = run.spool_file(name);
-    let (preview, bytes) = preview(&path, PREVIEW)?;
+    let (beginning, bytes) = preview(&path, PREVIEW)?;
+    if bytes > 0 && vouched.is_changed(&path) {
+        return Some(FileView {
+            path,
+            bytes,
+            cut: false,
+            preview: CHANGED.to_owned(),
+        });
+    }
     (bytes > 0).then_some(FileView {
         path,
         bytes,
         cut: bytes > PREVIEW,
-        preview,
+        preview: beginning,
     })
 }

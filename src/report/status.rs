@@ -13,6 +13,7 @@ use crate::mission::{HoldKind, Part};
 
 use super::asked::{delay_until, hold_state};
 use super::json::{NOT_TAKEN, Standing, at_work, blocked_by, gate_state};
+use super::scrutiny::stage_name;
 use super::style::{Role, Screen};
 use super::summary::{NOT_REVIEWED, approvals, failure_words, left_out, outcome_words, task_counts};
 use super::text::{against_bar, fit, sanitize, width};
@@ -245,8 +246,16 @@ impl GateRow {
     }
 }
 
-/// Why a task is where it is: what holds it, what it waits for, how it failed, how far its review is.
+/// Why a task is where it is, and what the stages behind the verification said of its work.
 fn note(state: &State, view: &RunView, id: TaskId) -> Option<String> {
+    let said = view.scrutiny.get(&id).into_iter().flatten();
+    let said = said.map(|report| format!("{} {}", sanitize(stage_name(report)), report.verdict.as_str()));
+    let notes: Vec<String> = standing(state, view, id).into_iter().chain(said).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// What holds a task, what it waits for, how it failed, how far its review is.
+fn standing(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     let seen = view.task(id);
     if state.task(id).superseded {
         let by = &state.plan.task(state.standing(id)).title;

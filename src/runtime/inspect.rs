@@ -1,8 +1,9 @@
 //! Looking whether a run on the disk is whole: every record, and every file that a record vouches for. And keeping the
 //! good beginning of one that is not, because a person wants that.
 
+use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
 use crate::engine::{Event, FileRef, KeeperRef};
@@ -81,6 +82,26 @@ pub(super) fn vouched(event: &Event) -> Vec<(SpoolName, Recorded)> {
     let mut named = Vec::new();
     name_files(event, &mut named);
     named
+}
+
+/// The files that records of a run vouch for, and what they say of them.
+#[derive(Default)]
+pub struct Vouched(HashMap<PathBuf, Recorded>);
+
+impl Vouched {
+    /// Takes what an event says.
+    pub fn take(&mut self, run: &RunFolder, event: &Event) {
+        let files = vouched(event).into_iter();
+        self.0
+            .extend(files.map(|(name, recorded)| (run.spool_file(&name), recorded)));
+    }
+
+    /// Whether a file is not what was recorded of it. What nobody vouches for is as it is. Blocks.
+    #[must_use]
+    pub fn is_changed(&self, path: &Path) -> bool {
+        let recorded = self.0.get(path);
+        recorded.is_some_and(|recorded| spool::is_as_recorded(path, recorded).is_err())
+    }
 }
 
 /// The files that an event vouches for. An empty one is not kept.

@@ -54,7 +54,7 @@ pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use adopt::{Adopted, Keeping, Left, adopt};
 pub use control::{Answer, ask};
 pub use dead_letters::{RetryError, retry_now};
-pub use inspect::{Inspection, SalvageError, inspect, salvage};
+pub use inspect::{Inspection, SalvageError, Vouched, inspect, salvage};
 pub use jury::{AskedAs, Jury, Piece, Said};
 pub use missions::Missions;
 pub use observer::Observer;

@@ -156,6 +156,7 @@ fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() 
             assert!(text.contains("redTeam gave no report"), "{file}: {text}");
         }
         let human = workspace.quorum(&["status"]).exits(0).stdout;
+        assert!(human.contains("redTeam fault"), "which task it is about: {human}");
         assert!(human.contains("redTeam gave no report"), "{human}");
     }
     let strict = attacked("", "", "", "echo done").tap_mission(
