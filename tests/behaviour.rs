@@ -116,6 +116,8 @@ mod operator;
 mod panels;
 #[path = "behaviour/people.rs"]
 mod people;
+#[path = "behaviour/permissions.rs"]
+mod permissions;
 #[path = "behaviour/pid_reuse.rs"]
 mod pid_reuse;
 #[path = "behaviour/plan.rs"]

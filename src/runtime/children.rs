@@ -479,11 +479,18 @@ fn seal_turn(turn: TurnId, mut exit: keeper::Exit, limit: &str, files: EndedTurn
     inputs.extend(refused.into_iter().take(REFUSALS).map(warn));
     if end.exit.failure.is_none() {
         if middleware::listens(&files.plan, turn.task) {
-            let printed = end.output.as_ref().filter(|_| said.is_none());
-            let printed = printed.and_then(|_| read_tail(&files.out, LAST_MESSAGE).ok());
+            let printed = match (&said, &end.output) {
+                (None, Some(_)) => read_tail(&files.out, LAST_MESSAGE),
+                _ => Ok(String::new()),
+            };
+            let printed = printed.unwrap_or_else(|error| {
+                let why = format!("turn {turn}: its last words cannot be heard: {error}");
+                inputs.push(Input::Warn(why));
+                String::new()
+            });
             let message = match &said {
                 Some(claimed) => Said::Message(claimed),
-                None => Said::Printed(printed.as_deref().unwrap_or_default()),
+                None => Said::Printed(&printed),
             };
             let heard = middleware::after(&files.plan, turn.task, &end.exit, message);
             end.broken = heard.broken;

@@ -72,6 +72,20 @@ fn findings(severity: Severity) -> Answer {
     Answer::Advice(Advice::Findings(vec![Finding::new(severity, "x")]))
 }
 
+/// Stages pass the work, and the red team finds little.
+fn content(state: &State, effect: &Effect) -> Answer {
+    match effect {
+        Effect::Consult {
+            purpose: Purpose::Scrutinise {
+                step: Step::RedTeam, ..
+            },
+            ..
+        } => findings(Severity::Low),
+        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
+        _ => good(state, effect),
+    }
+}
+
 fn word(verdict: DeclaredVerdict) -> Answer {
     Answer::Advice(opinion(verdict))
 }
@@ -89,17 +103,7 @@ const BOTH: &str = "stages: [{name: legal, agent: x}, {name: lint, command: c}]"
 #[test]
 fn they_come_in_their_order_behind_the_judges_and_leave_their_score() {
     let top = format!("{BOTH}\nredTeam: {{agent: x}}");
-    let script = |state: &State, effect: &Effect| match effect {
-        Effect::Consult {
-            purpose: Purpose::Scrutinise {
-                step: Step::RedTeam, ..
-            },
-            ..
-        } => findings(Severity::Low),
-        Effect::Consult { .. } => word(DeclaredVerdict::Pass),
-        _ => good(state, effect),
-    };
-    let simulation = run(&top, "", script);
+    let simulation = run(&top, "", content);
     assert_eq!(
         said(&simulation)[1..],
         [

@@ -155,13 +155,27 @@ impl AgentMiddleware {
     }
 }
 
-/// What is done around every turn, in order.
+/// Entries, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentChain(Box<[AgentMiddleware]>);
+pub struct Chain<T>(Box<[T]>);
 
-impl FromIterator<AgentMiddleware> for AgentChain {
-    fn from_iter<I: IntoIterator<Item = AgentMiddleware>>(entries: I) -> Self {
+/// What is done around every turn.
+pub type AgentChain = Chain<AgentMiddleware>;
+
+/// What is done around the work on the whole graph.
+pub type CoordinationChain = Chain<CoordinationMiddleware>;
+
+impl<T> FromIterator<T> for Chain<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(entries: I) -> Self {
         Self(entries.into_iter().collect())
+    }
+}
+
+impl<T: PartialEq> Chain<T> {
+    /// Whether an entry is in it.
+    #[must_use]
+    pub fn has(&self, entry: T) -> bool {
+        self.0.contains(&entry)
     }
 }
 
@@ -175,12 +189,6 @@ impl AgentChain {
     /// Its entries, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.0.iter().map(|entry| entry.as_str())
-    }
-
-    /// Whether an entry is in it.
-    #[must_use]
-    pub fn has(&self, entry: AgentMiddleware) -> bool {
-        self.0.contains(&entry)
     }
 
     /// What runs at a hook, in the order in which it runs; of what wraps a call the outermost first.
@@ -217,16 +225,6 @@ words!(CoordinationMiddleware: "a coordination middleware",
     "progress_ledger" => ProgressLedger, "coordination_replan" => CoordinationReplan,
     "authority_deference_coordination" => AuthorityDeferenceCoordination);
 
-/// What is done around the work on the whole graph, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CoordinationChain(Box<[CoordinationMiddleware]>);
-
-impl FromIterator<CoordinationMiddleware> for CoordinationChain {
-    fn from_iter<I: IntoIterator<Item = CoordinationMiddleware>>(entries: I) -> Self {
-        Self(entries.into_iter().collect())
-    }
-}
-
 impl Default for CoordinationChain {
     fn default() -> Self {
         Self(Box::new([CoordinationMiddleware::ClarificationGate]))
@@ -252,12 +250,6 @@ impl CoordinationChain {
     /// Its entries, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.0.iter().map(|entry| entry.as_str())
-    }
-
-    /// Whether an entry is in it.
-    #[must_use]
-    pub fn has(&self, entry: CoordinationMiddleware) -> bool {
-        self.0.contains(&entry)
     }
 }
 

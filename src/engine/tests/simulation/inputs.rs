@@ -1,0 +1,386 @@
+//! What the world says: an effect and how it came to its end, as the inputs of the engine.
+
+use super::*;
+
+/// What the world says when an effect comes to this end.
+pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
+    match (effect, answer) {
+        (Effect::NoteFiles { turn, starts, shared }, answer) => {
+            let record = FileRef {
+                len: 3,
+                digest: Digest::of(b"{}"),
+            };
+            vec![Input::FilesNoted {
+                turn: *turn,
+                starts: *starts,
+                shared: *shared,
+                result: match answer {
+                    Answer::Unreachable(_) => Err("the disk is full".to_owned()),
+                    _ => Ok(record),
+                },
+            }]
+        }
+        (Effect::RunTurn { turn, .. }, Answer::NeverStarted(class)) => vec![Input::TurnRequestFailed {
+            turn: *turn,
+            class: *class,
+            before_effect: true,
+            message: "no".to_owned(),
+            retry_after: None,
+            jitter: 0,
+        }],
+        (Effect::RunTurn { turn, .. }, answer) => {
+            let failure = match answer {
+                Answer::AgentFailed(class) => Some(*class),
+                _ => None,
+            };
+            let interrupted = matches!(answer, Answer::Interrupted);
+            let exit = Exit {
+                failure,
+                ..Exit::default()
+            };
+            let asked = match answer {
+                Answer::Asks(asked) => Some(asked.clone()),
+                Answer::Escalates(asked) => asked.clone(),
+                _ => None,
+            };
+            let output = Some(FileRef {
+                len: 2,
+                digest: Digest::of(b"ok"),
+            });
+            let files = match answer {
+                Answer::Did(files) => Some(files.clone()),
+                _ => None,
+            };
+            let tool_calls = match answer {
+                Answer::Called(calls) => Some(*calls),
+                _ => None,
+            };
+            let end = TurnEnd {
+                exit,
+                output,
+                interrupted,
+                asked,
+                broken: matches!(answer, Answer::Escalates(_)).then(|| BrokenAssumption {
+                    kind: Assumption::DependencyFailed,
+                    evidence: "dependency failed".to_owned(),
+                }),
+                files,
+                delegate: match answer {
+                    Answer::HandsDown(sub_tasks) => sub_tasks.clone(),
+                    _ => Vec::new(),
+                },
+                tool_calls,
+                ..TurnEnd::clean(*turn)
+            };
+            vec![
+                Input::TurnSpawned {
+                    turn: *turn,
+                    process: None,
+                },
+                Input::TurnEnded(Box::new(end)),
+            ]
+        }
+        (Effect::ScanFiles { turn }, answer) => {
+            let (size, mark) = if let Answer::Files(size, mark) = answer {
+                (*size, *mark)
+            } else {
+                (Some(1), 0)
+            };
+            let task = state.plan.task(turn.task);
+            let targets = &task.target_files;
+            let digest = size.map(|_| Digest::of(&mark.to_le_bytes()));
+            let fact = |path: &str| FileFact {
+                path: path.to_owned(),
+                size,
+                digest,
+                obstacle: None,
+            };
+            let shots = task.scrutiny.screenshots();
+            let files = targets.iter().map(AsRef::as_ref).chain(shots).map(fact).collect();
+            vec![Input::FilesScanned {
+                turn: *turn,
+                files,
+                hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
+            }]
+        }
+        (Effect::RunCheck { task, attempt, check }, answer) => {
+            let passed = !matches!(answer, Answer::Check(false));
+            let result = CheckResult {
+                passed,
+                message: String::new(),
+                duration: Millis(1),
+            };
+            vec![Input::CheckFinished {
+                task: *task,
+                attempt: *attempt,
+                check: *check,
+                result,
+            }]
+        }
+        (Effect::RunFinish { turn, command }, answer) => vec![Input::FinishChecked {
+            turn: *turn,
+            command: *command,
+            result: CheckResult {
+                passed: !matches!(answer, Answer::Check(false)),
+                message: String::new(),
+                duration: Millis(1),
+            },
+        }],
+        (Effect::Grade { task, attempt, round }, answer) => {
+            let verification = state.plan.task(*task).verification.as_deref();
+            let criteria = verification.map_or(0, |verification| verification.criteria.len());
+            let grade = |points| CriterionGrade {
+                points,
+                evidence: "seen".to_owned(),
+            };
+            let result = match answer {
+                Answer::Unreachable(_) => Err("the disk is gone".to_owned()),
+                Answer::Unreadable => Ok(vec![grade(None); criteria]),
+                Answer::Score(points) if *points < 60 => Ok(vec![grade(Some(Points::ZERO)); criteria]),
+                _ => Ok(vec![grade(Some(Points::whole(100))); criteria]),
+            };
+            vec![Input::Graded {
+                task: *task,
+                attempt: *attempt,
+                round: *round,
+                result,
+            }]
+        }
+        (
+            Effect::RunStep {
+                task,
+                attempt,
+                step: Step::Vision,
+                round: 0,
+            },
+            answer,
+        ) => {
+            let known = state.task(*task).judging.as_deref();
+            let known = known.map_or(&[][..], |judging| &judging.files);
+            let file = |path: &str, size: Option<u64>, mark: u64| FileFact {
+                path: path.to_owned(),
+                size,
+                digest: size.map(|_| Digest::of(&mark.to_le_bytes())),
+                obstacle: None,
+            };
+            let fact = |path: &str| match answer {
+                Answer::Files(size, mark) => file(path, *size, *mark),
+                Answer::Obstacle => FileFact {
+                    path: path.to_owned(),
+                    size: None,
+                    digest: None,
+                    obstacle: Some("it is a FIFO".into()),
+                },
+                // As they were.
+                _ => {
+                    let found = known.iter().find(|file| file.path == path).cloned();
+                    found.unwrap_or_else(|| file(path, Some(1), 0))
+                }
+            };
+            let screenshots = state.plan.task(*task).scrutiny.screenshots();
+            vec![Input::ScreenshotsSeen {
+                task: *task,
+                attempt: *attempt,
+                files: screenshots.map(fact).collect(),
+            }]
+        }
+        (
+            Effect::RunStep {
+                task,
+                attempt,
+                step,
+                round,
+            },
+            answer,
+        ) => vec![Input::StepJudged {
+            task: *task,
+            attempt: *attempt,
+            step: *step,
+            round: *round,
+            result: match answer {
+                Answer::Unreachable(_) => Err("it was killed".to_owned()),
+                Answer::Advice(advice) => Ok(advice.clone()),
+                Answer::Check(false) if *step == Step::Vision => {
+                    Ok(Advice::Findings(vec![Finding::new(Severity::High, "x")]))
+                }
+                _ if *step == Step::Vision => Ok(Advice::Findings(Vec::new())),
+                Answer::Check(false) => Ok(opinion(DeclaredVerdict::Fail)),
+                _ => Ok(opinion(DeclaredVerdict::Pass)),
+            },
+        }],
+        (Effect::CallSeat { task, seat, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
+            vec![Input::SeatFailed(Box::new(SeatFailure {
+                task: *task,
+                seat: *seat,
+                class: class_of(answer),
+                message: "no".to_owned(),
+                retry_after: None,
+                jitter: 0,
+                used: None,
+                ours: matches!(answer, Answer::NeverAsked),
+            }))]
+        }
+        (Effect::CallSeat { task, seat, .. }, answer) => {
+            let file = FileRef {
+                len: 1,
+                digest: Digest::of(b"x"),
+            };
+            let reply = ReplyRef {
+                file,
+                model: None,
+                usage: Usage::default(),
+                tools: None,
+                judgement: None,
+            };
+            let panel = state
+                .plan
+                .task(*task)
+                .expectations
+                .as_deref()
+                .and_then(|e| e.panel.as_ref());
+            let result = match (answer, panel) {
+                (Answer::Score(points), Some(panel)) => SeatResult::Scores {
+                    dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
+                    findings: Vec::new(),
+                },
+                (Answer::Score(points), None) => SeatResult::Evaluation {
+                    points: Points::whole(*points),
+                    reasoning: String::new(),
+                },
+                _ => SeatResult::Unparsed {
+                    why: "no".to_owned(),
+                    excerpt: String::new(),
+                },
+            };
+            vec![Input::SeatReplied {
+                task: *task,
+                seat: *seat,
+                reply,
+                result,
+            }]
+        }
+        (
+            Effect::AskApprover {
+                task,
+                number,
+                approver,
+            },
+            answer,
+        ) => {
+            let said = match answer {
+                Answer::Score(points) if *points < 60 => ApproverSaid::No("not now".to_owned()),
+                Answer::Unreadable | Answer::Unreachable(_) => ApproverSaid::Open("busy".to_owned()),
+                _ => ApproverSaid::Yes,
+            };
+            vec![Input::ApproverSaid {
+                task: *task,
+                number: *number,
+                approver: *approver,
+                said,
+            }]
+        }
+        (Effect::Deliver { number, tried, .. }, answer) => {
+            let failure = match answer {
+                Answer::Unreachable(class) => Some(*class),
+                _ => None,
+            };
+            let result = failure.map_or(Ok(()), |class| {
+                Err(Undelivered {
+                    class,
+                    message: "no".to_owned(),
+                    retry_after: None,
+                    hopeless: false,
+                    jitter: 0,
+                })
+            });
+            vec![Input::Delivered {
+                number: *number,
+                tried: *tried,
+                result,
+            }]
+        }
+        (Effect::File { letter }, _) => vec![Input::Filed {
+            ids: vec![letter.clone()],
+        }],
+        (Effect::ScanArtifacts { task, dependency }, answer) => {
+            let size = match answer {
+                Answer::Files(size, _) => *size,
+                _ => Some(1),
+            };
+            let fact = |path: &str| FileFact {
+                path: path.to_owned(),
+                size,
+                digest: None,
+                obstacle: None,
+            };
+            let targets = &state.plan.task(*dependency).target_files;
+            vec![Input::ArtifactsScanned {
+                task: *task,
+                dependency: *dependency,
+                files: targets.iter().map(|path| fact(path)).collect(),
+            }]
+        }
+        (Effect::Consult { id, .. }, Answer::Unreachable(_) | Answer::NeverAsked) => {
+            vec![Input::ConsultFailed(Box::new(ConsultFailure {
+                id: *id,
+                class: class_of(answer),
+                message: "no".to_owned(),
+                retry_after: None,
+                jitter: 0,
+                used: None,
+                ours: matches!(answer, Answer::NeverAsked),
+            }))]
+        }
+        (Effect::Consult { id, purpose, .. }, answer) => {
+            let (model, advice) = match answer {
+                Answer::Advice(advice) => (None, advice.clone()),
+                Answer::AdviceOf(model, advice) => (Some((*model).to_owned()), advice.clone()),
+                _ => (
+                    None,
+                    Advice::Unreadable {
+                        why: "no".to_owned(),
+                        excerpt: String::new(),
+                    },
+                ),
+            };
+            let file = FileRef {
+                len: 1,
+                digest: Digest::of(b"x"),
+            };
+            let handed_over = matches!(purpose, Purpose::Grade { .. }).then(|| Input::HandedOver {
+                id: *id,
+                file: file.clone(),
+            });
+            let replied = Input::ConsultReplied {
+                id: *id,
+                reply: ReplyRef {
+                    file,
+                    model,
+                    usage: Usage::default(),
+                    tools: None,
+                    judgement: None,
+                },
+                advice,
+            };
+            handed_over.into_iter().chain([replied]).collect()
+        }
+        (Effect::PreparePrompt(_) | Effect::KillTurn { .. } | Effect::StopTask(_) | Effect::StopAll, _) => {
+            Vec::new()
+        }
+    }
+}
+
+fn class_of(answer: &Answer) -> FailureClass {
+    match answer {
+        Answer::Unreachable(class) => *class,
+        _ => FailureClass::Unknown,
+    }
+}
+
+fn score(name: &str, points: u8) -> DimensionScore {
+    DimensionScore {
+        dimension: name.to_owned(),
+        points: Points::whole(points.max(20)),
+        reasoning: String::new(),
+    }
+}
