@@ -409,8 +409,14 @@ impl Workbench for Hands {
     }
 
     async fn perform(&self, call: &ToolCall) -> ToolResult {
-        if let Some(said) = voice::said(call) {
-            return said.map_or_else(ToolResult::refused, |said| self.hear(said));
+        if voice::said(call).is_some() {
+            return match self.without_secrets(call) {
+                Ok(call) => voice::said(&call).map_or_else(
+                    || ToolResult::refused("nothing was said"),
+                    |said| said.map_or_else(ToolResult::refused, |said| self.hear(said)),
+                ),
+                Err(why) => ToolResult::refused(why),
+            };
         }
         self.tell(told_of(call));
         let is_run = call.name == run::RUN && self.tools.offers(ToolKind::Run);
@@ -476,6 +482,17 @@ impl Hands {
         let turn = self.turn;
         // After the loop has ended nobody wants to know.
         let _ = self.sender.send(Message::Input(Input::Activity { turn, text }));
+    }
+
+    /// A call in which an agent speaks, without what nobody may read: its words go to others and on record.
+    fn without_secrets(&self, call: &ToolCall) -> Result<ToolCall, String> {
+        let clean = self.secrets.redact(&call.arguments.to_string());
+        let arguments =
+            serde_json::from_str(&clean).map_err(|error| format!("it cannot be read: {error}"))?;
+        Ok(ToolCall {
+            arguments,
+            ..call.clone()
+        })
     }
 
     /// Why a call is not made that a person has to allow first. A yes is for one call.

@@ -604,28 +604,34 @@ fn preflight_goes_by_the_record_of_calls() {
 
 #[test]
 fn what_a_model_says_beside_its_work_is_blotted_out_too() {
-    let model = Model::new(|body| match results(body).len() {
-        0 => wants(&[(
+    let calls = [
+        (
             "run",
             json!({"argv": ["curl", "-H", "Authorization: hush-hush-77"]}),
-        )]),
-        _ => says("I wait. The value is hush-hush-77."),
-    });
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents:\n  w: {{adapter: openai, model: m, baseUrl: '{}', tools: {{run: ask}}}}\n  \
-         c: {{run: 'true', env: {{K: '${{KVAL}}'}}}}\ntasks: [{{title: work, assignTo: w, review: none}}]\n",
-        model.base()
-    ));
-    let secrets = [("KVAL", "hush-hush-77")];
-    let document = workspace
-        .quorum_with(&secrets, &["run", "mission.yaml", "--json"])
-        .exits(8)
-        .json();
-    let message = document["approvals"][0]["message"].as_str().unwrap();
-    assert!(
-        message.contains("[redacted]") && !message.contains("hush"),
-        "{message}"
-    );
-    let journal = std::fs::read_to_string(workspace.journal()).unwrap();
-    assert!(!journal.contains("hush-hush"), "{journal}");
+        ),
+        ("ask", json!({"text": "Is hush-hush-77 still right?"})),
+    ];
+    for call in calls {
+        let model = Model::new(move |body| match results(body).len() {
+            0 => wants(std::slice::from_ref(&call)),
+            _ => says("I wait. The value is hush-hush-77."),
+        });
+        let workspace = Workspace::with(&format!(
+            "name: m\nagents:\n  w: {{adapter: openai, model: m, baseUrl: '{}', tools: {{run: ask}}}}\n  \
+             c: {{run: 'true', env: {{K: '${{KVAL}}'}}}}\ntasks: [{{title: work, assignTo: w, review: none}}]\n",
+            model.base()
+        ));
+        let secrets = [("KVAL", "hush-hush-77")];
+        let document = workspace
+            .quorum_with(&secrets, &["run", "mission.yaml", "--json"])
+            .exits(8)
+            .json();
+        let message = document["approvals"][0]["message"].as_str().unwrap();
+        assert!(
+            message.contains("[redacted]") && !message.contains("hush"),
+            "{message}"
+        );
+        let journal = std::fs::read_to_string(workspace.journal()).unwrap();
+        assert!(!journal.contains("hush-hush"), "{journal}");
+    }
 }
