@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use crate::mission::model::{self, Settings};
 use crate::mission::{self, Layers, RunOptions, Source, default_settings};
 use crate::report::settings::{Setting, human};
-use crate::runtime::layers_of;
+use crate::runtime::{layers_of, user_settings};
 
 use super::args::{Output, SessionFlags};
 use super::failure::Failure;
-use super::project::{project_config_path, state_folder, user_config_path};
+use super::project::{project_config_path, state_folder};
 use super::screen::Screen;
 use super::session::{lay_over, options_with_config};
 
@@ -168,7 +168,7 @@ fn show(arguments: &Show, matches: &ArgMatches, screen: &Screen) -> Result<u8, F
     let paths = Paths {
         mission,
         project: project_config_path()?,
-        user: user_config_path().filter(|path| path.exists()),
+        user: user_settings().filter(|path| path.exists()),
     };
     if screen.is_json() {
         screen.document(&document(&rows, &paths));
@@ -206,7 +206,7 @@ fn files(mission: Option<&Path>, options: &RunOptions) -> Result<Vec<(Origin, Se
         files.push((origin, project.settings));
     }
     if let Some(user) = layers.user {
-        files.push((Origin::new("user", shown(user_config_path())), user.settings));
+        files.push((Origin::new("user", shown(user_settings())), user.settings));
     }
     files.push((Origin::DEFAULT, default_settings()));
     Ok(files)

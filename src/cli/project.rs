@@ -1,60 +1,45 @@
 //! Where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it.
 
 use anyhow::anyhow;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::RunId;
 use crate::engine::State;
-use crate::runtime::{RecoverError, Recovered, recover};
+use crate::mission::ConfigLayer;
+use crate::runtime::{RecoverError, Recovered, SettingsError, recover, settings_files};
 use crate::store::{Record, RunFolder, StateFolder};
 
 use super::args::Output;
 use super::failure::Failure;
 
-const CONFIG: &str = "quorum.yaml";
-
-/// The text of the nearest `quorum.yaml` at or above the current folder.
-pub fn project_config() -> Result<Option<String>, Failure> {
-    project_config_path()?
-        .map(|path| read(&path))
-        .transpose()
-        .map(Option::flatten)
-}
-
-/// Where the nearest `quorum.yaml` is.
-pub fn project_config_path() -> Result<Option<PathBuf>, Failure> {
-    Ok(project_folder()?.map(|folder| folder.join(CONFIG)))
-}
-
-/// The text of the user's `quorum.yaml`.
-pub fn user_config() -> Result<Option<String>, Failure> {
-    user_config_path().map_or(Ok(None), |path| read(&path))
-}
-
-/// Where the user's `quorum.yaml` is or would be.
-pub fn user_config_path() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
-    let base = base.filter(|base| base.is_absolute())?;
-    Some(base.join("quorum").join(CONFIG))
-}
-
-fn read(path: &Path) -> Result<Option<String>, Failure> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::usage(anyhow!("cannot read {}: {error}", path.display()))),
+/// The text of the project's settings and of the user's, each `None` where there is none.
+pub fn settings_texts() -> Result<[Option<String>; 2], Failure> {
+    let mut texts = [None, None];
+    for file in settings_files(&current_dir()?) {
+        let text = file.read().map_err(unreadable_settings)?;
+        let layer = usize::from(file.layer == ConfigLayer::User);
+        texts[layer] = texts[layer].take().or(text);
     }
+    Ok(texts)
+}
+
+/// Where the nearest `quorum.yaml` is, which must be a regular file.
+pub fn project_config_path() -> Result<Option<PathBuf>, Failure> {
+    let mut places = settings_files(&current_dir()?).into_iter();
+    let Some(file) = places.find(|place| place.exists && place.layer == ConfigLayer::Project) else {
+        return Ok(None);
+    };
+    file.check().map_err(unreadable_settings)?;
+    Ok(Some(file.path))
+}
+
+fn unreadable_settings(error: SettingsError) -> Failure {
+    Failure::usage(error).help("nothing was started; put a regular file there, or take away what is there")
 }
 
 fn project_folder() -> Result<Option<PathBuf>, Failure> {
-    let here = current_dir()?;
-    Ok(here
-        .ancestors()
-        .find(|folder| folder.join(CONFIG).is_file())
-        .map(Path::to_owned))
+    let file = project_config_path()?;
+    Ok(file.and_then(|path| path.parent().map(Path::to_owned)))
 }
 
 /// The current folder.

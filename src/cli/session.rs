@@ -18,13 +18,14 @@ use crate::store::{FsLog, Journal, RunFolder};
 
 use super::args::SessionFlags;
 use super::failure::Failure;
-use super::project::{project_config, user_config};
+use super::project::settings_texts;
 
 /// Options that hold nothing but the configuration files beneath a mission.
 pub fn options_with_config() -> Result<RunOptions, Failure> {
+    let [project_config, user_config] = settings_texts()?;
     Ok(RunOptions {
-        project_config: project_config()?,
-        user_config: user_config()?,
+        project_config,
+        user_config,
         ..RunOptions::default()
     })
 }

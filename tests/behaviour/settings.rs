@@ -333,3 +333,35 @@ tasks:
     let document = workspace.resume_json(3, &[]);
     assert_eq!(standing(&document, "second").0, "done");
 }
+
+#[test]
+fn settings_that_are_no_regular_file_are_refused_before_anything_starts() {
+    let makes: [(&str, &str); 4] = [
+        ("a FIFO", "mkfifo \"$1\""),
+        (
+            "a link to a FIFO",
+            "mkfifo \"$1.fifo\" && ln -s \"$1.fifo\" \"$1\"",
+        ),
+        ("a folder", "mkdir \"$1\""),
+        ("a link to nothing", "ln -s nowhere \"$1\""),
+    ];
+    for place in ["quorum.yaml", "home/.config/quorum/quorum.yaml"] {
+        for (what, make) in makes {
+            let workspace =
+                Workspace::with("name: m\nagents: {a: {run: touch touched}}\ntasks: [{title: work}]\n");
+            let path = workspace.path(place);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let made = workspace
+                .other_command("sh")
+                .args(["-c", make, "sh"])
+                .arg(&path)
+                .status();
+            assert!(made.unwrap().success(), "{what}");
+            workspace
+                .quorum(&["run", "mission.yaml"])
+                .exits(2)
+                .says(&["quorum.yaml", "cannot read the settings"]);
+            workspace.assert_nothing_started();
+        }
+    }
+}
