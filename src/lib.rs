@@ -2,6 +2,7 @@
 //!
 //! Data flows one way. Every module is a room with one job, and imports point only downwards in this list:
 //! `cli` → `report` → `runtime` → `review`, `agents`, `keeper`, `store` → `engine` → `judging` → `mission` → `domain`.
+//! Beside them stands `test_clock`, which whoever waits may ask.
 
 #[cfg(not(unix))]
 compile_error!("quorum runs on Linux and other Unixes; on Windows use it inside WSL");
@@ -17,3 +18,4 @@ pub mod report;
 pub mod review;
 pub mod runtime;
 pub mod store;
+pub mod test_clock;

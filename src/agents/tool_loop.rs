@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::domain::{Digest, FailureClass, Timestamp};
 use crate::engine::{MAX_REQUEST_RETRIES, pause_before_retry};
+use crate::test_clock::scaled;
 
 use super::endpoint::Endpoint;
 use super::line::Line;
@@ -249,7 +250,8 @@ impl Talk<'_> {
             return None;
         }
         let jitter = u16::try_from(Timestamp::now().0 % 1001).unwrap_or(0);
-        let pause = pause_before_retry(failed, error.retry_after, jitter)?.as_duration();
+        let pause = pause_before_retry(failed, error.retry_after, jitter)?;
+        let pause = scaled(pause.as_duration());
         (Instant::now() + pause < self.end).then_some(pause)
     }
 

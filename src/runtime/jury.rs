@@ -22,6 +22,7 @@ use crate::review::fence::{Excerpt, take_in};
 use crate::review::prompt::{self, JudgePrompt, Work};
 
 use crate::review::verdict::LARGEST_REPLY;
+use crate::test_clock::scaled;
 
 use super::calls::{review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
@@ -273,7 +274,7 @@ impl Juror {
                 return Err(format!("{}: {}", unheard.class.as_str(), unheard.message));
             }
             retries += 1;
-            tokio::time::sleep(pause.as_duration()).await;
+            tokio::time::sleep(scaled(pause.as_duration())).await;
         }
     }
 

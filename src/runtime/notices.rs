@@ -16,6 +16,7 @@ use crate::domain::{FailureClass, Points, RunId, Timestamp};
 use crate::engine::{Input, Notice, OpenNotice, State, Topic, Undelivered};
 use crate::keeper::Spawn;
 use crate::mission::Plan;
+use crate::test_clock::scaled;
 
 use super::errands::{Errands, run_errand};
 use super::spool::read_tail;
@@ -262,7 +263,7 @@ impl World {
         } = open;
         let document = document(&state.plan, self.folder.id(), number, name, notice);
         let (hands, sender) = (self.hands(), self.sender.clone());
-        let pause = not_before.map(|at| at.since(Timestamp::now()).as_duration());
+        let pause = not_before.map(|at| scaled(at.since(Timestamp::now()).as_duration()));
         let work = tokio::spawn(async move {
             if let Some(pause) = pause {
                 tokio::time::sleep(pause).await;

@@ -12,6 +12,7 @@ use crate::domain::{OutcomeClass, Timestamp};
 use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effects, pending_effects};
 use crate::keeper;
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, RunFolder};
+use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
 use super::clock::Clock;
@@ -165,7 +166,8 @@ impl Session {
     async fn work(&mut self, first: Input) -> Result<(), RunError> {
         let mut signals = Signals::listen().map_err(RunError::Signals)?;
         let begin = Instant::now();
-        let mut heartbeat = interval_at(begin + HEARTBEAT, HEARTBEAT);
+        let heartbeat = scaled(HEARTBEAT);
+        let mut heartbeat = interval_at(begin + heartbeat, heartbeat);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut looks = interval_at(begin, INBOX_LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);

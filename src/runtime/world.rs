@@ -20,6 +20,7 @@ use crate::keeper::{self, Command, Spawn};
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
 use crate::store::{self, RunFolder, SpoolName};
+use crate::test_clock::scaled;
 
 use super::adopt::{Adopted, Left};
 use super::approver::Question;
@@ -462,9 +463,9 @@ impl World {
 
     fn later(&mut self, at: Timestamp, effect: Effect) {
         let sender = self.sender.clone();
-        let pause = at.since(Timestamp::now());
+        let pause = scaled(at.since(Timestamp::now()).as_duration());
         let task = tokio::spawn(async move {
-            tokio::time::sleep(pause.as_duration()).await;
+            tokio::time::sleep(pause).await;
             let _ = sender.send(Message::Due(effect));
         });
         self.keep_track(task.abort_handle());

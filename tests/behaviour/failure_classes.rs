@@ -1,7 +1,10 @@
 //! Why an agent failed: read from how it ended and from its standard error, never from its work.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
+use crate::support::model::{Model, refuses};
 use crate::support::{Workspace, attempts, task};
 
 /// The document of a run whose only task's agent is this command, with two retries.
@@ -73,4 +76,22 @@ fn an_agents_standard_error_says_why_and_what_no_retry_can_help_with_ends_at_onc
 fn what_an_agent_prints_as_its_work_is_never_read() {
     let document = run("echo 'HTTP 401 Unauthorized, wrote 500 lines'; exit 1");
     assert_eq!(failure(&document), ("unknown", "error", "error", 3));
+}
+
+#[test]
+fn a_debug_build_waits_as_much_less_as_it_is_told_and_writes_what_the_rules_say() {
+    let model = Model::new(|_| refuses(503, "overloaded"));
+    let workspace = Workspace::with(&format!(
+        "name: m\nagents: {{w: {{adapter: openai, baseUrl: '{}', model: m}}}}\nsettings: {{maxRetries: 0}}\ntasks: [{{title: t}}]\n",
+        model.base()
+    ))
+    .at_scale("0.001");
+    let begin = Instant::now();
+    workspace.run_json(3, &[]);
+    assert_eq!(model.asked().len(), 4, "a request is repeated three times");
+    let took = begin.elapsed();
+    assert!(
+        took < Duration::from_secs(6),
+        "1 + 2 + 4 s and more are to be waited at full scale: {took:?}"
+    );
 }

@@ -30,6 +30,7 @@ const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agents");
 /// A folder of its own for one test: the mission, the work, the state, the home.
 pub struct Workspace {
     folder: tempfile::TempDir,
+    clock_scale: Option<&'static str>,
 }
 
 /// A run with a known id, which ends by itself if an attack makes it hang.
@@ -47,7 +48,10 @@ impl Workspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir_all(folder.path().join("home/.config")).expect("a home can be made");
-        Self { folder }
+        Self {
+            folder,
+            clock_scale: None,
+        }
     }
 
     /// A workspace with this mission in `mission.yaml`.
@@ -55,6 +59,13 @@ impl Workspace {
         let workspace = Self::new();
         workspace.mission(mission);
         workspace
+    }
+
+    /// The same workspace, in which the binary waits so many times less than it is told: back-offs, signs of life, windows,
+    /// heartbeats. What is decided and written stays as it is.
+    pub fn at_scale(mut self, scale: &'static str) -> Self {
+        self.clock_scale = Some(scale);
+        self
     }
 
     pub fn root(&self) -> &Path {
@@ -140,7 +151,8 @@ impl Workspace {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path("home"))
             .env("XDG_CONFIG_HOME", self.path("home/.config"))
-            .env("LANG", "C.UTF-8");
+            .env("LANG", "C.UTF-8")
+            .envs(self.clock_scale.map(|scale| ("QUORUM_TEST_CLOCK_SCALE", scale)));
         command
     }
 
