@@ -43,7 +43,9 @@ fn change(state: &mut State, event: &Event) {
             state.timers.cancel(Timer::WaitOver);
             state.failed_fast = false;
             state.threshold_failed = None;
+            state.foreign = false;
         }
+        Event::StateForeign { .. } => state.foreign = true,
         Event::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
             state.stop = Some(*cause);

@@ -974,6 +974,14 @@ pub enum Event {
     /// What happens to notifications and dead letters.
     #[serde(rename = "no")]
     Notice(Box<NoticeEvent>),
+    /// `state:foreign`: what the session rests on was touched by somebody else. Nothing that it ends with is believed: the
+    /// outcome is internal, until a later session begins.
+    #[serde(rename = "sf")]
+    StateForeign {
+        /// What was touched, and how that was seen.
+        #[serde(rename = "w")]
+        what: String,
+    },
     /// Something a person should know that changes nothing.
     #[serde(rename = "wn")]
     Warning {

@@ -248,6 +248,8 @@ pub enum Input {
     },
     /// The end of the session has waited long enough for what is on its way.
     NoticesOverdue,
+    /// What the session rests on was touched by somebody else: what, and how that was seen.
+    Foreign(String),
     /// Something a person should know.
     Warn(String),
 }
@@ -289,6 +291,7 @@ impl Input {
             Self::Delivered { .. } => "delivered",
             Self::Filed { .. } => "filed",
             Self::NoticesOverdue => "notices-overdue",
+            Self::Foreign(_) => "foreign",
             Self::Warn(_) => "warn",
         }
     }

@@ -61,7 +61,8 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
                 || state.checkpoints_that_wait().next().is_some()
                 || (state.paused && accounted != counts.selected)
         }
-        OutcomeClass::Ok | OutcomeClass::Internal | OutcomeClass::Usage | OutcomeClass::Environment => false,
+        OutcomeClass::Internal => state.foreign,
+        OutcomeClass::Ok | OutcomeClass::Usage | OutcomeClass::Environment => false,
     };
     let mut conditions: Vec<_> = OutcomeClass::BY_PRECEDENCE
         .into_iter()

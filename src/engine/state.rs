@@ -43,6 +43,8 @@ pub struct State {
     pub counts: Counts,
     /// Whether the mission threshold was missed: its score.
     pub threshold_failed: Option<Points>,
+    /// Whether somebody else touched what this session rests on, or the last one, if none lives (`state:foreign`).
+    pub foreign: bool,
     /// Whether a person asked that nothing more be started in this session.
     pub paused: bool,
     /// What becomes due by itself.
@@ -234,6 +236,7 @@ impl State {
             notices: Notices::default(),
             deadlines: Deadlines::default(),
             ledger: Ledger::default(),
+            foreign: false,
             paused: false,
             gates_due: BTreeSet::new(),
             cascades_due: BTreeSet::new(),

@@ -419,6 +419,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::Salvaged { .. }
         | Event::LimitReached { .. }
         | Event::BudgetClock { .. }
+        | Event::StateForeign { .. }
         | Event::Warning { .. } => None,
         Event::Deadline(event) => event.task,
         Event::CallHeld { call, .. } | Event::CallReleased { call } => Some(call.task),

@@ -167,7 +167,9 @@ impl RunView {
                     self.warnings.push(text);
                 }
             }
-            Event::Warning { message } => self.warnings.push(message.clone()),
+            Event::Warning { message } | Event::StateForeign { what: message } => {
+                self.warnings.push(message.clone());
+            }
             Event::ApprovalTimedOut { task, .. } => {
                 let title = &plan.task(*task).title;
                 let text = format!("nobody approved '{title}' in time; it goes on waiting");

@@ -283,6 +283,7 @@ impl TaskState {
             | Event::CallReleased { .. }
             | Event::BudgetClock { .. }
             | Event::Notice(_)
+            | Event::StateForeign { .. }
             | Event::Warning { .. } => {}
         }
     }

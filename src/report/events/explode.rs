@@ -144,6 +144,9 @@ impl Exploder {
             | Event::CallHeld { .. }
             | Event::CallReleased { .. }
             | Event::BudgetClock { .. } => vec![self.budget_event(event)],
+            Event::StateForeign { what } => {
+                vec![("state:foreign", Payload::default().with("what", what.as_str()))]
+            }
             Event::Warning { message } => {
                 let log = Payload::default().with("level", "warn");
                 vec![("log", log.with("message", message.as_str()))]

@@ -84,7 +84,7 @@ fn role(name: &str) -> Role {
         | "log"
         | "approval:requested"
         | "quality:gate:overridden" => Role::Warn,
-        "task:timeout" | "deadlock:unresolvable" => Role::Bad,
+        "task:timeout" | "deadlock:unresolvable" | "state:foreign" => Role::Bad,
         _ if name.ends_with(":failed") => Role::Bad,
         _ if name.ends_with(":passed") => Role::Good,
         _ => Role::Strong,

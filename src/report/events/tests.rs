@@ -16,6 +16,7 @@ fn variant(event: &Event) -> &'static str {
         Event::RunStarted(_) => "RunStarted",
         Event::RunResumed { .. } => "RunResumed",
         Event::Stopping { .. } => "Stopping",
+        Event::StateForeign { .. } => "StateForeign",
         Event::RunFinished { .. } => "RunFinished",
         Event::Transition { .. } => "Transition",
         Event::AttemptPlanned { .. } => "AttemptPlanned",
@@ -93,7 +94,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 76;
+const VARIANTS: usize = 77;
 
 fn mission() -> Mission {
     Mission::new("m")

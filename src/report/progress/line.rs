@@ -150,6 +150,7 @@ impl Lines {
             | Event::Stopping { .. }
             | Event::Paused { .. }
             | Event::Waiting { .. }
+            | Event::StateForeign { .. }
             | Event::Warning { .. }
             | Event::Salvaged { .. }
             | Event::LimitReached { .. }

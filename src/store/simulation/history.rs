@@ -216,10 +216,13 @@ impl History {
                 let cause = cause[self.random.below(3)];
                 self.turn(vec![Input::Stop(cause)], Vec::new())
             }
-            32 => self.turn(
-                vec![Input::Warn("something".to_owned()), Input::Advance],
-                Vec::new(),
-            ),
+            32 => {
+                let said = match self.random.below(4) {
+                    0 => Input::Foreign("something".to_owned()),
+                    _ => Input::Warn("something".to_owned()),
+                };
+                self.turn(vec![said, Input::Advance], Vec::new())
+            }
             _ if quiet => match self.state.next_timer() {
                 Some(next) => {
                     let due = self.time_passes(next);

@@ -158,6 +158,7 @@ impl Witness {
             waits && hold.blocks.iter().any(goes_on)
         });
         let holds = [
+            (OutcomeClass::Internal, self.foreign),
             (OutcomeClass::Terminated, self.stop == Some(StopCause::Terminated)),
             (
                 OutcomeClass::Interrupted,

@@ -75,6 +75,9 @@ pub(super) fn run_samples() -> Vec<Event> {
         Event::Stopping {
             cause: StopCause::TimeLimit,
         },
+        Event::StateForeign {
+            what: "the supervisor of the run was killed".to_owned(),
+        },
         Event::Warning {
             message: "mind the gap".to_owned(),
         },

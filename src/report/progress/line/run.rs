@@ -97,6 +97,7 @@ impl Lines {
                 let detail = format!("mission score {points} < {threshold}");
                 Line::new("GATE", Role::Bad, mission, detail)
             }
+            Event::StateForeign { what } => Line::new("STOP", Role::Bad, what, ""),
             Event::Warning { message } => Line::new("WARN", Role::Warn, message, ""),
             Event::Salvaged { by, line, .. } => {
                 let detail = format!("cut at line {line} by {by}");
