@@ -88,6 +88,13 @@ impl OutcomeClass {
         }
     }
 
+    /// Whether the session was stopped before its work had ended: by a signal or a limit. What it was at is not done, and
+    /// `resume` alone goes on with it.
+    #[must_use]
+    pub fn is_stop(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Terminated | Self::Limit)
+    }
+
     /// Whether `--allow` may take this condition out. What says "the run did not get there" cannot be allowed away.
     #[must_use]
     pub fn may_be_allowed(self) -> bool {

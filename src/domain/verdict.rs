@@ -80,6 +80,32 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// What was wrong, in words for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Outcome => "the agent itself failed",
+            Self::Artifact => "declared files are missing or empty",
+            Self::Preflight => "there is no sign of work",
+            Self::Checks => "a check failed",
+            Self::Score => "the score is below the bar",
+            Self::Unparsed => "no score could be read from the review",
+            Self::GateError => "the judge could not be reached or failed",
+            Self::Confidence => "the judge was not sure enough",
+            Self::RequiredCriterion => "a required criterion is not met",
+            Self::NoReviewer => "nobody eligible could judge",
+            Self::Person => "a person must decide",
+            Self::Rejected => "a person sent the work back",
+            Self::Protected => "a protected file was changed",
+            Self::Exhausted => "the attempts are used up",
+            Self::Unmet => "what must hold before the work counts as finished was not shown to hold",
+            Self::Breaker => "too much work of this model was rejected in a row",
+            Self::Stage => "a stage of the mission rejected the work",
+            Self::RedTeam => "the red team found something that blocks",
+            Self::Vision => "screenshots show something that blocks",
+        }
+    }
+
     /// The name as written in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -218,6 +244,9 @@ pub struct Finding {
     /// How it could be mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
+    /// Whether it is a point of an earlier review that nobody has shown to be addressed (semantics, section 4).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
 }
 
 impl Finding {
@@ -228,6 +257,7 @@ impl Finding {
             description: description.into(),
             evidence: None,
             suggested_fix: None,
+            open: false,
         }
     }
 

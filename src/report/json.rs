@@ -9,14 +9,16 @@ use std::io;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::domain::{GateId, Money, OutcomeClass, Points, QualityFlag, RunId, TaskId, Timestamp};
+use crate::domain::{
+    FailureMode, GateId, Money, OutcomeClass, Points, QualityFlag, RunId, Status, TaskId, Timestamp,
+};
 use crate::engine::{self, HoldStage, RunPhase, State};
 use crate::mission::{HoldKind, Part};
 
 use super::asked::{asked, delay_until, hold_state};
 use super::budget::ceiling_words;
 use super::ids::RequestId;
-use super::view::RunView;
+use super::view::{RunView, SeverityCounts};
 
 pub(super) use task::{EdgesRow, TaskRow, blocked_by, task_row, weight};
 
@@ -105,10 +107,12 @@ fn document<'a>(
         exit_code: outcome.map(|outcome| outcome.class.exit_code()),
         conditions: outcome.map_or_else(Vec::new, |outcome| names(&outcome.conditions)),
         allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
+        cancelled: is_cancelled(state),
+        unconfined: None,
         started_at: view.started_at.map(Timestamp::to_rfc3339),
         finished_at: view.finished_at.map(Timestamp::to_rfc3339),
         deadline: state.deadlines.of(None).map(|known| known.due.to_rfc3339()),
-        counts: Counts::of(state),
+        counts: Counts::of(state, view),
         usage: RunUsage::of(state),
         budget: BudgetRow::of(state),
         tasks: with_tasks.then_some(Tasks(source)),
@@ -150,6 +154,9 @@ struct RunDocument<'a> {
     exit_code: Option<u8>,
     conditions: Vec<&'static str>,
     allowed: Vec<&'static str>,
+    cancelled: bool,
+    /// Whether agents worked without confinement; `null` as long as nobody can tell.
+    unconfined: Option<bool>,
     started_at: Option<String>,
     finished_at: Option<String>,
     deadline: Option<String>,
@@ -196,8 +203,40 @@ pub struct Counts {
     below_threshold: u32,
     indeterminate: u32,
     reworked: u32,
+    /// Of the failed ones: those that failed only because a dependency did.
+    pub(super) skipped: u32,
+    findings: SeverityCounts,
     #[serde(skip_serializing_if = "is_zero")]
     superseded: u32,
+}
+
+/// Tasks that failed only because a dependency did.
+pub(super) fn skipped(state: &State) -> u32 {
+    let cascaded = |id: &TaskId| {
+        let task = state.task(*id);
+        task.status == Status::Failed && !task.superseded && task.mode == Some(FailureMode::Cascade)
+    };
+    u32::try_from(state.plan.task_ids().filter(cascaded).count()).unwrap_or(u32::MAX)
+}
+
+/// Whether all that is not done was called off by a person (semantics, section 20): nothing failed by itself, and
+/// nothing is left to do.
+#[must_use]
+pub fn is_cancelled(state: &State) -> bool {
+    if state.is_unfinished() {
+        return false;
+    }
+    let failed = state.plan.task_ids().map(|id| state.task(id));
+    let failed = failed.filter(|task| task.status == Status::Failed && !task.superseded);
+    let mut some = false;
+    for task in failed {
+        match task.mode {
+            Some(FailureMode::Cancelled) => some = true,
+            Some(FailureMode::Cascade) => {}
+            _ => return false,
+        }
+    }
+    some
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -205,7 +244,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl Counts {
-    pub(super) fn of(state: &State) -> Self {
+    pub(super) fn of(state: &State, view: &RunView) -> Self {
         let counts = &state.counts;
         let elsewhere = counts.ended() + counts.awaiting + counts.running;
         Self {
@@ -224,6 +263,8 @@ impl Counts {
             below_threshold: counts.below_threshold,
             indeterminate: counts.indeterminate,
             reworked: counts.reworked,
+            skipped: skipped(state),
+            findings: view.severities(state),
             superseded: counts.superseded,
         }
     }

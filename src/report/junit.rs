@@ -19,6 +19,7 @@ use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStat
 use crate::domain::{Cause, FailureClass, FailureMode, OutcomeClass, QualityFlag, TaskId, Timestamp};
 use crate::engine::{self, Outcome, State};
 
+use super::findings;
 use super::json::{NOT_TAKEN, gate_state};
 use super::rank::{Rank, rank, reason};
 use super::scrutiny::{remarks, stage_words};
@@ -38,7 +39,7 @@ pub fn junit(state: &State, view: &RunView, outcome: Option<&Outcome>) -> Result
         report.set_timestamp(at);
         tasks.set_timestamp(at);
     }
-    if let Some(span) = span(view.started_at, view.finished_at) {
+    if let Some(span) = view.worked_for().map(|worked| worked.as_duration()) {
         report.set_time(span);
         tasks.set_time(span);
     }
@@ -123,6 +124,10 @@ fn test_case(state: &State, view: &RunView, id: TaskId) -> TestCase {
     let further = view.scrutiny.get(&id).map_or(&[][..], Vec::as_slice);
     for report in further {
         case.add_property((report.stage.as_str(), clean(&stage_words(report)).as_str()));
+    }
+    for found in view.task(id).found() {
+        let line = findings::line(state, found);
+        case.add_property(("finding", clean(&line).as_str()));
     }
     for remark in remarks(further) {
         case.add_property(("remark", clean(&remark).as_str()));

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use crate::domain::{GateId, Points, TaskId};
 use crate::engine::{self, Outcome, StageReport, State};
 
-use super::json::gate_state;
+use super::findings;
+use super::json::{gate_state, is_cancelled};
 use super::rank::{Rank, reason, worst_first};
 use super::scrutiny::{remarks, stage_words};
 use super::summary::{NOT_REVIEWED, left_out, outcome_words, task_counts};
-use super::text::{clock, sanitize};
+use super::text::{elapsed, sanitize};
 use super::view::RunView;
 
 /// Findings that are shown of one task.
@@ -98,8 +99,11 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
     if let Some(run) = &view.run_id {
         let _ = write!(text, " · run `{run}`");
     }
-    if let (Some(began), Some(ended)) = (view.session_started_at, view.finished_at) {
-        let _ = write!(text, " · {}", clock(ended.since(began)));
+    if let Some(worked) = view.worked_for() {
+        let _ = write!(text, " · {}", elapsed(worked));
+    }
+    if is_cancelled(state) {
+        text.push_str(" · cancelled");
     }
     text.push_str("\n\n");
     if !state.plan.rules.evaluate {
@@ -113,6 +117,15 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
     let below = counts.below_threshold + counts.degraded + counts.unverified;
     let _ = writeln!(text, "- accepted below the bar: {below}");
     let _ = writeln!(text, "- unreviewed: {}", counts.unreviewed);
+    let accepted = findings::Accepted::of(state, view);
+    let words = accepted.counts.words();
+    if !words.is_empty() {
+        let _ = writeln!(text, "- findings in accepted work: {words}");
+    }
+    for (id, found) in &accepted.severe {
+        let (title, line) = (&state.plan.task(*id).title, findings::line(state, found));
+        let _ = writeln!(text, "  - {}: {}", escape(title), escape(&line));
+    }
     if counts.indeterminate > 0 {
         let _ = writeln!(text, "- without a trustworthy verdict: {}", counts.indeterminate);
     }
@@ -180,7 +193,8 @@ fn sign(rank: Rank) -> &'static str {
 /// What the last attempt was sent back with.
 fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     let last = view.task(id).rejections().last()?;
-    if last.findings.is_empty() && last.dimensions.is_empty() {
+    let found = findings::top_lines(state, view, id);
+    if found.is_empty() && last.dimensions.is_empty() {
         return None;
     }
     let mut text = format!(
@@ -190,22 +204,14 @@ fn findings(state: &State, view: &RunView, id: TaskId) -> Option<String> {
     for scored in &last.dimensions {
         let _ = writeln!(
             text,
-            "- {}: {} of 5. {}",
+            "- {}: {} of 100. {}",
             escape(&scored.dimension),
-            scored.points.score_f64(),
+            scored.points,
             escape(&scored.reasoning)
         );
     }
-    for finding in last.findings.iter().take(FINDINGS) {
-        let _ = writeln!(
-            text,
-            "- **{}** {}",
-            finding.severity.as_str(),
-            escape(&finding.description)
-        );
-    }
-    if last.findings.len() > FINDINGS {
-        let _ = writeln!(text, "- {} more", last.findings.len() - FINDINGS);
+    for line in found {
+        let _ = writeln!(text, "- {}", escape(&line));
     }
     text.push_str("\n</details>\n");
     Some(text)
@@ -233,6 +239,8 @@ fn escape(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
+            // Somebody else's name must not be called by what an agent wrote.
+            '@' => safe.push_str("&#64;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
                 safe.push('\\');
                 safe.push(c);

@@ -20,6 +20,7 @@
 //! | [`gate`], [`waiting`] | gates from stored state; what waits for a person |
 //! | [`review`], [`replay`] | what a review came to; judgements derived again |
 //! | [`doctor`], [`settings`], [`codes`] | the machine, its settings, the meaning of diagnostics |
+//! | `findings` | what was found, for every report alike |
 //! | [`failure`] | why a command could not do what it was asked |
 //! | [`style`], `text` | colours, symbols, widths; text that somebody else wrote |
 
@@ -31,6 +32,7 @@ pub mod difference;
 pub mod doctor;
 pub mod events;
 pub mod failure;
+mod findings;
 pub mod gate;
 pub mod history;
 pub mod html;

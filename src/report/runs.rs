@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::domain::{OutcomeClass, RunId, Timestamp};
 use crate::engine::State;
 
-use super::json::{Counts, Standing};
+use super::json::{Counts, Standing, is_cancelled};
 use super::style::{Role, Screen};
 use super::text::{sanitize, width};
 use super::view::RunView;
@@ -26,6 +26,8 @@ pub struct RunRow {
     pub mission: Option<String>,
     /// Where it stands, or `unreadable`.
     pub state: &'static str,
+    /// Whether all that is not done in it was called off.
+    pub cancelled: bool,
     /// Whether it can be resumed.
     pub resumable: bool,
     /// What its last session ended with.
@@ -64,7 +66,8 @@ impl RunRow {
             resumable: state.is_unfinished(),
             outcome: outcome.map(OutcomeClass::as_str),
             exit_code: outcome.map(OutcomeClass::exit_code),
-            counts: Some(Counts::of(state)),
+            counts: Some(Counts::of(state, view)),
+            cancelled: is_cancelled(state),
             started_at: view.started_at.map(Timestamp::to_rfc3339),
             finished_at: view.finished_at.map(Timestamp::to_rfc3339),
             path,
@@ -84,6 +87,7 @@ impl RunRow {
             outcome: None,
             exit_code: None,
             counts: None,
+            cancelled: false,
             started_at: None,
             finished_at: None,
             path,
@@ -96,7 +100,16 @@ impl RunRow {
     #[must_use]
     pub fn brief(&self) -> String {
         let outcome = self.outcome.unwrap_or("no outcome");
-        format!("{} ({}, {outcome})", self.run_id, self.state)
+        format!("{} ({}, {outcome})", self.run_id, self.state_words())
+    }
+
+    /// The state as people read it: a run whose session ended before its work did was interrupted.
+    fn state_words(&self) -> &'static str {
+        match self.state {
+            _ if self.cancelled => "cancelled",
+            "suspended" => "interrupted",
+            state => state,
+        }
     }
 
     /// One line of words: state, outcome, how much is done, which mission.
@@ -120,7 +133,7 @@ impl RunRow {
             .map_or(nothing, |at| &at[..at.len().min(19)]);
         [
             self.run_id.to_string(),
-            self.state.to_owned(),
+            self.state_words().to_owned(),
             self.outcome.unwrap_or(nothing).to_owned(),
             done,
             when.replace('T', " "),

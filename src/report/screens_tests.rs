@@ -233,6 +233,7 @@ fn what_a_review_came_to() {
         description: format!("{HOSTILE}{LONG}"),
         evidence: None,
         suggested_fix: None,
+        open: false,
     }];
     let result = ReviewResult {
         subject: HOSTILE,

@@ -6,14 +6,15 @@
 use std::fmt::Write as _;
 
 use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, WaitingReason};
-use crate::engine::{self, Outcome, State};
+use crate::engine::{self, Outcome, RunPhase, State};
 use crate::mission::Part;
 
 use super::asked::{Asked, asked};
 use super::budget;
-use super::json::{NOT_TAKEN, gate_state};
+use super::findings;
+use super::json::{NOT_TAKEN, gate_state, is_cancelled, skipped};
 use super::style::{Role, Screen};
-use super::text::{against_bar, clock, count, sanitize, width};
+use super::text::{against_bar, count, elapsed, sanitize, width};
 use super::view::{FailureView, RunView};
 
 /// Rows of a list; more are counted.
@@ -39,6 +40,7 @@ pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen
     gates(&mut page, state);
     scores(&mut page, state);
     failures(&mut page, state, view);
+    accepted_findings(&mut page, state, view);
     waiting(&mut page, state, view);
     let warnings = view.warnings.iter().map(|warning| sanitize(warning).into_owned());
     page.list("warnings:", Role::Warn, warnings.collect(), view.warnings.len());
@@ -57,7 +59,7 @@ pub fn summary(state: &State, view: &RunView, outcome: &Outcome, screen: &Screen
     page.text
 }
 
-/// Text under construction: every line cut to the screen.
+/// Text under construction: every line broken between words where the screen ends. What is cut cannot be acted on.
 struct Page<'s> {
     text: String,
     screen: &'s Screen,
@@ -65,12 +67,13 @@ struct Page<'s> {
 
 impl Page<'_> {
     fn line(&mut self, role: Option<Role>, text: &str) {
-        let cut = self.screen.fit(text, 0);
-        let cut = cut.trim_end();
-        let _ = match role {
-            Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, cut)),
-            None => writeln!(self.text, "{cut}"),
-        };
+        let wrapped = self.screen.wrap(text.trim_end());
+        for line in wrapped.split('\n') {
+            let _ = match role {
+                Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, line)),
+                None => writeln!(self.text, "{line}"),
+            };
+        }
     }
 
     /// A heading and its rows, of which there may be more than are given; nothing where there are none.
@@ -79,9 +82,16 @@ impl Page<'_> {
             return;
         }
         self.line(Some(role), heading);
+        self.rows(rows, total);
+    }
+
+    /// Rows below a heading, of which there may be more than are given.
+    fn rows(&mut self, rows: Vec<String>, total: usize) {
         let shown = rows.len().min(ROWS);
         for row in rows.into_iter().take(ROWS) {
-            self.line(None, &format!("{INDENT}{row}"));
+            for line in row.split('\n') {
+                self.line(None, &format!("{INDENT}{line}"));
+            }
         }
         if total > shown {
             self.line(None, &format!("{INDENT}and {} more", total - shown));
@@ -93,13 +103,10 @@ fn head(page: &mut Page<'_>, state: &State, view: &RunView) {
     let run = view.run_id.as_ref();
     let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
     let name = sanitize(&state.plan.name);
-    let text = match (view.session_started_at, view.finished_at) {
-        (Some(began), Some(ended)) => {
-            let took = clock(ended.since(began));
-            let (name, took) = page.screen.fit_both(&name, ", ", &took, width(&run));
-            format!("{run}{name}, {took}")
-        }
-        _ => format!("{run}{name}"),
+    let cancelled = if is_cancelled(state) { ", cancelled" } else { "" };
+    let text = match view.worked_for() {
+        Some(worked) => format!("{run}{name}, {}{cancelled}", elapsed(worked)),
+        None => format!("{run}{name}{cancelled}"),
     };
     page.text.push('\n');
     page.line(Some(Role::Strong), &text);
@@ -160,12 +167,20 @@ pub(super) fn task_counts(state: &State) -> String {
     let counts = &state.counts;
     let elsewhere = counts.ended() + counts.awaiting + counts.running;
     let pending = counts.selected.saturating_sub(elsewhere) as usize;
+    let skipped = skipped(state);
+    let (under_way, stopped) = match state.phase {
+        // No session lives: nobody works on what it was at.
+        RunPhase::Finished => (0, counts.running as usize),
+        RunPhase::New | RunPhase::Running | RunPhase::Stopping => (counts.running as usize, 0),
+    };
     let not_selected = not_selected(state);
     let mut text = format!("{} of {} done", counts.done, counts.selected);
     for (number, what) in [
-        (counts.failed as usize, "failed"),
+        ((counts.failed - skipped.min(counts.failed)) as usize, "failed"),
+        (skipped as usize, "skipped"),
         (counts.superseded as usize, "superseded"),
-        (counts.running as usize, "under way"),
+        (under_way, "under way"),
+        (stopped, "interrupted"),
         (pending, "pending"),
         (counts.awaiting as usize, "waiting"),
         (counts.reworked as usize, "reworked"),
@@ -269,29 +284,42 @@ fn failures(page: &mut Page<'_>, state: &State, view: &RunView) {
             .task_ids()
             .filter(|id| state.task(*id).status == Status::Failed && !state.task(*id).superseded)
     };
-    let skipped = failed()
-        .filter(|id| state.task(*id).mode == Some(FailureMode::Cascade))
-        .count();
     let causes: Vec<TaskId> = failed()
         .filter(|id| state.task(*id).mode != Some(FailureMode::Cascade))
         .collect();
     let row = |id: &TaskId| {
         let title = sanitize(&state.plan.task(*id).title).into_owned();
-        let how = view
-            .task(*id)
-            .failure
-            .as_deref()
-            .map(failure_words)
-            .unwrap_or_default();
-        let (title, how) = page.screen.fit_both(&title, ": ", &how, INDENT.len());
-        format!("{title}: {how}")
+        let failure = view.task(*id).failure.as_deref();
+        let how = failure.map(failure_words).unwrap_or_default();
+        let found = findings::top_lines(state, view, *id);
+        let found = found.iter().map(|line| format!("\n{INDENT}{line}"));
+        format!("{title}: {how}{}", found.collect::<String>())
     };
     let rows = causes.iter().take(ROWS).map(row).collect();
     page.list("failed:", Role::Bad, rows, causes.len());
+    let skipped = skipped(state);
     if skipped > 0 {
         let text = format!("skipped because a dependency failed: {skipped}");
         page.line(Some(Role::Bad), &text);
     }
+}
+
+/// What accepted work carries: how many findings, and each that is critical or high.
+fn accepted_findings(page: &mut Page<'_>, state: &State, view: &RunView) {
+    let accepted = findings::Accepted::of(state, view);
+    let words = accepted.counts.words();
+    if words.is_empty() {
+        return;
+    }
+    let rows = accepted.severe.iter().map(|(id, found)| {
+        let title = sanitize(&state.plan.task(*id).title);
+        format!("{title}: {}", findings::line(state, found))
+    });
+    let rows: Vec<String> = rows.take(ROWS).collect();
+    let role = (!rows.is_empty()).then_some(Role::Warn);
+    page.line(role, &format!("findings in accepted work: {words}"));
+    let total = accepted.severe.len();
+    page.rows(rows, total);
 }
 
 fn waiting(page: &mut Page<'_>, state: &State, view: &RunView) {
@@ -407,8 +435,7 @@ pub(super) fn next_commands(
             shell_word(name)
         ));
     }
-    let stops = [OutcomeClass::Interrupted, OutcomeClass::Limit];
-    let was_stopped = outcome.is_some_and(|outcome| stops.contains(&outcome.class));
+    let was_stopped = outcome.is_some_and(|outcome| outcome.class.is_stop());
     if broken.is_some() && !was_stopped {
         commands.push(format!("quorum resume {run} --retry-failed"));
     } else if state.is_unfinished() {

@@ -32,7 +32,7 @@ fn a_clean_run_says_what_is_not_the_case_too() {
     scene.after(2).works(0).evaluated(0, 90, "good");
     insta::assert_snapshot!(plain(&scene), @r"
 
-    run 20261121-215900-ab12: m, 00:02
+    run 20261121-215900-ab12: m, 2.0s
     tasks: 1 of 1 done
     clean: 1
     accepted below the bar: 0
@@ -53,7 +53,7 @@ fn without_reviews_a_banner_says_so() {
     scene.works(0);
     insta::assert_snapshot!(plain(&scene), @r"
 
-    run 20261121-215900-ab12: m, 00:00
+    run 20261121-215900-ab12: m, 0.0s
     NOTHING WAS REVIEWED: reviews are switched off, agents' work was taken as it came
     tasks: 1 of 1 done
     clean: 0
@@ -72,7 +72,7 @@ fn an_interrupted_run_says_how_to_go_on() {
     insta::assert_snapshot!(plain(&scene), @r"
 
     run 20261121-215900-ab12: m, 01:05
-    tasks: 0 of 2 done, 1 under way, 1 pending
+    tasks: 0 of 2 done, 1 interrupted, 1 pending
     clean: 0
     accepted below the bar: 0
     unreviewed: 0

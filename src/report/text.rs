@@ -79,6 +79,15 @@ pub(super) fn seconds(span: Millis) -> String {
     format!("{}.{}s", span.0 / 1000, span.0 % 1000 / 100)
 }
 
+/// A span for people: seconds with one decimal below a minute, else as on a clock: `0.3s`, `16.1s`, `01:04`.
+pub(super) fn elapsed(span: Millis) -> String {
+    if span.0 < 60_000 {
+        seconds(span)
+    } else {
+        clock(span)
+    }
+}
+
 /// Minutes and seconds, with hours where there are any: `03:12`, `1:03:12`.
 pub(super) fn clock(span: Millis) -> String {
     let seconds = span.0 / 1000;

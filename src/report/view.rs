@@ -10,7 +10,7 @@ mod task;
 use std::collections::BTreeMap;
 
 use crate::domain::{
-    Advice, AgentId, Cause, HoldId, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp, Verdict,
+    Advice, AgentId, Cause, HoldId, Millis, Money, Purpose, RunId, Stage, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::{
     Call, DeadlineStep, Event, NoticeEvent, Outcome, ReplyRef, StageReport, ToolLedgerRef, Usage, Used,
@@ -19,8 +19,8 @@ use crate::engine::{
 use crate::mission::Plan;
 
 pub use task::{
-    AttemptView, FailureView, RejectionsView, ReviewView, SeatDimension, SeatStanding, SeatView, TaskView,
-    WaitingView,
+    AttemptView, FailureView, FindingView, JudgedView, ReviewView, SeatDimension, SeatStanding, SeatView,
+    SeverityCounts, TaskView, WaitingView,
 };
 
 /// A run as readers see it, beside its [`crate::engine::State`].
@@ -36,6 +36,11 @@ pub struct RunView {
     pub session_started_at: Option<Timestamp>,
     /// When its last session ended; `None` while one goes on, or after a crash.
     pub finished_at: Option<Timestamp>,
+    /// From when to when its sessions lived, the current or last one at the end. One that has no end on record lived until
+    /// its last event.
+    sessions: Vec<(Timestamp, Timestamp)>,
+    /// Whether the last session has no end on record.
+    session_lives: bool,
     /// What its last session ended with; `None` while one goes on, or after a crash.
     pub outcome: Option<Outcome>,
     /// What operators are told, the oldest first.
@@ -111,15 +116,49 @@ impl RunView {
         }
     }
 
+    /// How long sessions of the run lived, up to the last event: time in which nobody worked on it is not in it
+    /// (decision 18). `None` before it started.
+    #[must_use]
+    pub fn worked_for(&self) -> Option<Millis> {
+        let spans = self.sessions.iter().map(|(from, to)| to.since(*from).0);
+        (!self.sessions.is_empty()).then(|| Millis(spans.sum()))
+    }
+
+    /// When the session ended that lived at a moment, as far as it is on record.
+    #[must_use]
+    pub fn session_end(&self, moment: Timestamp) -> Option<Timestamp> {
+        let mut sessions = self.sessions.iter();
+        let (_, end) = sessions.find(|(from, to)| *from <= moment && moment <= *to)?;
+        Some(*end)
+    }
+
     /// The view of a task.
     #[must_use]
     pub fn task(&self, id: TaskId) -> &TaskView {
         &self.tasks[id.index()]
     }
 
+    /// How many findings the current, or last, attempts of all tasks have. Fixups stand for what they made up for.
+    #[must_use]
+    pub fn severities(&self, state: &crate::engine::State) -> SeverityCounts {
+        let mut counts = SeverityCounts::default();
+        let ids = state.plan.task_ids();
+        let stands = ids.filter(|id| !state.task(*id).superseded);
+        for found in stands.flat_map(|id| self.task(id).found()) {
+            counts.add(found.finding.severity);
+        }
+        counts
+    }
+
     /// Takes in one event, decided at `at`. Costs O(1), but for the words in it.
     pub fn apply(&mut self, plan: &Plan, seq: u64, at: Timestamp, event: &Event) {
         self.seq = Some(seq);
+        if self.session_lives
+            && !matches!(event, Event::RunResumed { .. })
+            && let Some((_, end)) = self.sessions.last_mut()
+        {
+            *end = at;
+        }
         // A changed mission, an agent or a failed task may have added tasks.
         if self.tasks.len() < plan.tasks.len() {
             self.tasks.resize_with(plan.tasks.len(), TaskView::default);
@@ -137,9 +176,13 @@ impl RunView {
                 self.run_id = Some(started.run_id.clone());
                 self.started_at = Some(at);
                 self.session_started_at = Some(at);
+                self.sessions.push((at, at));
+                self.session_lives = true;
             }
             Event::RunResumed { .. } => {
                 self.undelivered = 0;
+                self.sessions.push((at, at));
+                self.session_lives = true;
                 self.session_started_at = Some(at);
             }
             Event::RunFinished {
@@ -147,6 +190,7 @@ impl RunView {
                 conditions,
                 allowed,
             } => {
+                self.session_lives = false;
                 self.finished_at = Some(at);
                 self.outcome = Some(Outcome {
                     class: *outcome,

@@ -241,13 +241,20 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         _ => {}
     }
     let why = match name {
-        Some(name) => format!("stage '{name}'"),
-        None => cause.map_or("quality", Cause::as_str).to_owned(),
+        Some(name) => format!("stage '{name}' rejected the work"),
+        None => cause.map_or("it was not good enough", Cause::words).to_owned(),
     };
     let how = if no_progress {
-        "no progress between the last two attempts"
+        format!("no progress between the last two of {attempts} attempts")
     } else {
-        "all attempts used"
+        format!(
+            "{} used",
+            if attempts == 1 {
+                "its only attempt is".to_owned()
+            } else {
+                format!("all {attempts} attempts are")
+            }
+        )
     };
     let mode = if stage == Stage::Preflight {
         FailureMode::Hollow
@@ -256,7 +263,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     };
     let mended = policy == OnExhausted::Fixup && fixups::create(draft);
     let next = if mended { "; a fixup follows" } else { "" };
-    draft.fail(mode, format!("{how}; last verdict: fail ({why}){next}"));
+    draft.fail(mode, format!("{why}; {how}{next}"));
 }
 
 fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, grounds: Accepted) {

@@ -220,7 +220,7 @@ fn whoever_reads_that_work_failed_reads_whether_a_fixup_follows() {
     let whole = run(MISSION, true);
     assert_eq!(
         reasons(&whole),
-        ["all attempts used; last verdict: fail (checks); a fixup follows"]
+        ["a check failed; all 2 attempts are used; a fixup follows"]
     );
     // Built on half of what it needs, it could never be clean: none follows, and none is announced.
     let yaml = MISSION

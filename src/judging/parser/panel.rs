@@ -238,6 +238,7 @@ fn finding(item: &Json) -> Option<Finding> {
         description,
         evidence: field(&["evidence"]),
         suggested_fix: field(&["suggestedfix", "fix", "suggestion", "recommendation"]),
+        open: false,
     })
 }
 

@@ -31,7 +31,7 @@ use super::json::{Standing, run_facts, weight};
 use super::rank::{Rank, reason, worst_first};
 use super::show::{Files, TaskDocument};
 use super::summary::{NOT_REVIEWED, gate_sums, left_out, next_commands, outcome_words, task_counts};
-use super::text::{clock, sanitize, seconds};
+use super::text::{elapsed, sanitize};
 use super::view::RunView;
 
 /// Tasks that are told in full, the worst first; of the others there are rows.
@@ -87,7 +87,7 @@ pub fn html(told: &Told<'_>) -> Result<String, minijinja::Error> {
         outcome => Serde(told.outcome.map(OutcomeRow::of)),
         left_out => left_out(state),
         not_reviewed => (!state.plan.rules.evaluate).then_some(NOT_REVIEWED),
-        span => view.session_started_at.zip(view.finished_at).map(|(from, to)| span(to.since(from))),
+        span => view.worked_for().map(elapsed),
         not_done => task_counts(state).split_once(", ").map(|(_, others)| others),
         below => state.counts.below_threshold + state.counts.degraded + state.counts.unverified,
         score => score.map(|points| points.to_string()),
@@ -152,7 +152,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_filter("percent", |score: f64| {
         format!("{:.1}", (score * 20.0).clamp(0.0, 100.0))
     });
-    environment.add_filter("ms", |millis: u64| span(Millis(millis)));
+    environment.add_filter("ms", |millis: u64| elapsed(Millis(millis)));
     environment.add_template("report.html", include_str!("report.html"))?;
     environment.add_template("task.html", include_str!("task.html"))?;
     Ok(environment)
@@ -183,15 +183,6 @@ fn cut(text: &str, most: usize) -> String {
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Milliseconds, seconds with a decimal, or a clock: by how long it is.
-fn span(span: Millis) -> String {
-    match span.0 {
-        0..1_000 => format!("{} ms", span.0),
-        1_000..60_000 => seconds(span),
-        _ => clock(span),
-    }
 }
 
 /// `2 passed, 1 failed`; none where there are no gates.

@@ -5,9 +5,9 @@ use serde::Serialize;
 use crate::domain::{Millis, TaskId, Timestamp};
 
 use super::super::history::{AttemptHistory, TaskHistory, TurnHistory, TurnStanding};
-use super::super::text::count;
+use super::super::text::{count, elapsed};
 use super::super::view::RunView;
-use super::{Told, cut, span};
+use super::{Told, cut};
 
 /// Rows of the drawing.
 const ROWS: usize = 100;
@@ -110,8 +110,8 @@ pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
                 words: format!(
                     "{}: work {}, judging {}",
                     count(attempts, "attempt"),
-                    span(Millis(sum("work"))),
-                    span(Millis(sum("judging")))
+                    elapsed(Millis(sum("work"))),
+                    elapsed(Millis(sum("judging")))
                 ),
                 began: pieces.iter().map(|piece| piece.from).min().unwrap_or(0),
                 bars: pieces.iter().map(|piece| piece.bar(total)).collect(),
@@ -125,10 +125,10 @@ pub(super) fn timeline<'a>(told: &Told<'a>, tasks: &[TaskId]) -> Timeline<'a> {
         ticks: (0..=4)
             .map(|quarter| Tick {
                 left: format!("{}", quarter * 25),
-                text: span(Millis(total * quarter / 4)),
+                text: elapsed(Millis(total * quarter / 4)),
             })
             .collect(),
-        total: span(Millis(total)),
+        total: elapsed(Millis(total)),
     }
 }
 
@@ -141,8 +141,8 @@ pub(super) fn times(told: &Told<'_>, history: &TaskHistory) -> Vec<Times> {
             at: attempt
                 .turns
                 .first()
-                .map(|turn| span(turn.started_at.since(start))),
-            worked: (!worked.is_empty()).then(|| span(Millis(worked.iter().sum()))),
+                .map(|turn| elapsed(turn.started_at.since(start))),
+            worked: (!worked.is_empty()).then(|| elapsed(Millis(worked.iter().sum()))),
         }
     };
     history.attempts.iter().map(of).collect()
@@ -172,7 +172,11 @@ fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<Piece>
             let next = begins.get(position).copied().or(end).unwrap_or(from).max(from);
             let (kind, to) = match duration(turn) {
                 Some(duration) => ("work", from + duration),
-                None => ("lost", next),
+                // Lost with its session: nobody worked on it in the pause that followed.
+                None => {
+                    let lived = view.session_end(turn.started_at).map(since);
+                    ("lost", lived.map_or(next, |lived| lived.clamp(from, next)))
+                }
             };
             pieces.push(Piece {
                 kind,
@@ -201,7 +205,7 @@ impl Piece {
         let what = match self.kind {
             "work" => "work",
             "judging" => "judging",
-            _ => "work without an end on record",
+            _ => "work that was lost with its session",
         };
         Bar {
             kind: self.kind,
@@ -211,8 +215,8 @@ impl Piece {
                 &format!(
                     "attempt {}: {what}, from {} to {}",
                     self.n,
-                    span(Millis(self.from)),
-                    span(Millis(self.to))
+                    elapsed(Millis(self.from)),
+                    elapsed(Millis(self.to))
                 ),
                 200,
             ),

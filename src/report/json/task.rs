@@ -11,6 +11,7 @@ use crate::domain::{
 use crate::engine::{self, HoldStage, State};
 use crate::mission::Part;
 use crate::report::asked::{Asked, of_task};
+use crate::report::findings::FindingRow;
 use crate::report::reviews::ReviewRow;
 use crate::report::scrutiny::at_work;
 use crate::report::view::{AttemptView, FailureView, RunView};
@@ -40,6 +41,7 @@ pub(in crate::report) struct TaskRow<'a> {
     attempts: Vec<AttemptRow>,
     dimensions: Vec<DimensionRow<'a>>,
     reviews: Vec<ReviewRow<'a>>,
+    findings: Vec<FindingRow<'a>>,
     pub failure: Option<FailureRow<'a>>,
     pub waiting: Option<WaitingRow>,
     /// Where a task comes from that the mission does not have itself.
@@ -166,6 +168,7 @@ impl<'a> TaskRow<'a> {
                 )
                 .chain(view.persons.get(&id).map(|name| ReviewRow::of_person(name)))
                 .collect(),
+            findings: FindingRow::all(state, view, id),
             failure: seen.failure.as_deref().map(FailureRow::of),
             waiting: of_task(state, view, id).map(WaitingRow::of),
             added: plan.provenance.as_deref().map(|from| AddedRow {

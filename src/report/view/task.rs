@@ -2,8 +2,8 @@
 
 use super::UsageView;
 use crate::domain::{
-    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Points, QualityFlag, Stage,
-    Status, TaskId, Timestamp, Verdict, WaitingReason,
+    AgentId, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points, QualityFlag,
+    Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::{ReplyRef, SeatId, SeatResult, StageReport};
 use crate::mission::Plan;
@@ -21,8 +21,8 @@ pub struct TaskView {
     pub usage: UsageView,
     /// What its reviewers said last.
     pub review: Option<Box<ReviewView>>,
-    /// The verdicts that sent it back or ended it, the oldest first. State forgets them when the task has ended.
-    pub rejections: Option<Box<RejectionsView>>,
+    /// What judging brought to light, where it brought anything. State forgets it when the task has ended.
+    pub judged: Option<Box<JudgedView>>,
     /// For failed tasks: how.
     pub failure: Option<Box<FailureView>>,
     /// For tasks that wait for a person: what for.
@@ -46,11 +46,28 @@ pub struct AttemptView {
     pub points: Option<Points>,
 }
 
-/// The verdicts that sent a task back or ended it. Rare, so a task that just works has a pointer and no list.
+/// What judging brought to light. Rare, so a task that just works has a pointer and no lists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RejectionsView {
-    /// The oldest first.
-    pub reports: Vec<StageReport>,
+pub struct JudgedView {
+    /// The verdicts that sent it back or ended it, the oldest first.
+    rejections: Vec<StageReport>,
+    /// What the stages found in the current attempt, or in the last one of a task that has ended; in their order.
+    found: Vec<FindingView>,
+}
+
+/// What one stage found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingView {
+    /// The stage.
+    pub stage: Stage,
+    /// For one of the mission's own stages: its name.
+    pub name: Option<Box<str>>,
+    /// Whose finding it is; `None` where the runtime itself saw it, or where no single reviewer said so.
+    pub reviewer: Option<AgentId>,
+    /// For a finding of a person: who.
+    pub person: Option<Box<str>>,
+    /// What was found.
+    pub finding: Finding,
 }
 
 /// What reviewers said about one attempt.
@@ -79,6 +96,8 @@ pub struct SeatView {
     pub points: Option<Points>,
     /// Score and reasons per dimension, in the task's order.
     pub dimensions: Vec<SeatDimension>,
+    /// What it found.
+    pub findings: Vec<Finding>,
 }
 
 /// Where a seat stands.
@@ -133,9 +152,7 @@ impl TaskView {
     /// The verdicts that sent it back or ended it, the oldest first.
     #[must_use]
     pub fn rejections(&self) -> &[StageReport] {
-        self.rejections
-            .as_deref()
-            .map_or(&[], |rejections| &rejections.reports)
+        self.judged.as_deref().map_or(&[], |judged| &judged.rejections)
     }
 
     pub(super) fn enter(&mut self, to: Status, at: Timestamp, flag: Option<QualityFlag>) {
@@ -143,6 +160,10 @@ impl TaskView {
             self.plan_attempt(1, AttemptKind::Execute);
         }
         self.waiting = None;
+        if to == Status::Review {
+            // Judged from the start: what an earlier look at this attempt found is found again, or is no more.
+            self.forget_findings();
+        }
         self.finished_at = to.is_terminal().then_some(at);
         if let Some(attempt) = self.attempts.last_mut() {
             if to == Status::Review {
@@ -161,6 +182,7 @@ impl TaskView {
             last.kind = kind;
             return;
         }
+        self.forget_findings();
         self.attempts.push(AttemptView {
             number,
             kind,
@@ -181,7 +203,54 @@ impl TaskView {
         }
     }
 
+    /// What was found in the current attempt, or in the last one of a task that has ended.
+    #[must_use]
+    pub fn found(&self) -> &[FindingView] {
+        self.judged.as_deref().map_or(&[], |judged| &judged.found)
+    }
+
+    /// Keeps what a stage found. A stage that was asked anew says it instead of what it said before.
+    fn take_findings(&mut self, report: &StageReport) {
+        let name = report.name.as_deref();
+        if self.judged.is_none() && report.findings.is_empty() {
+            return;
+        }
+        let mut list = std::mem::take(&mut self.judged.get_or_insert_default().found);
+        list.retain(|earlier| (earlier.stage, earlier.name.as_deref()) != (report.stage, name));
+        let seats = self.review.as_deref().map_or(&[][..], |review| &review.seats);
+        for finding in &report.findings {
+            let Some(finding) = worded(finding, report) else {
+                continue;
+            };
+            let said_before = |known: &FindingView| {
+                known.stage == report.stage && known.finding.description == finding.description
+            };
+            if list.iter().any(said_before) {
+                continue;
+            }
+            let by_seat = seats.iter().find(|seat| seat.findings.contains(&finding));
+            list.push(FindingView {
+                stage: report.stage,
+                name: name.map(Into::into),
+                reviewer: by_seat
+                    .map(|seat| seat.reviewer)
+                    .or_else(|| only_reviewer(report, seats))
+                    .or(report.judge),
+                person: report.by.as_deref().map(Into::into),
+                finding,
+            });
+        }
+        self.judged.get_or_insert_default().found = list;
+    }
+
+    fn forget_findings(&mut self) {
+        if let Some(judged) = self.judged.as_deref_mut() {
+            judged.found.clear();
+        }
+    }
+
     pub(super) fn take_verdict(&mut self, report: &StageReport) {
+        self.take_findings(report);
         let by_judges = matches!(report.stage, Stage::Judge | Stage::Verification);
         // A passed preflight or check decides nothing yet.
         let decides = match report.verdict {
@@ -193,8 +262,8 @@ impl TaskView {
             return;
         }
         if report.verdict == Verdict::Fail {
-            let rejections = self.rejections.get_or_insert_default();
-            rejections.reports.push(report.clone());
+            let judged = self.judged.get_or_insert_default();
+            judged.rejections.push(report.clone());
         }
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.verdict = Some(report.verdict);
@@ -241,6 +310,7 @@ impl TaskView {
             state: SeatStanding::Asked,
             points: None,
             dimensions: Vec::new(),
+            findings: Vec::new(),
         };
         let seats = self.review.as_deref_mut().map(|review| &mut review.seats);
         if let Some(seats) = seats {
@@ -262,7 +332,8 @@ impl SeatView {
     pub(super) fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, result: &SeatResult) {
         self.model = reply.model.as_deref().map(Into::into);
         match result {
-            SeatResult::Scores { dimensions, .. } => {
+            SeatResult::Scores { dimensions, findings } => {
+                self.findings.clone_from(findings);
                 self.state = SeatStanding::Scored;
                 self.points = weighted(plan, task, dimensions);
                 let scores = dimensions.iter().cloned();
@@ -279,6 +350,80 @@ impl SeatView {
             }
             SeatResult::Unparsed { .. } => self.state = SeatStanding::Unparsed,
         }
+    }
+}
+
+/// The reviewer of an evaluation, whose text is the finding.
+fn only_reviewer(report: &StageReport, seats: &[SeatView]) -> Option<AgentId> {
+    let [seat] = seats else { return None };
+    (report.stage == Stage::Judge && report.by.is_none()).then_some(seat.reviewer)
+}
+
+/// A finding as people read it. The text of an evaluation is one, and ends with its score, which is shown as such: a text
+/// that says nothing else is no finding.
+fn worded(finding: &Finding, report: &StageReport) -> Option<Finding> {
+    if report.stage != Stage::Judge || !report.dimensions.is_empty() {
+        return Some(finding.clone());
+    }
+    let is_score = |line: &&str| {
+        let plain = line.trim().trim_start_matches(['*', '_', '`', '#', ' ']);
+        plain
+            .get(..6)
+            .is_some_and(|label| label.eq_ignore_ascii_case("score:"))
+    };
+    let lines: Vec<&str> = finding
+        .description
+        .lines()
+        .filter(|line| !is_score(line))
+        .collect();
+    let description = lines.join("\n").trim().to_owned();
+    (!description.is_empty()).then(|| Finding {
+        description,
+        ..finding.clone()
+    })
+}
+
+/// How many findings there are of each severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct SeverityCounts {
+    /// Of severity critical.
+    pub critical: u32,
+    /// Of severity high.
+    pub high: u32,
+    /// Of severity medium.
+    pub medium: u32,
+    /// Of severity low.
+    pub low: u32,
+    /// Of severity info.
+    pub info: u32,
+}
+
+impl SeverityCounts {
+    /// Counts one more finding.
+    pub fn add(&mut self, severity: Severity) {
+        let count = match severity {
+            Severity::Critical => &mut self.critical,
+            Severity::High => &mut self.high,
+            Severity::Medium => &mut self.medium,
+            Severity::Low => &mut self.low,
+            Severity::Info => &mut self.info,
+        };
+        *count += 1;
+    }
+
+    /// `2 high, 1 low`; empty where there are none.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let counts = [
+            (self.critical, "critical"),
+            (self.high, "high"),
+            (self.medium, "medium"),
+            (self.low, "low"),
+            (self.info, "info"),
+        ];
+        let words = counts.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = words.map(|(count, name)| format!("{count} {name}")).collect();
+        words.join(", ")
     }
 }
 
