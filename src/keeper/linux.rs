@@ -191,36 +191,16 @@ fn list_by_parent(pids: &mut Vec<Pid>) -> io::Result<()> {
     Ok(())
 }
 
-/// What can be read of the marker in another process's environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Marked {
-    /// The marker's value.
-    With(String),
-    /// It has an environment without one, or one that this user may not read.
-    Without,
-    /// It has no environment: it is dead, or about to start a program.
-    NoEnvironment,
-}
-
-/// Reads [`TURN_KEY_VARIABLE`] of a process, as it was when it started its program.
-pub(super) fn marker_of(pid: Pid) -> Marked {
-    let bytes = match fs::read(format!("/proc/{pid}/environ")) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Marked::Without,
-        Err(_) => return Marked::NoEnvironment,
-    };
-    if bytes.is_empty() {
-        return Marked::NoEnvironment;
-    }
+/// Reads [`TURN_KEY_VARIABLE`] of a process, as it was when it started its program. `None` where it has none, or none that
+/// this user may read: it may be dead, or about to start a program.
+pub(super) fn marker_of(pid: Pid) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let value = bytes.split(|&byte| byte == 0).find_map(|variable| {
         variable
             .strip_prefix(TURN_KEY_VARIABLE.as_bytes())?
             .strip_prefix(b"=")
     });
-    match value {
-        Some(value) => Marked::With(String::from_utf8_lossy(value).into_owned()),
-        None => Marked::Without,
-    }
+    value.map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 /// Whether a process or one it descends from is an agent's: it carries the marker, or a keeper is above it, which
@@ -355,10 +335,7 @@ pub(super) fn end_some(
 
 /// The key of the keeper's child that a process belongs to, as its environment tells.
 fn key_of(pid: Pid, marker: &Marker) -> Option<u64> {
-    match marker_of(pid) {
-        Marked::With(value) => marker.key_in(&value),
-        Marked::Without | Marked::NoEnvironment => None,
-    }
+    marker.key_in(&marker_of(pid)?)
 }
 
 /// Whether a process was started with a variable, given as `NAME=value`.

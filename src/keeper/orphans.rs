@@ -1,25 +1,23 @@
 //! The hunt for processes that left their turn's process group (`setsid`, a double fork) to live on after it.
 //!
-//! Where the keeper adopts orphans, such a process becomes its child as soon as its own parents are dead. Which turn it
-//! belongs to is told by a marker in the environment it inherited, or by its process group. A process that belongs to
-//! a running turn is left alone; one that belongs to none is killed, at the latest when no turn is running.
+//! On Linux each child of the keeper adopts the orphans of its own tree as long as it lives, and the keeper those of
+//! children that have ended. So what the keeper finds among its own children without having started it is a leftover,
+//! whatever else runs, and is killed, however it hid: a new session, a double fork, an environment without a mark, or with
+//! the mark of a turn that still runs. A program that gives up adopting its orphans only gives them up to be killed.
+//!
+//! Of which ended turn it is left over, is told by a marker in the environment it inherited, or by its process group.
+//! Where neither tells, every turn that has ended waits for its death, since it may be theirs.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpgid, kill_process};
 
 use super::identity::ProcessIdentity;
-use super::platform::{self, Marked};
+use super::platform;
 
 /// The variable that the keeper adds to every child's environment. Its value says which keeper and which turn the
 /// child belongs to: a comma-separated list, from the outermost run to the innermost, of `PID.STARTTIME.KEY`.
 pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
-
-/// A process that is just starting a program has no environment for a moment. So long we wait before we believe that
-/// it has none at all, looking again in steps of [`LOOK_AGAIN`].
-const SETTLE: Duration = Duration::from_millis(100);
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Writes and reads the values of [`TURN_KEY_VARIABLE`] for one keeper.
 pub(super) struct Marker {
@@ -71,20 +69,17 @@ pub(super) struct Turns<'a> {
 /// What a look for orphans found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Keys of ended turns of which processes are still dying.
+    /// Keys of ended turns of which processes are still dying, or may be.
     pub(super) dying: HashSet<u64>,
-    /// Some processes cannot be told apart yet and may belong to any ended turn: look again at this time.
-    pub(super) look_again: Option<Instant>,
 }
 
+/// Whose leftover a process is.
 enum Owner {
-    Running,
     Ended(u64),
-    /// A turn of this keeper that was reported already.
+    /// A turn of this keeper that was reported already, or so its marker says.
     Gone,
-    /// It inherited no marker, or hid it.
-    Nobody,
-    NotKnownYet,
+    /// It has no marker, or hid it, or has one that it cannot have inherited.
+    NotTold,
 }
 
 /// The keeper's view of its adopted children.
@@ -92,8 +87,6 @@ pub(super) struct Orphans {
     children: platform::Children,
     pids: Vec<Pid>,
     marker: Marker,
-    /// When each adopted child was first seen. An entry lives as long as the process is not reaped.
-    seen: HashMap<Pid, Instant>,
 }
 
 impl Orphans {
@@ -103,7 +96,6 @@ impl Orphans {
             children,
             pids: Vec::new(),
             marker,
-            seen: HashMap::new(),
         }
     }
 
@@ -111,43 +103,21 @@ impl Orphans {
         self.marker.value(key)
     }
 
-    /// Forgets a process that is about to be reaped.
-    pub(super) fn forget(&mut self, pid: Pid) {
-        self.seen.remove(&pid);
-    }
-
-    /// Kills the adopted children that belong to no running turn. Signals only children that are not reaped, so never
-    /// a stranger. What dies is seen by SIGCHLD, after which its own children are found by the next look.
-    pub(super) fn hunt(&mut self, turns: &Turns<'_>, now: Instant) -> Found {
+    /// Kills the adopted children. Signals only children that are not reaped, so never a stranger. What dies is seen by
+    /// SIGCHLD, after which its own children are found by the next look.
+    pub(super) fn hunt(&mut self, turns: &Turns<'_>) -> Found {
         let mut found = Found::default();
         if self.children.list(&mut self.pids).is_err() || self.pids.len() == turns.running.len() {
             return found;
         }
         for &pid in self.pids.iter().filter(|pid| !turns.running.contains_key(pid)) {
-            let first_seen = *self.seen.entry(pid).or_insert(now);
-            let all_ended = turns.ended.iter().map(|&(_, key)| key);
-            let kill = match owner(pid, &self.marker, turns) {
-                Owner::Running => false,
-                Owner::Gone => true,
-                Owner::Ended(key) => {
-                    found.dying.insert(key);
-                    true
-                }
-                Owner::Nobody | Owner::NotKnownYet if turns.running.is_empty() => {
-                    found.dying.extend(all_ended);
-                    true
-                }
-                Owner::Nobody => false,
-                Owner::NotKnownYet => {
-                    if now < first_seen + SETTLE {
-                        found.look_again = Some(now + LOOK_AGAIN);
-                    }
-                    false
-                }
-            };
-            if kill {
-                // A refusal is only possible for a program that changed its user; it is reported as still dying.
-                let _ = kill_process(pid, Signal::KILL);
+            // A refusal is only possible for a program that changed its user; it is reported as still dying.
+            let dies = kill_process(pid, Signal::KILL).is_ok();
+            match owner(pid, &self.marker, turns) {
+                Owner::Ended(key) => drop(found.dying.insert(key)),
+                // What was refused once is refused for ever: nobody waits for it again.
+                Owner::Gone if !dies => {}
+                Owner::Gone | Owner::NotTold => found.dying.extend(turns.ended.iter().map(|&(_, key)| key)),
             }
         }
         found
@@ -155,36 +125,20 @@ impl Orphans {
 }
 
 fn owner(pid: Pid, marker: &Marker, turns: &Turns<'_>) -> Owner {
-    let by_key = |key| {
-        if turns.running.values().any(|&running| running == key) {
-            Owner::Running
-        } else if turns.ended.iter().any(|&(_, ended)| ended == key) {
+    let marked = platform::marker_of(pid);
+    if let Some(key) = marked.and_then(|value| marker.key_in(&value)) {
+        return if turns.ended.iter().any(|&(_, ended)| ended == key) {
             Owner::Ended(key)
+        } else if turns.running.values().any(|&running| running == key) {
+            Owner::NotTold
         } else {
             Owner::Gone
-        }
-    };
-    let marked = platform::marker_of(pid);
-    if let Marked::With(value) = &marked
-        && let Some(key) = marker.key_in(value)
-    {
-        return by_key(key);
+        };
     }
     // A group's number stays taken as long as it has members, so it cannot be another turn's.
     let group = getpgid(Some(pid)).ok();
-    let key_of = |group: Pid| {
-        let ended = turns
-            .ended
-            .iter()
-            .find(|(leader, _)| *leader == group)
-            .map(|&(_, key)| key);
-        turns.running.get(&group).copied().or(ended)
-    };
-    match group.and_then(key_of) {
-        Some(key) => by_key(key),
-        None if marked == Marked::NoEnvironment => Owner::NotKnownYet,
-        None => Owner::Nobody,
-    }
+    let ended = turns.ended.iter().find(|(leader, _)| Some(*leader) == group);
+    ended.map_or(Owner::NotTold, |&(_, key)| Owner::Ended(key))
 }
 
 #[cfg(test)]

@@ -129,17 +129,8 @@ impl AsFd for Signals {
     }
 }
 
-/// What can be read of the marker in another process's environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(dead_code, reason = "the orphans' rules handle what only Linux can find")]
-pub(super) enum Marked {
-    With(String),
-    Without,
-    NoEnvironment,
-}
-
-pub(super) fn marker_of(_pid: Pid) -> Marked {
-    Marked::Without
+pub(super) fn marker_of(_pid: Pid) -> Option<String> {
+    None
 }
 
 /// A file without a name. There are none.

@@ -396,9 +396,8 @@ impl Keeper {
             };
             let now = Instant::now();
             self.hunt = Some(now);
-            match child {
-                Some(child) => self.ended.push(child.ended(status, usage, now, TREE_PATIENCE)),
-                None => self.orphans.forget(pid),
+            if let Some(child) = child {
+                self.ended.push(child.ended(status, usage, now, TREE_PATIENCE));
             }
         }
     }
@@ -412,11 +411,11 @@ impl Keeper {
         let found = if self.alone {
             Found::default()
         } else {
-            self.look_for_orphans(now)
+            self.look_for_orphans()
         };
-        self.hunt = found.look_again;
+        self.hunt = None;
         for ended in std::mem::take(&mut self.ended) {
-            let held = found.dying.contains(&ended.key()) || found.look_again.is_some();
+            let held = found.dying.contains(&ended.key());
             if held && !due(ended.give_up) {
                 self.ended.push(ended);
                 continue;
@@ -431,15 +430,12 @@ impl Keeper {
         }
     }
 
-    fn look_for_orphans(&mut self, now: Instant) -> Found {
+    fn look_for_orphans(&mut self) -> Found {
         let ended: Vec<_> = self.ended.iter().map(|ended| (ended.pid, ended.key())).collect();
-        self.orphans.hunt(
-            &Turns {
-                running: &self.by_pid,
-                ended: &ended,
-            },
-            now,
-        )
+        self.orphans.hunt(&Turns {
+            running: &self.by_pid,
+            ended: &ended,
+        })
     }
 
     fn report(&mut self, mut ended: Ended) {

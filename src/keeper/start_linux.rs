@@ -4,6 +4,9 @@
 //! and sets each of 64 signals anew: about 75 system calls, where 8 do. The keeper knows what it has made of its signals
 //! ([`Signals::install`](super::platform::Signals::install)): what it catches does nothing, so that it matters to nobody
 //! whether a child that has not begun its program yet is reached by it; the program starts with the default.
+//!
+//! Each child adopts the orphans of its own tree as long as it lives. So whatever the keeper adopts is left over from a
+//! child that has ended, however it hid (see [`Orphans`](super::orphans::Orphans)).
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::io;
@@ -146,6 +149,8 @@ extern "C" fn begin(task: *mut c_void) -> c_int {
     let task = unsafe { &*task.cast::<Task>().cast_const() };
     // SAFETY: the strings are what the system wants, and the descriptors open. Nothing here allocates, locks or panics.
     unsafe {
+        // Where this is refused, what it leaves is told from others by its marker alone.
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         let prepared = libc::setpgid(0, 0) == 0
             && (0..)
                 .zip(task.standard)

@@ -315,15 +315,15 @@ fn lost_output_of_a_named_file_is_told() {
 
 fn a_file_that_somebody_still_writes_is_not_reused() {
     let mut scene = Scene::new();
-    // Because a turn runs, what hid its marker may belong to it and lives on.
-    let other = scene.program(&["/bin/sleep", "1000"]);
+    // Another turn holds its two files open beyond its end.
+    let other = scene.script(
+        "until [ -s pid ]; do sleep 0.01; done
+        exec 3>>/proc/$(cat pid)/fd/1 4>>/proc/$(cat pid)/fd/2; echo held >held
+        until [ -e go ]; do sleep 0.01; done; echo leaked >&3; echo leaked >&4; : >leaked; sleep 1000; :",
+    );
     scene.start(other);
-    let hidden = "env -i /usr/bin/setsid /bin/sh -c \"echo \\$\\$ >>hidden; \
-        until [ -e go ]; do /bin/sleep 0.01; done; echo leaked; echo leaked >&2; : >leaked; exec /bin/sleep 1000\" &";
-    let spawn = scene.apart(&format!("({hidden}); until [ -s hidden ]; do sleep 0.01; done"));
+    let spawn = scene.apart("echo $$ >pid; until [ -s held ]; do sleep 0.01; done");
     assert_eq!(scene.run(spawn).stdout_len, 0);
-    let pid = scene.pids_in("hidden", 1)[0];
-    assert!(running(pid), "it still has the two files");
     let spawn = scene.apart("echo mine; : >go; until [ -e leaked ]; do sleep 0.01; done");
     let out = spawn.stdout.clone().unwrap();
     let exit = scene.run(spawn);

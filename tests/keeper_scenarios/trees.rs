@@ -11,7 +11,7 @@ super::scenarios! {
     what_stays_in_the_group_dies_with_the_child,
     a_child_that_changed_its_group_is_reached,
     what_left_the_group_dies_at_the_turns_end,
-    what_hid_its_marker_dies_when_no_turn_runs,
+    what_hid_its_marker_dies_while_other_turns_run,
     all_is_gone_when_the_runner_is_gone,
     sigterm_ends_the_keeper_and_all_below,
     a_stuck_keeper_is_ended_too,
@@ -104,22 +104,37 @@ fn what_left_the_group_dies_at_the_turns_end() {
     assert!(!running(others));
 }
 
-fn what_hid_its_marker_dies_when_no_turn_runs() {
+fn what_hid_its_marker_dies_while_other_turns_run() {
     let mut scene = Scene::new();
-    let other = scene.program(&["/bin/sleep", "1000"]);
-    let other_key = other.key;
-    scene.start(other);
-    let hidden = "env -i /usr/bin/setsid /bin/sh -c 'echo $$ >>hidden; exec /bin/sleep 1000' &";
-    let spawn = scene.script(&format!("{ESCAPE} ({hidden}) ; arrived hidden 1; exit 0"));
-    assert_eq!(scene.run(spawn).code, Some(0));
-    let pid = scene.pids_in("hidden", 1)[0];
-    assert!(running(pid), "it may be part of the turn that runs");
+    // The other one has a hidden daemon of its own, which nobody takes for a leftover.
+    let hide = |file: &str| {
+        format!("(env -i $1 /usr/bin/setsid /bin/sh -c 'echo $$ >>{file}; exec /bin/sleep 1000' &);")
+    };
+    let spawn = scene.script(&format!("{} sleep 1000; :", hide("others")));
+    let other = spawn.key;
+    scene.start(spawn);
+    let others = scene.pids_in("others", 1)[0];
+    // Its mark is gone, or says that it belongs to the other one.
+    let forged = format!(
+        "QUORUM_TURN_KEY={}.{}.{other}",
+        scene.identity.pid, scene.identity.start_time
+    );
+    for (file, mark) in [("hidden", ""), ("forged", forged.as_str())] {
+        let mut script = hide(file).replace("$1", mark).repeat(50);
+        script.push_str(&format!("{ESCAPE} arrived {file} 50; exit 0"));
+        let spawn = scene.script(&script);
+        assert_eq!(scene.run(spawn).code, Some(0));
+        for pid in scene.pids_in(file, 50) {
+            assert!(!running(pid), "{pid} ({file}) survived its turn");
+        }
+    }
+    assert!(running(others), "the daemon of a running turn was killed");
     scene.send(&Command::Terminate {
-        key: other_key,
+        key: other,
         grace_ms: 15_000,
     });
-    scene.exit_of(other_key);
-    assert!(!running(pid));
+    scene.exit_of(other);
+    assert!(!running(others));
 }
 
 fn all_is_gone_when_the_runner_is_gone() {
