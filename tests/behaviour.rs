@@ -62,6 +62,8 @@ mod failure_classes;
 mod fallback;
 #[path = "behaviour/false_greens.rs"]
 mod false_greens;
+#[path = "behaviour/false_greens_found.rs"]
+mod false_greens_found;
 #[path = "behaviour/fixups.rs"]
 mod fixups;
 #[path = "behaviour/foundation.rs"]

@@ -6,12 +6,14 @@
 //! ```
 //!
 //! A reply is found by what it is for: task, attempt, stage, seat, try. It is given only to the question that was asked
-//! when it was recorded; where anything of that differs there is an error that says what, never another's reply. Only
+//! when it was recorded; where anything of that differs there is an error that says what, never another's reply. All of
+//! them are read before the first agent works and held: nothing that is done to the files afterwards changes a reply. Only
 //! the time in a prompt may differ. Keys never stand in a cassette: headers and addresses are not recorded, and a key
 //! that a text repeats is blotted out, whoever's key it is: what one agent says is shown to others.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -20,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::domain::{Digest, FailureClass, Millis, RunId, undated};
-use crate::store::{create_dir_durable, read_regular, replace_file};
+use crate::store::{create_dir_durable, open_regular, read_regular, replace_file};
 
 use super::endpoint::Endpoint;
 use super::model::{Dialogue, ModelError, ModelReply, ModelRequest};
@@ -32,6 +34,8 @@ const CASSETTE: &str = "quorum.cassette/v1";
 const REPLY: &str = "quorum.recorded-reply/v1";
 /// Characters of a title that stand in a file's name.
 const LONGEST_SLUG: usize = 40;
+/// How much of a recording is held, in bytes.
+const MOST_HELD: u64 = 1 << 30;
 /// Characters of a line that is shown because it differs.
 const LONGEST_LINE: usize = 120;
 
@@ -289,6 +293,8 @@ struct Head {
 #[derive(Debug)]
 pub struct Cassette {
     folder: PathBuf,
+    /// The files of all replies by name, as they were when it was opened to be worked from.
+    held: BTreeMap<String, Result<Vec<u8>, String>>,
     secrets: OnceLock<Secrets>,
 }
 
@@ -329,14 +335,41 @@ impl Cassette {
     /// # Errors
     /// [`CassetteError`]
     pub fn open(folder: &Path) -> Result<Self, CassetteError> {
-        let cassette = Self::at(folder);
+        let mut cassette = Self::at(folder);
         cassette.read_head()?;
+        let replies = cassette.replies();
+        let io = |source| CassetteError::Io {
+            path: replies.clone(),
+            source,
+        };
+        let mut left = MOST_HELD;
+        let entries = match fs::read_dir(&replies) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(cassette),
+            Err(error) => return Err(io(error)),
+        };
+        for entry in entries {
+            let name = entry.map_err(io)?.file_name().to_string_lossy().into_owned();
+            if !name.ends_with(".json") {
+                continue;
+            }
+            let bytes = read_within(&replies.join(&name), left).map_err(|error| error.to_string());
+            left -= bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+            cassette.held.insert(name, bytes);
+        }
         Ok(cassette)
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn at(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
+            held: BTreeMap::new(),
             secrets: OnceLock::new(),
         }
     }
@@ -442,8 +475,9 @@ impl Cassette {
     /// The failure that was recorded; or, of a class that is not tried again, that there is no such record or another
     /// question was recorded.
     pub(super) fn get(&self, call: &Call, number: u32, asked: &Asked) -> Result<ModelReply, ModelError> {
-        let path = self.replies().join(call.file(number));
-        let entry = self.entry(&path).and_then(|entry| {
+        let name = call.file(number);
+        let path = self.replies().join(&name);
+        let entry = self.entry(&name).and_then(|entry| {
             if entry.call != *call || entry.request != number {
                 let was = &entry.call;
                 return Err(format!(
@@ -498,13 +532,10 @@ impl Cassette {
         }
     }
 
-    fn entry(&self, path: &Path) -> Result<Entry, String> {
-        let bytes = read_regular(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => "none was recorded".to_owned(),
-            _ => error.to_string(),
-        })?;
+    fn entry(&self, name: &str) -> Result<Entry, String> {
+        let bytes = self.held.get(name).ok_or("none was recorded")?.as_deref()?;
         let document: Document =
-            serde_json::from_slice(&bytes).map_err(|error| format!("its file cannot be read: {error}"))?;
+            serde_json::from_slice(bytes).map_err(|error| format!("its file cannot be read: {error}"))?;
         if document.schema != REPLY {
             return Err(format!("its file has the form {:?}", document.schema));
         }
@@ -512,6 +543,16 @@ impl Cassette {
             return Err("its file was changed since it was recorded".to_owned());
         }
         serde_json::from_value(document.entry).map_err(|error| format!("its file cannot be read: {error}"))
+    }
+}
+
+/// A regular file, if it is not larger.
+fn read_within(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "the recording is too large")),
+        false => Ok(bytes),
     }
 }
 

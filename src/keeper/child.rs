@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -10,12 +11,14 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
+use super::asked::{Answer, Request};
 use super::identity::number;
 use super::outputs::{Checked, Output, Outputs, open_regular};
 use super::platform;
 use super::posix::Usage;
 use super::protocol::{Event, Exit, Spawn};
 use super::starter::Starter;
+use crate::domain::Digest;
 
 /// A child that was started and not yet reaped. Its process id is therefore its own, and may be signalled.
 pub(super) struct Child {
@@ -27,6 +30,7 @@ pub(super) struct Child {
     started: Instant,
     started_ms: u64,
     streams: Streams,
+    request: Request,
     grace: Duration,
     /// When to send SIGTERM, if there is a time-out and it has not fired.
     time_out: Option<Instant>,
@@ -48,6 +52,7 @@ pub(super) struct Ended {
     pub(super) outlives_runner: bool,
     exit: Exit,
     streams: Streams,
+    request: Request,
 }
 
 /// What a [`Starter`] needs to know.
@@ -72,6 +77,15 @@ struct Streams {
     stderr: Option<Output>,
     /// Standard error goes to the file of `stdout`.
     shared: bool,
+}
+
+/// What became of the two outputs.
+struct Settled {
+    lengths: [u64; 2],
+    /// What the first one held, where that is known.
+    digest: Option<Digest>,
+    /// What was lost, if something was.
+    lost: Option<String>,
 }
 
 /// Why there never was a process.
@@ -115,7 +129,9 @@ impl Child {
     ) -> Result<Child, SpawnError> {
         let (started_ms, started) = (wall_clock_ms(), Instant::now());
         let mut streams = Streams::default();
-        let pid = match start(&spawn, marker, &mut streams, outputs, starter) {
+        let mut request = Request::open(&spawn.told, spawn.stdin.as_deref()).map_err(SpawnError::refused)?;
+        let input = request.input.take();
+        let pid = match start(&spawn, marker, input, &mut streams, outputs, starter) {
             Ok(pid) => pid,
             Err(error) => {
                 streams.settle(outputs);
@@ -130,6 +146,7 @@ impl Child {
             started,
             started_ms,
             streams,
+            request,
             grace: Duration::from_millis(spawn.grace_ms),
             time_out: spawn
                 .timeout_ms
@@ -147,6 +164,22 @@ impl Child {
             key: self.key,
             pid: number(self.pid),
             start_time: self.start_time(),
+        }
+    }
+
+    /// The answer that it is giving.
+    pub(super) fn answer(&mut self) -> Option<&mut Answer> {
+        match &mut self.streams.stdout {
+            Some(Output::Piped(answer)) => Some(answer),
+            _ => None,
+        }
+    }
+
+    /// Where the answer comes from.
+    pub(super) fn answers(&self) -> Option<BorrowedFd<'_>> {
+        match &self.streams.stdout {
+            Some(Output::Piped(answer)) => answer.waits(),
+            _ => None,
         }
     }
 
@@ -228,6 +261,7 @@ impl Child {
             give_up: now + patience,
             outlives_runner: self.outlives_runner,
             streams: self.streams,
+            request: self.request,
             exit: Exit {
                 key: self.key,
                 code: status.code(),
@@ -237,6 +271,7 @@ impl Child {
                 stdout_len: 0,
                 stderr_len: 0,
                 output_lost: None,
+                stdout_digest: None,
                 started_ms: self.started_ms,
                 duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
                 user_us: usage.user_us,
@@ -254,9 +289,10 @@ impl Ended {
 
     /// Gives the outputs their names and completes the report. To be called once, when nobody writes any more.
     pub(super) fn report(&mut self, outputs: &mut Outputs) -> &Exit {
-        let (lengths, lost) = std::mem::take(&mut self.streams).settle(outputs);
-        [self.exit.stdout_len, self.exit.stderr_len] = lengths;
-        self.exit.output_lost = lost;
+        let settled = std::mem::take(&mut self.streams).settle(outputs);
+        [self.exit.stdout_len, self.exit.stderr_len] = settled.lengths;
+        self.exit.stdout_digest = settled.digest;
+        self.exit.output_lost = settled.lost.or_else(|| self.request.changed());
         &self.exit
     }
 }
@@ -265,13 +301,16 @@ impl Streams {
     /// Opens the files that `spawn` asks for. What was opened before an error is in `self` all the same.
     fn open(&mut self, spawn: &Spawn, outputs: &mut Outputs) -> Result<[Option<File>; 2], SpawnError> {
         let mut checked = Checked::default();
-        let mut open = |path: &Path| {
-            let opened = outputs.open(path, &mut checked);
+        let mut open = |path: &Path, piped: bool| {
+            let opened = match piped {
+                true => Answer::open(path).map(|(answer, file)| (Output::Piped(answer), file)),
+                false => outputs.open(path, &mut checked),
+            };
             opened.map_err(|error| SpawnError::system("cannot write the output", path, &error))
         };
         let (mut stdout, mut stderr) = (None, None);
         if let Some(path) = &spawn.stdout {
-            let (output, file) = open(path)?;
+            let (output, file) = open(path, spawn.sealed)?;
             self.stdout = Some(output);
             if spawn.stderr.as_ref() == Some(path) {
                 let same = file.try_clone();
@@ -283,28 +322,34 @@ impl Streams {
             stdout = Some(file);
         }
         if let Some(path) = spawn.stderr.as_ref().filter(|_| !self.shared) {
-            let (output, file) = open(path)?;
+            let (output, file) = open(path, false)?;
             self.stderr = Some(output);
             stderr = Some(file);
         }
         Ok([stdout, stderr])
     }
 
-    /// The two lengths, and what was lost, if something was.
-    fn settle(self, outputs: &mut Outputs) -> ([u64; 2], Option<String>) {
+    fn settle(self, outputs: &mut Outputs) -> Settled {
         let mut lost = Vec::new();
-        let mut length = |output: Option<Output>| match output.map(|output| outputs.settle(output)) {
-            None => 0,
-            Some(Ok(length)) => length,
+        let mut settle = |output: Option<Output>| match output.map(|output| outputs.settle(output)) {
+            None => (0, None),
+            Some(Ok(settled)) => settled,
             Some(Err(why)) => {
                 lost.push(why);
-                0
+                (0, None)
             }
         };
-        let stdout = length(self.stdout);
-        let stderr = if self.shared { stdout } else { length(self.stderr) };
-        let lost = (!lost.is_empty()).then(|| lost.join("; "));
-        ([stdout, stderr], lost)
+        let (stdout, digest) = settle(self.stdout);
+        let stderr = if self.shared {
+            stdout
+        } else {
+            settle(self.stderr).0
+        };
+        Settled {
+            lengths: [stdout, stderr],
+            digest,
+            lost: (!lost.is_empty()).then(|| lost.join("; ")),
+        }
     }
 }
 
@@ -319,6 +364,7 @@ pub(super) fn wall_clock_ms() -> u64 {
 fn start(
     spawn: &Spawn,
     marker: &str,
+    input: Option<File>,
     streams: &mut Streams,
     outputs: &mut Outputs,
     starter: &mut Starter,
@@ -332,12 +378,16 @@ fn start(
         )));
     }
     let [stdout, stderr] = streams.open(spawn, outputs)?;
+    let input = match input {
+        Some(sealed) => Some(sealed),
+        None => open_input(spawn.stdin.as_deref())?,
+    };
     let start = Start {
         arguments: &spawn.argv,
         environment: &spawn.env,
         marker,
         folder: &spawn.cwd,
-        standard: [open_input(spawn.stdin.as_deref())?, stdout, stderr],
+        standard: [input, stdout, stderr],
     };
     let started = starter.start(&start);
     started.map_err(|error| refusal(program, &spawn.cwd, &error))

@@ -18,13 +18,14 @@
 //! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the keeper's
 //! loop, `adoption` how the next runner finds it, `child` one child's life, `outputs` the files its output goes to,
 //! `orphans` the hunt for processes that left their group, `exits` the record, `identity` how a process is recognised
-//! again after a crash, `socket` sockets in folders of the state and who may speak there, `resolve` the search for
+//! again after a crash, `asked` what a judge is asked and answers, `socket` sockets in folders of the state and who may speak there, `resolve` the search for
 //! programs. `posix` holds the few raw system calls; everything that only Linux has is in `linux` and `start_linux`, with a
 //! plain process-group fallback in `other` and `start_other`.
 //!
 //! What a child costs beyond the bare spawn is measured by `cargo test --release --test keeper -- --ignored`.
 
 mod adoption;
+mod asked;
 mod child;
 mod client;
 mod exits;
@@ -59,6 +60,6 @@ pub use identity::{
 };
 pub use orphans::TURN_KEY_VARIABLE;
 pub use posix::{is_ignored, survive_file_size_limit};
-pub use protocol::{Command, Event, Exit, Spawn};
+pub use protocol::{Command, Event, Exit, Spawn, Told};
 pub use resolve::resolve;
 pub use socket::{Refusal, SocketAddress, may_speak};

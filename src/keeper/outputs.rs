@@ -19,13 +19,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, OFlags, access, fcntl_setfl};
 use rustix::process::{Resource, getrlimit};
 
+use super::asked::Answer;
 use super::platform::{Reopen, Unnamed};
+use crate::domain::Digest;
 
 /// One output of a running child. To be given to [`Outputs::settle`] when the child has ended.
 #[derive(Debug)]
 pub(super) enum Output {
     /// It has its name.
     Named(PathBuf),
+    /// It comes by a pipe.
+    Piped(Answer),
     /// It gets its name at the end, if there is something in it.
     Unnamed {
         file: Unnamed,
@@ -134,18 +138,20 @@ impl Outputs {
         }
     }
 
-    /// Takes back the output of a child that has ended: its length, where 0 means that there is no file.
+    /// Takes back the output of a child that has ended: its length, where 0 means that there is no file, and what it held,
+    /// where nobody else can have written it.
     ///
     /// # Errors
     ///
     /// What was written is lost; the message says why.
-    pub(super) fn settle(&mut self, output: Output) -> Result<u64, String> {
+    pub(super) fn settle(&mut self, output: Output) -> Result<(u64, Option<Digest>), String> {
         match output {
-            Output::Named(path) => settle_named(&path),
+            Output::Piped(answer) => answer.settle().map(|(length, digest)| (length, Some(digest))),
+            Output::Named(path) => settle_named(&path).map(|length| (length, None)),
             Output::Unnamed { file, folder, path } => {
                 if file.is_as_new() {
                     self.idle.push((folder, file));
-                    return Ok(0);
+                    return Ok((0, None));
                 }
                 // Something is in it, or somebody still has it open: a process that left its tree and was not found, or
                 // a reader. The next child's output must not be mixed with what the one writes, nor shown to the other.
@@ -154,7 +160,8 @@ impl Outputs {
                     0 => Ok(0),
                     _ => file.give_name(&path).map(|()| length),
                 });
-                named.map_err(|error| format!("`{}` could not be kept: {error}", path.display()))
+                let named = named.map_err(|error| format!("`{}` could not be kept: {error}", path.display()));
+                named.map(|length| (length, None))
             }
         }
     }
@@ -234,7 +241,7 @@ mod tests {
             assert_eq!(fs::read(&path).unwrap(), b"");
             file.write_all(text.as_bytes()).unwrap();
             drop(file);
-            assert_eq!(outputs.settle(output), Ok(length));
+            assert_eq!(outputs.settle(output), Ok((length, None)));
             assert_eq!(
                 fs::read_to_string(&path).ok(),
                 (length > 0).then(|| text.to_owned())
@@ -248,14 +255,14 @@ mod tests {
         let path = place.path().join("out");
         let mut outputs = Outputs::new();
         let (output, held) = outputs.open(&path, &mut Checked::default()).unwrap();
-        assert_eq!(outputs.settle(output), Ok(0));
+        assert_eq!(outputs.settle(output), Ok((0, None)));
         assert!(outputs.idle.is_empty());
         assert_eq!(outputs.open, 0);
         drop(held);
         for _ in 0..2 {
             let (output, file) = outputs.open(&path, &mut Checked::default()).unwrap();
             drop(file);
-            assert_eq!(outputs.settle(output), Ok(0));
+            assert_eq!(outputs.settle(output), Ok((0, None)));
         }
         let linux = usize::from(cfg!(target_os = "linux"));
         assert_eq!((outputs.idle.len(), outputs.open), (linux, linux));

@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
 use super::adoption::{self, Door, HeldChild, Holding};
+use super::asked::Answer;
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::exits::{ExitRecord, Writer};
 use super::identity::{KEEPER_NAME, ProcessIdentity, number};
@@ -129,6 +130,8 @@ struct Ready {
     closed: bool,
     /// Somebody is at the door.
     knocked: bool,
+    /// A child has answered something.
+    answered: bool,
 }
 
 impl Keeper {
@@ -172,6 +175,10 @@ impl Keeper {
             } else if ready.readable {
                 self.read();
             }
+            if ready.answered {
+                let answers = self.children.values_mut().filter_map(Child::answer);
+                answers.for_each(Answer::take_in);
+            }
             if ready.signalled {
                 self.signals.take();
                 self.reap();
@@ -212,19 +219,15 @@ impl Keeper {
         let obeying = listening && self.incoming.has_frame();
         interest.set(PollFlags::IN, listening && !obeying);
         interest.set(PollFlags::OUT, !self.outgoing.is_empty());
-        let signals = || PollFd::new(&self.signals, PollFlags::IN);
-        let mut descriptors = [signals(), signals()];
-        let watched = match (&self.runner, &self.door) {
-            (Some(runner), _) => {
-                descriptors[1] = PollFd::new(runner, interest);
-                &mut descriptors[..]
-            }
-            (None, Some(door)) => {
-                descriptors[1] = PollFd::new(&door.listener, PollFlags::IN);
-                &mut descriptors[..]
-            }
-            (None, None) => &mut descriptors[..1],
-        };
+        let mut descriptors = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        match (&self.runner, &self.door) {
+            (Some(runner), _) => descriptors.push(PollFd::new(runner, interest)),
+            (None, Some(door)) => descriptors.push(PollFd::new(&door.listener, PollFlags::IN)),
+            (None, None) => {}
+        }
+        let before = descriptors.len();
+        let answers = self.children.values().filter_map(Child::answers);
+        descriptors.extend(answers.map(|answer| PollFd::from_borrowed_fd(answer, PollFlags::IN)));
         let timeout = if obeying {
             Some(Duration::ZERO)
         } else {
@@ -232,12 +235,15 @@ impl Keeper {
         };
         // A time-out out of the system's range is as good as none.
         let timeout = timeout.and_then(|left| Timespec::try_from(left).ok());
-        if poll(watched, timeout.as_ref()).is_err() {
+        if poll(&mut descriptors, timeout.as_ref()).is_err() {
             // Interrupted by a signal that does nothing.
             return Ready::default();
         }
         let signalled = descriptors[0].revents().contains(PollFlags::IN);
-        let events = descriptors[1].revents();
+        let events = match before {
+            1 => PollFlags::empty(),
+            _ => descriptors[1].revents(),
+        };
         let connected = self.runner.is_some();
         let readable = events.contains(PollFlags::IN);
         Ready {
@@ -245,6 +251,9 @@ impl Keeper {
             readable: readable && connected,
             closed: events.intersects(PollFlags::HUP | PollFlags::ERR) && connected,
             knocked: readable && self.door.is_some(),
+            answered: descriptors[before..]
+                .iter()
+                .any(|answer| !answer.revents().is_empty()),
         }
     }
 

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Digest;
+
 /// Longest frame in bytes. Linux refuses an argument list of more than a few MiB, so a longer one is a damaged stream.
 const MAX_FRAME: usize = 16 << 20;
 
@@ -55,6 +57,13 @@ pub struct Spawn {
     pub cwd: PathBuf,
     /// A regular file to read as standard input; without one `/dev/null`.
     pub stdin: Option<PathBuf>,
+    /// Files that it is asked by. Each must be what its digest says, or the child is not started; one that somebody touches
+    /// while the child works makes the child's output count as lost. Its standard input, if it is one of them, is a copy
+    /// that nobody can write to.
+    pub told: Vec<Told>,
+    /// Whether what it prints comes to the keeper by a pipe, so that nobody can take any of it away or write over it. Of
+    /// what is larger than any reply only the beginning is kept.
+    pub sealed: bool,
     /// File for standard output; without one `/dev/null`. What was there before is gone, and at the end there is a file
     /// only if something was written to it.
     ///
@@ -71,6 +80,15 @@ pub struct Spawn {
     /// Whether it goes on when the runner dies, for the next runner to take over. What is fed through the runner, or
     /// can simply be repeated, must not.
     pub outlives_runner: bool,
+}
+
+/// A file that a child is asked by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it holds.
+    pub digest: Digest,
 }
 
 /// What the keeper tells the runner.
@@ -125,6 +143,9 @@ pub struct Exit {
     /// Why an output is not where it should be. Nobody knows what was in it, so it must not count as empty.
     #[serde(default)]
     pub output_lost: Option<String>,
+    /// What the standard output held, of a child that was started [`sealed`](Spawn::sealed).
+    #[serde(default)]
+    pub stdout_digest: Option<Digest>,
     /// Wall clock at the start, milliseconds since 1970.
     pub started_ms: u64,
     /// From the start to the exit of the child itself, in milliseconds, by a clock that is never set.

@@ -11,7 +11,7 @@ use crate::mission::{ApprovalPlan, ApproverPlan};
 use crate::store::SpoolName;
 
 use super::session::RunError;
-use super::spool::read_tail;
+use super::spool::{clean, read_tail};
 use super::world::{Child, World, workspace};
 
 /// How long a command may take to decide.
@@ -86,6 +86,7 @@ impl World {
             cwd,
             stderr: Some(output.clone()),
             stdout: Some(output),
+            sealed: true,
             timeout_ms: Some(LIMIT_MS),
             ..Spawn::default()
         };
@@ -99,14 +100,21 @@ impl World {
             question.number,
             question.approver,
         ));
-        let exit = exit.clone();
-        self.blocking(move || vec![question.answer(said(&exit, &path))]);
+        let mut exit = exit.clone();
+        let secrets = self.programs.secrets();
+        self.blocking(move || {
+            clean(&secrets, &path, &mut exit);
+            vec![question.answer(said(&exit, &path))]
+        });
     }
 }
 
 fn said(exit: &keeper::Exit, output: &Path) -> ApproverSaid {
     let printed = read_tail(output, REASON).unwrap_or_default();
     let printed = printed.trim();
+    if let Some(lost) = &exit.output_lost {
+        return ApproverSaid::Open(format!("what it said is lost: {lost}"));
+    }
     match (exit.timed_out, exit.code) {
         (false, Some(0)) => ApproverSaid::Yes,
         (false, Some(1)) if printed.is_empty() => ApproverSaid::No("it exited 1".to_owned()),

@@ -229,6 +229,8 @@ impl World {
             // One file for both, so that errors stand where they happened. A metric's number must stand alone.
             stderr: (!matches!(declared, Check::Metric { .. })).then(|| output.clone()),
             stdout: Some(output),
+            // What a metric prints decides, of the others it is how they end.
+            sealed: matches!(declared, Check::Metric { .. }),
             timeout_ms: Some(timeout.0),
             ..Spawn::default()
         };

@@ -81,6 +81,7 @@ impl World {
             cwd: workspace(plan, round.task),
             stderr: Some(output.clone()),
             stdout: Some(output),
+            sealed: true,
             timeout_ms: Some(COMMAND_TIMEOUT.0),
             ..Spawn::default()
         }

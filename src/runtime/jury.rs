@@ -27,7 +27,7 @@ use crate::test_clock::scaled;
 use super::calls::{review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
 use super::reach::{EnvironmentProblem, Reach, reach};
-use super::spool::{clean, clean_stderr, read_head};
+use super::spool::{clean, clean_stderr, read_head, write_told};
 
 /// Times that a request is made again which a provider did not answer.
 const MOST_RETRIES: u32 = 3;
@@ -332,9 +332,10 @@ impl Juror {
             "prompt": asked.joined(),
         });
         let [request, json, reply, stderr] = ["request", "review", "reply", "err"].map(file);
-        for (path, text) in [(&request, asked.joined()), (&json, review.to_string())] {
-            std::fs::write(path, text).map_err(|error| error.to_string())?;
-        }
+        let told = vec![
+            write_told(&request, asked.joined().as_bytes())?,
+            write_told(&json, review.to_string().as_bytes())?,
+        ];
         let shown = |path: &std::path::Path| path.to_string_lossy().into_owned();
         let variables = vec![
             ("QUORUM_PROMPT_FILE".to_owned(), shown(&request)),
@@ -351,6 +352,8 @@ impl Juror {
             argv: program.argv(&placeholders),
             env: surroundings.with(variables),
             stdin: Some(request),
+            told,
+            sealed: true,
             stdout: Some(reply.clone()),
             stderr: Some(stderr.clone()),
             timeout_ms: Some(review_timeout(&self.agent).0),

@@ -65,6 +65,8 @@ pub(super) fn of_command<T>(
 ) -> Result<(T, ReplyRef), Failed> {
     clean_stderr(secrets, stderr);
     clean(secrets, &place.reply, &mut exit);
+    // Without a key in it, it stays what was printed until it is read.
+    let printed = exit.stdout_digest.filter(|_| secrets.is_empty());
     if let Some((class, message)) = reviewer_failure(who, &exit, stderr) {
         return Err(Failed::of(class, message));
     }
@@ -73,7 +75,8 @@ pub(super) fn of_command<T>(
     }
     let judgement =
         judgement.ok_or_else(|| Failed::ours(format!("what {who} was asked is not known any more")))?;
-    read(place, judgement, exit.stdout_len, (None, Usage::default()), parse)
+    let least = (exit.stdout_len, printed);
+    read(place, judgement, least, (None, Usage::default()), parse)
 }
 
 /// Stores what a model replied, and reads it.
@@ -100,7 +103,8 @@ pub(super) async fn of_model<T: Send + 'static>(
     let (text, said) = (reply.text.clone(), (reply.model.clone(), answered.usage()));
     let read = tokio::task::spawn_blocking(move || {
         write(&place.reply, &text).map_err(Failed::ours)?;
-        read(&place, &judgement, text.len() as u64, said, parse)
+        let least = (text.len() as u64, Some(Digest::of(text.as_bytes())));
+        read(&place, &judgement, least, said, parse)
     });
     let read = read
         .await
@@ -110,11 +114,12 @@ pub(super) async fn of_model<T: Send + 'static>(
     Ok((result, ReplyRef { tools, ..reply }))
 }
 
-/// Reads what a stored reply of at least so many bytes says, and writes down what its verdict rests on. Blocks.
+/// Reads what a stored reply of at least so many bytes, and of this digest where it is known, says, and writes down what its
+/// verdict rests on. Blocks.
 fn read<T>(
     place: &Place,
     judgement: &Judgement,
-    least: u64,
+    (least, digest): (u64, Option<Digest>),
     (model, usage): (Option<String>, Usage),
     parse: impl FnOnce(Reply<'_>, &Quoted) -> T,
 ) -> Result<(T, ReplyRef), Failed> {
@@ -129,7 +134,15 @@ fn read<T>(
     if file.len < least {
         return Err(unreadable(format!("it has {} bytes, and had {least}", file.len)));
     }
+    if digest.is_some_and(|digest| digest != file.digest) {
+        return Err(unreadable("somebody else has written to it".to_owned()));
+    }
     let text = read_head(&place.reply, LARGEST_REPLY).map_err(|error| unreadable(error.to_string()))?;
+    // What is read must be what the record vouches for.
+    let is_text = text.len() as u64 == file.len && !text.contains(char::REPLACEMENT_CHARACTER);
+    if is_text && Digest::of(text.as_bytes()) != file.digest {
+        return Err(unreadable("it was written to while it was read".to_owned()));
+    }
     let judged = write_judgement(&place.judgement, judgement).map_err(Failed::ours)?;
     let said = Reply {
         text: &text,

@@ -16,12 +16,12 @@ use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
 use crate::review::prompt::{JudgePrompt, Work};
 use crate::review::scrutiny as prompt;
-use crate::store::{self, RunFolder, SpoolName};
+use crate::store::{RunFolder, SpoolName};
 
 use super::children::{CHECK_SHOWN, command_outcome};
 use super::material::Material;
 use super::session::RunError;
-use super::spool::{clean, read_tail};
+use super::spool::{clean, read_tail, write_told};
 use super::world::{Child, Message, World, workspace};
 
 /// How long a stage may take that does not say: as long as a check (section 6).
@@ -212,8 +212,7 @@ impl Job {
             &asked.joined(),
             &[],
         );
-        store::write_new(&review, &request)
-            .map_err(|error| format!("cannot write {}: {error}", review.display()))?;
+        let told = vec![write_told(&review, &request)?];
         let mut variables = self.variables.clone();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PURPOSE".to_owned(), run.step.as_str().to_owned()));
@@ -228,6 +227,8 @@ impl Job {
             // One file for both, so that errors stand where they happened.
             stderr: Some(output.clone()),
             stdout: Some(output),
+            told,
+            sealed: true,
             timeout_ms: Some(stage.timeout.unwrap_or(STAGE_TIMEOUT).0),
             ..Spawn::default()
         }))

@@ -17,12 +17,13 @@ use crate::mission::Plan;
 use crate::review::judgement::Judgement;
 use crate::review::prompt::{self, JudgePrompt};
 use crate::review::verdict::{self, Reply};
-use crate::store::{self, RunFolder, SpoolName};
+use crate::store::{RunFolder, SpoolName};
 
 use super::looking::{self, Answered, Looking, Offer, Question, Toolless};
 use super::material::Material;
 use super::reach::Reach;
 use super::session::RunError;
+use super::spool::write_told;
 use super::world::{Child, Message, World, jitter, workspace};
 
 use super::calls::{panel_of, review_timeout};
@@ -65,10 +66,10 @@ impl Reviewer {
         let request = self.folder.spool_file(&SpoolName::Request(call.task, call.seat));
         let review = self.folder.spool_file(&SpoolName::Review(call.task, call.seat));
         let as_json = review_json(plan, call, &asked);
-        for (path, bytes) in [(&request, asked.joined().into_bytes()), (&review, as_json)] {
-            store::write_new(path, &bytes)
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        }
+        let told = vec![
+            write_told(&request, asked.joined().as_bytes())?,
+            write_told(&review, &as_json)?,
+        ];
         let cwd = workspace(plan, call.task);
         let mut variables = self.variables.clone();
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -87,6 +88,8 @@ impl Reviewer {
             env: self.surroundings.with(variables),
             cwd,
             stdin: Some(request.clone()),
+            told,
+            sealed: true,
             stdout: Some(file(SpoolName::Reply(call.task, call.seat))),
             stderr: Some(file(SpoolName::ReplyErr(call.task, call.seat))),
             timeout_ms: Some(review_timeout(plan.agent(self.agent)).0),

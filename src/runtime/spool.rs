@@ -10,10 +10,10 @@ use serde::Deserialize;
 use crate::agents::secrets::Secrets;
 use crate::domain::{Digest, TurnId};
 use crate::engine::{FileRef, OutputRefs, Usage};
-use crate::keeper;
+use crate::keeper::{self, Told};
 use crate::review::evidence;
 use crate::review::fence::Excerpt;
-use crate::store::{RunFolder, SpoolName};
+use crate::store::{self, RunFolder, SpoolName};
 
 /// The largest result file that is read.
 const LARGEST_RESULT: u64 = 1024 * 1024;
@@ -83,11 +83,35 @@ pub(super) fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
     })
 }
 
-/// The same for what a process printed, which then counts as lost. Blocks.
+/// The same for what a process printed, which then counts as lost; so does what is not what the keeper took in. Blocks.
 pub(super) fn clean(secrets: &Secrets, path: &Path, exit: &mut keeper::Exit) {
-    if let Err(why) = clean_file(secrets, path) {
+    let cleaned = is_as_printed(path, exit).and_then(|()| clean_file(secrets, path));
+    if let Err(why) = cleaned {
         exit.output_lost.get_or_insert(why);
     }
+}
+
+fn is_as_printed(path: &Path, exit: &keeper::Exit) -> Result<(), String> {
+    let Some(printed) = exit.stdout_digest.filter(|_| exit.output_lost.is_none()) else {
+        return Ok(());
+    };
+    let found = digest(path, LARGEST_SAID).map_err(|error| error.to_string())?;
+    match found.map_or_else(|| Digest::of(b""), |(_, found)| found.digest) == printed {
+        true => Ok(()),
+        false => Err(format!("{} is not what was printed", path.display())),
+    }
+}
+
+/// Writes a file by which somebody is asked. Blocks.
+///
+/// # Errors
+/// Why it cannot be written, in words.
+pub(super) fn write_told(path: &Path, bytes: &[u8]) -> Result<Told, String> {
+    store::write_new(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(Told {
+        path: path.to_owned(),
+        digest: Digest::of(bytes),
+    })
 }
 
 /// The same for what a process complained of, which is no evidence: where it cannot be cleaned, there is none. Blocks.

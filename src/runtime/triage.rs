@@ -14,7 +14,7 @@ use crate::review::verdict::LARGEST_REPLY;
 use super::calls::{review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
 use super::reach::{Reach, reach};
-use super::spool::{clean, clean_stderr, read_head};
+use super::spool::{clean, clean_stderr, read_head, write_told};
 
 /// Asks an agent of the run's mission and waits for its reply.
 ///
@@ -38,7 +38,7 @@ pub async fn ask_about_request(
             let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
             let path = |name: &str| folder.path().join(name);
             let request = path("request");
-            std::fs::write(&request, prompt).map_err(|error| error.to_string())?;
+            let told = vec![write_told(&request, prompt.as_bytes())?];
             let shown = request.to_string_lossy().into_owned();
             let cwd = state.plan.rules.workspace.clone();
             let variables = vec![
@@ -56,6 +56,8 @@ pub async fn ask_about_request(
                 argv: program.argv(&placeholders),
                 env: surroundings.with(variables),
                 stdin: Some(request.clone()),
+                told,
+                sealed: true,
                 stdout: Some(path("reply")),
                 stderr: Some(path("stderr")),
                 timeout_ms: Some(review_timeout(state.plan.agent(agent)).0),

@@ -79,7 +79,7 @@ impl Scene {
             stderr: Some(self.path(&format!("{key}.err"))),
             timeout_ms: None,
             grace_ms: 3000,
-            outlives_runner: false,
+            ..Spawn::default()
         }
     }
 

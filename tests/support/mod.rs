@@ -24,6 +24,8 @@ pub use wait::{DEADLINE, is_alive, parent, poll, read_pid, wait_for, wait_for_fi
 
 /// What is tested.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_quorum");
+/// Who owns nothing.
+const NOBODY: &str = "65534";
 /// Where the scripted agents and judges live.
 const AGENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agents");
 
@@ -164,6 +166,22 @@ impl Workspace {
     /// Runs the binary to its end.
     pub fn quorum(&self, arguments: &[&str]) -> Finished {
         self.start(arguments).finish()
+    }
+
+    /// Starts the binary as a user who owns nothing but this workspace: what root may do is no attack.
+    pub fn start_unprivileged(&self, arguments: &[&str]) -> Running {
+        if !rustix::process::geteuid().is_root() {
+            return self.start(arguments);
+        }
+        let mut owner = Command::new("chown");
+        owner.args(["-R", NOBODY]).arg(self.root());
+        let changed = owner.status().expect("there is a chown");
+        assert!(changed.success(), "the workspace cannot be given away");
+        let mut command = self.other_command("setpriv");
+        command.args(["--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]);
+        command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
+        command.arg(BINARY).args(arguments);
+        Running::start(command)
     }
 
     /// Runs the binary to its end with more variables.

@@ -148,6 +148,7 @@ fn the_time_of_day_is_no_difference() {
     cassette
         .put(&call(), 1, &at(1_795_298_340_000), &reply("x"))
         .unwrap();
+    let cassette = Cassette::open(folder.path()).unwrap();
     assert_eq!(cassette.get(&call(), 1, &at(1_895_298_340_000)), reply("x"));
 }
 
@@ -181,6 +182,7 @@ fn what_tools_gave_is_part_of_the_question() {
     let folder = tempfile::tempdir().unwrap();
     let cassette = Cassette::record_into(folder.path(), &run("r1")).unwrap();
     cassette.put(&call(), 1, &given("a"), &reply("x")).unwrap();
+    let cassette = Cassette::open(folder.path()).unwrap();
     assert_eq!(cassette.get(&call(), 1, &given("a")), reply("x"));
     let error = cassette.get(&call(), 1, &given("b")).unwrap_err();
     assert!(error.message.contains("result of the tools"), "{}", error.message);
@@ -198,13 +200,16 @@ fn a_key_is_never_recorded() {
     let text = fs::read_to_string(file(&folder)).unwrap();
     assert!(!text.contains(KEY), "{text}");
     // It is still the same question.
+    let cassette = Cassette::open(folder.path()).unwrap();
+    cassette.hold_back(endpoint_of(Adapter::Openai, "http://h/v1").secrets().clone());
     let given = cassette.get(&call(), 1, &leaky()).unwrap();
     assert_eq!(given.text, "So it is [redacted]?");
 }
 
 #[test]
 fn a_file_that_was_changed_is_no_record() {
-    let (folder, cassette) = recorded(&reply("SCORE: 80"));
+    let (folder, held) = recorded(&reply("SCORE: 80"));
+    let opened = || Cassette::open(folder.path()).unwrap();
     let path = file(&folder);
     let text = fs::read_to_string(&path).unwrap();
     for (changed, why) in [
@@ -213,13 +218,15 @@ fn a_file_that_was_changed_is_no_record() {
         (text[..text.len() / 2].to_owned(), "cannot be read"),
     ] {
         fs::write(&path, changed).unwrap();
-        let error = cassette.get(&call(), 1, &asked(|_| {})).unwrap_err();
+        let error = opened().get(&call(), 1, &asked(|_| {})).unwrap_err();
         assert!(error.message.contains(why), "{}", error.message);
     }
+    // What was read before holds.
+    assert_eq!(held.get(&call(), 1, &asked(|_| {})), reply("SCORE: 80"));
     // Another layout of the same is fine.
     let compact: Value = serde_json::from_str(&text).unwrap();
     fs::write(&path, compact.to_string()).unwrap();
-    assert_eq!(cassette.get(&call(), 1, &asked(|_| {})), reply("SCORE: 80"));
+    assert_eq!(opened().get(&call(), 1, &asked(|_| {})), reply("SCORE: 80"));
 }
 
 #[test]

@@ -4,18 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agents::command::{Placeholders, Program, Surroundings};
-use crate::domain::{ConsultId, Purpose};
+use crate::domain::{ConsultId, Digest, Purpose};
 use crate::engine::State;
 use crate::judging::parser::Quoted;
-use crate::keeper::{self, Spawn};
+use crate::keeper::{self, Spawn, Told};
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{self, Reply};
 use crate::runtime::reply::{self, Failed};
 use crate::runtime::scrutiny;
 use crate::runtime::session::RunError;
+use crate::runtime::spool::write_told;
 use crate::runtime::world::{Child, Message, World, workspace};
-use crate::store::{self, SpoolName};
+use crate::store::SpoolName;
 
 use super::{Call, failure, place, said};
 
@@ -121,6 +122,10 @@ impl Call {
             std::fs::create_dir_all(&cwd)
                 .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
         }
+        let mut told = vec![Told {
+            path: request.clone(),
+            digest: Digest::of(asked.as_bytes()),
+        }];
         let text = |path: &Path| path.to_string_lossy().into_owned();
         variables.push(("QUORUM_PROMPT_FILE".to_owned(), text(&request)));
         variables.push(("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned()));
@@ -141,8 +146,7 @@ impl Call {
         };
         if let Some(json) = as_json {
             let review = self.path(SpoolName::ConsultReview(self.id));
-            store::write_new(&review, &json)
-                .map_err(|error| format!("cannot write {}: {error}", review.display()))?;
+            told.push(write_told(&review, &json)?);
             variables.push(("QUORUM_REVIEW_FILE".to_owned(), text(&review)));
         }
         let placeholders = Placeholders {
@@ -157,6 +161,8 @@ impl Call {
             env: surroundings.with(variables),
             cwd,
             stdin: Some(request.clone()),
+            told,
+            sealed: true,
             stdout: Some(self.path(SpoolName::ConsultReply(self.id))),
             stderr: Some(self.path(SpoolName::ConsultErr(self.id))),
             timeout_ms: Some(self.timeout().0),

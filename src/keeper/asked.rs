@@ -1,0 +1,223 @@
+//! What a child is asked, and what it answers, where others may want to change either.
+//!
+//! Whoever judges reads its request from a copy that nobody can write to, and prints into a pipe whose other end only the
+//! keeper holds: what others add to it stands beside the answer, and nothing of the answer is taken away. The files that
+//! it may read instead are held against what they were when it started.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, fcntl_setfl};
+
+use super::outputs::open_regular;
+use super::platform;
+use super::protocol::Told;
+use crate::domain::Digest;
+
+/// The largest file that a child is asked by, in bytes.
+const LARGEST_ASKED: u64 = 64 << 20;
+/// How much of an answer is kept, in bytes; far more than any reader of answers takes.
+const MOST_KEPT: usize = 16 << 20;
+/// How much is read at once, in bytes: what a pipe holds.
+const PIECE: usize = 64 << 10;
+/// How many pieces are read of what somebody else may go on writing.
+const MOST_PIECES: usize = 1 << 10;
+
+/// Which file it was, how long, and when it was last written to and changed: the last cannot be set by a program.
+type Stamp = (u64, u64, (i64, i64), (i64, i64));
+
+fn stamp(file: &std::fs::Metadata) -> Stamp {
+    let (written, changed) = (
+        (file.mtime(), file.mtime_nsec()),
+        (file.ctime(), file.ctime_nsec()),
+    );
+    (file.ino(), file.len(), written, changed)
+}
+
+/// The files that a running child is asked by.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    files: Vec<(PathBuf, Stamp)>,
+    /// A copy of the one that it reads as its standard input.
+    pub(super) input: Option<File>,
+}
+
+impl Request {
+    /// Holds the files against what they must be, and copies the one at `input`.
+    ///
+    /// # Errors
+    /// Which file is not what was written, or cannot be read.
+    pub(super) fn open(told: &[Told], input: Option<&Path>) -> Result<Request, String> {
+        let mut request = Request::default();
+        for Told { path, digest } in told {
+            let (bytes, stamp) =
+                read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+            if Digest::of(&bytes) != *digest {
+                return Err(changed(path));
+            }
+            if input == Some(path.as_path()) {
+                request.input = platform::sealed(&bytes).ok();
+            }
+            request.files.push((path.clone(), stamp));
+        }
+        Ok(request)
+    }
+
+    /// Which of the files was touched since.
+    pub(super) fn changed(&self) -> Option<String> {
+        let is_same = |(path, was): &&(PathBuf, Stamp)| {
+            std::fs::symlink_metadata(path).is_ok_and(|found| stamp(&found) == *was)
+        };
+        let touched = self.files.iter().find(|file| !is_same(file));
+        touched.map(|(path, _)| changed(path))
+    }
+}
+
+fn changed(path: &Path) -> String {
+    format!(
+        "what it was asked was changed by somebody else: `{}`",
+        path.display()
+    )
+}
+
+fn read(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
+    let file = open_regular(OpenOptions::new().read(true), path, OFlags::empty())?;
+    let found = file.metadata()?;
+    if found.len() > LARGEST_ASKED {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST_ASKED).read_to_end(&mut bytes)?;
+    Ok((bytes, stamp(&found)))
+}
+
+/// An answer on its way.
+#[derive(Debug)]
+pub(super) struct Answer {
+    path: PathBuf,
+    pipe: PipeReader,
+    kept: Vec<u8>,
+    /// Nobody holds the other end any more.
+    ended: bool,
+}
+
+impl Answer {
+    /// A pipe for a child whose answer is to stand at `path`: our end, and the child's.
+    pub(super) fn open(path: &Path) -> io::Result<(Answer, File)> {
+        let (pipe, writer) = io::pipe()?;
+        fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+        let answer = Answer {
+            path: path.to_owned(),
+            pipe,
+            kept: Vec::new(),
+            ended: false,
+        };
+        Ok((answer, File::from(OwnedFd::from(writer))))
+    }
+
+    /// What to wait at; `None` once nothing more comes.
+    pub(super) fn waits(&self) -> Option<BorrowedFd<'_>> {
+        (!self.ended).then(|| self.pipe.as_fd())
+    }
+
+    /// Takes in what is there. What is too much is read and dropped, so that nobody waits for room.
+    pub(super) fn take_in(&mut self) {
+        let mut piece = [0; PIECE];
+        for _ in 0..MOST_PIECES {
+            match self.pipe.read(&mut piece) {
+                Ok(0) => {
+                    self.ended = true;
+                    return;
+                }
+                Ok(read) => {
+                    let room = MOST_KEPT - self.kept.len();
+                    self.kept.extend_from_slice(&piece[..read.min(room)]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // There is nothing now, or never again.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Puts the answer where it is to be, in place of whatever stands there: its length, where 0 means that there is no
+    /// file, and its digest.
+    ///
+    /// # Errors
+    /// It is lost; the message says why.
+    pub(super) fn settle(mut self) -> Result<(u64, Digest), String> {
+        self.take_in();
+        let lost = |error| format!("`{}` could not be kept: {error}", self.path.display());
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(lost(error)),
+            _ => {}
+        }
+        if !self.kept.is_empty() {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(0o666);
+            let written = options
+                .open(&self.path)
+                .and_then(|mut file| file.write_all(&self.kept));
+            written.map_err(lost)?;
+        }
+        Ok((self.kept.len() as u64, Digest::of(&self.kept)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_what_was_written_and_stays_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("request");
+        let told = |text: &str| {
+            vec![Told {
+                path: path.clone(),
+                digest: Digest::of(text.as_bytes()),
+            }]
+        };
+        std::fs::write(&path, "be strict").unwrap();
+        assert!(Request::open(&told("be kind"), None).is_err());
+        let request = Request::open(&told("be strict"), Some(&path)).unwrap();
+        assert_eq!(request.changed(), None);
+        #[cfg(target_os = "linux")]
+        {
+            let mut input = request.input.as_ref().unwrap();
+            assert!(input.write_all(b"x").is_err());
+            assert!(input.set_len(0).is_err());
+            let mut text = String::new();
+            input.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "be strict");
+        }
+        // The same words again are another file.
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "be strict").unwrap();
+        assert!(request.changed().unwrap().contains("request"));
+    }
+
+    #[test]
+    fn an_answer_is_kept_up_to_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("reply");
+        std::fs::write(&path, "planted").unwrap();
+        let (answer, writer) = Answer::open(&path).unwrap();
+        drop(writer);
+        assert_eq!(answer.settle().unwrap().0, 0);
+        assert!(!path.exists());
+        let (mut answer, mut writer) = Answer::open(&path).unwrap();
+        let line = vec![b'x'; PIECE];
+        for _ in 0..=MOST_KEPT / PIECE {
+            writer.write_all(&line).unwrap();
+            answer.take_in();
+        }
+        assert!(answer.waits().is_some());
+        let (length, digest) = answer.settle().unwrap();
+        assert_eq!(length, MOST_KEPT as u64);
+        assert_eq!(digest, Digest::of(&std::fs::read(&path).unwrap()));
+    }
+}
