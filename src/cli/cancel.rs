@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::domain::RunId;
+use crate::domain::{RunId, is_same_name};
 use crate::engine::Command;
 
 use super::confirm::think_again;
@@ -45,7 +45,7 @@ pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
         let plan = open_run(&run, |_, _| {})?.state.plan;
         let task = plan
             .task_ids()
-            .find(|id| *plan.task(*id).title == *arguments.target);
+            .find(|id| is_same_name(&plan.task(*id).title, &arguments.target));
         let task = task.ok_or_else(|| {
             Failure::usage(anyhow!(
                 "'{}' is neither a run nor a task of run {}",

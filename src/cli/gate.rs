@@ -6,8 +6,8 @@ use anyhow::anyhow;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::domain::{GateId, Millis, RunId};
-use crate::engine::{Command, CommandResult, State, evaluate_gate};
+use crate::domain::{GateId, Millis, OutcomeClass, Points, RunId};
+use crate::engine::{Command, CommandResult, GateStanding, State, gate_view};
 use crate::mission::Part;
 use crate::report::gate::human;
 use crate::store::RunFolder;
@@ -50,31 +50,12 @@ pub struct Gate {
     pub speaker: Speaker,
 }
 
-/// What a gate says.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    Passed,
-    Overridden,
-    Failed,
-    Waiting,
-}
-
-impl Standing {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Overridden => "overridden",
-            Self::Failed => "failed",
-            Self::Waiting => "waiting",
-        }
-    }
-
-    fn exit_code(self) -> u8 {
-        match self {
-            Self::Passed | Self::Overridden => 0,
-            Self::Failed => 4,
-            Self::Waiting => 8,
-        }
+/// What `quorum gate` exits with where a gate stands so.
+fn class(standing: GateStanding) -> OutcomeClass {
+    match standing {
+        GateStanding::Passed | GateStanding::Overridden | GateStanding::NotTaken => OutcomeClass::Ok,
+        GateStanding::Failed => OutcomeClass::GateFailed,
+        GateStanding::Waiting => OutcomeClass::Awaiting,
     }
 }
 
@@ -103,26 +84,30 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
     if arguments.wait {
         state = wait(&run, state, &gates, arguments.timeout)?;
     }
-    let rows: Vec<(GateId, Standing)> = gates.into_iter().map(|id| (id, standing(&state, id))).collect();
     if screen.is_json() {
-        let gates: Vec<Value> = rows
-            .iter()
-            .map(|(id, standing)| document(&state, *id, *standing))
-            .collect();
-        screen.document(&json!({"schema": "quorum.gate/v1", "runId": run.id().as_str(), "gates": gates}));
+        let rows: Vec<Value> = gates.iter().map(|id| document(&state, *id)).collect();
+        screen.document(&json!({"schema": "quorum.gate/v1", "runId": run.id().as_str(), "gates": rows}));
     } else {
-        for (id, standing) in &rows {
+        for id in &gates {
+            let gate = gate_view(&state, *id);
             let name = &state.plan.gate(*id).name;
-            let why = reason(&state, *id, *standing);
-            screen.result(&human(name, standing.as_str(), why.as_deref(), &screen.out()));
+            screen.result(&human(
+                name,
+                gate.standing.as_str(),
+                gate.reason.as_deref(),
+                &screen.out(),
+            ));
         }
     }
     // The worst of them: a failure weighs more than a gate that is not there yet.
-    let any = |wanted| rows.iter().any(|(_, standing)| *standing == wanted);
-    Ok([Standing::Failed, Standing::Waiting]
+    let found: Vec<OutcomeClass> = gates
+        .iter()
+        .map(|id| class(gate_view(&state, *id).standing))
+        .collect();
+    let worst = OutcomeClass::BY_PRECEDENCE
         .into_iter()
-        .find(|s| any(*s))
-        .map_or(0, Standing::exit_code))
+        .find(|class| found.contains(class));
+    Ok(worst.unwrap_or(OutcomeClass::Ok).exit_code())
 }
 
 fn tell_override(screen: &Screen, given: Given) {
@@ -144,7 +129,8 @@ fn wait(run: &RunFolder, mut state: State, gates: &[GateId], limit: Millis) -> R
     // How long the journal was before it was read: what came while it was read may be missing from the state. Of the
     // state that is given nobody knows.
     let mut read = None;
-    while gates.iter().any(|id| standing(&state, *id) == Standing::Waiting) {
+    let waits = |state: &State, id: &GateId| gate_view(state, *id).standing == GateStanding::Waiting;
+    while gates.iter().any(|id| waits(&state, id)) {
         if begin.elapsed() >= limit.as_duration() {
             break;
         }
@@ -184,48 +170,12 @@ fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
     }
 }
 
-fn standing(state: &State, id: GateId) -> Standing {
-    let gate = state.gate(id);
-    match &gate.result {
-        _ if gate.overridden => Standing::Overridden,
-        Some(result) if result.passed => Standing::Passed,
-        Some(_) => Standing::Failed,
-        None if gate.open > 0 => Standing::Waiting,
-        // Its tasks have ended, but the run was killed before it could say so.
-        None if evaluate_gate(state, id).passed => Standing::Passed,
-        None => Standing::Failed,
-    }
-}
-
-fn reason(state: &State, id: GateId, standing: Standing) -> Option<String> {
-    let gate = state.gate(id);
-    match (&gate.result, standing) {
-        (Some(result), _) => result.reason.clone(),
-        (None, Standing::Waiting) => {
-            let open = state
-                .plan
-                .gate(id)
-                .after
-                .iter()
-                .filter(|task| !state.task(**task).status.is_terminal());
-            let open: Vec<&str> = open.map(|task| state.plan.task(*task).title.as_ref()).collect();
-            Some(format!("not finished: {}", open.join(", ")))
-        }
-        (None, _) => evaluate_gate(state, id).reason,
-    }
-}
-
-fn document(state: &State, id: GateId, standing: Standing) -> Value {
-    let average = state
-        .gate(id)
-        .result
-        .clone()
-        .unwrap_or_else(|| evaluate_gate(state, id))
-        .avg;
+fn document(state: &State, id: GateId) -> Value {
+    let gate = gate_view(state, id);
     json!({
         "name": state.plan.gate(id).name,
-        "state": standing.as_str(),
-        "avgScore": average.map(crate::domain::Points::score_f64),
-        "reason": reason(state, id, standing),
+        "state": gate.standing.as_str(),
+        "avgScore": gate.avg.map(Points::score_f64),
+        "reason": gate.reason,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
-use crate::domain::{RunId, Status, TaskId};
+use crate::domain::{RunId, Status, TaskId, is_same_name};
 use crate::engine::{Input, State};
 use crate::runtime::{Recovered, TellError, adopt, tell, unfinished_with};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
@@ -138,7 +138,7 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
     let found = state
         .plan
         .task_ids()
-        .find(|id| &*state.plan.task(*id).title == title);
+        .find(|id| is_same_name(&state.plan.task(*id).title, title));
     let Some(id) = found else {
         return Err(Failure::usage(anyhow!("this run has no task '{title}'"))
             .help("`quorum status` shows the tasks of the run"));

@@ -20,6 +20,7 @@ mod dialog;
 mod effect;
 mod event;
 mod fixups;
+mod gate;
 mod growth;
 mod input;
 mod ledger;
@@ -44,6 +45,7 @@ pub use decide::{JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, decide, pause_
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects};
 pub use event::Event;
+pub use gate::{GateStanding, GateView, gate_view};
 pub use input::{ApproverSaid, ConsultFailure, Input, OperatorInput, SeatFailure, TurnEnd, Undelivered};
 pub use ledger::{Call, CallId, Ceiling, Ledger, Overshoot, Spent};
 pub use mission_change::MissionChange;

@@ -7,6 +7,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use unicode_normalization::UnicodeNormalization;
+
+use crate::domain::is_invisible;
 use crate::mission::AgentPlan;
 use crate::mission::model::{Adapter, Independence};
 
@@ -121,7 +124,7 @@ impl<'a> Mind<'a> {
         Self {
             name: &agent.name,
             has_model: !matches!(spec.adapter, Adapter::Echo | Adapter::Human),
-            model: returned.or(declared).map(plain_name),
+            model: returned.or(declared).map(|model| Cow::Owned(plain_name(model))),
             family: family.map(|family| Cow::Owned(family.trim().to_ascii_lowercase())),
         }
     }
@@ -167,22 +170,32 @@ impl<'a> Mind<'a> {
     }
 }
 
-/// A model's name without what says nothing about which model it is: who offers it, a date, `latest`.
-fn plain_name(model: &str) -> Cow<'static, str> {
-    let name = model.trim().to_ascii_lowercase();
+/// A model's name without what says nothing about which model it is: who offers it, a date, `latest`, a tag, that it was
+/// tuned, case, and characters that nobody sees. Two names that differ in these alone are one model: it is better that a
+/// judge is refused who would have been another one than that a model judges itself under its other name.
+fn plain_name(model: &str) -> String {
+    let shown = model.nfkc().filter(|c| !is_invisible(*c)).map(|c| match c {
+        // The hyphens and dashes that look like the one of the keyboard.
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
+        c => c,
+    });
+    let name: String = shown.flat_map(char::to_lowercase).collect();
+    let name = name.trim();
     let name = name.rsplit('/').next().unwrap_or_default();
-    let name = name.strip_suffix(":latest").unwrap_or(name);
-    let name = name.split('@').next().unwrap_or_default();
+    let name = name.strip_prefix("ft:").unwrap_or(name);
+    let name = name.split([':', '@']).next().unwrap_or_default();
     let name = name.strip_suffix("-latest").unwrap_or(name);
-    Cow::Owned(without_date(name).to_owned())
+    let name = without_date(name);
+    name.strip_suffix("-instruct").unwrap_or(name).to_owned()
 }
 
-/// `gpt-4o-2024-08-06` and `claude-x-20250514` are dated forms of the names before the date.
+/// `gpt-4o-2024-08-06`, `claude-x-20250514`, `gpt-4-0613`, `mistral-large-2407` and `gemini-1.5-pro-002` are dated or
+/// numbered forms of the names before.
 fn without_date(name: &str) -> &str {
     let is_digits =
         |text: &str, len: usize| text.len() == len && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some((head, tail)) = name.rsplit_once('-')
-        && is_digits(tail, 8)
+        && (is_digits(tail, 8) || is_short_date(tail) || (is_digits(tail, 3) && tail.starts_with('0')))
     {
         return head;
     }
@@ -198,6 +211,16 @@ fn without_date(name: &str) -> &str {
     }
 }
 
+/// Four digits that are a month and a day, or a year and a month.
+fn is_short_date(text: &str) -> bool {
+    let two = |at: usize| text.get(at..at + 2).and_then(|part| part.parse::<u32>().ok());
+    let (Some(first), Some(second), 4) = (two(0), two(2), text.len()) else {
+        return false;
+    };
+    let is_month = |number: u32| (1..=12).contains(&number);
+    (is_month(first) && (1..=31).contains(&second)) || ((20..40).contains(&first) && is_month(second))
+}
+
 fn is_same_model(one: &str, other: &str) -> bool {
     plain_name(one) == plain_name(other)
 }
@@ -205,9 +228,10 @@ fn is_same_model(one: &str, other: &str) -> bool {
 /// Whose model it is, by its name.
 fn family_of_model(model: &str) -> Option<&'static str> {
     let name = plain_name(model);
+    let name = name.as_str();
     // Cloud services put the vendor before the name, with a dot: `us.anthropic.claude-…`.
     let parts = name.rmatch_indices('.').map(|(at, _)| &name[at + 1..]);
-    std::iter::once(&*name).chain(parts).find_map(|name| {
+    std::iter::once(name).chain(parts).find_map(|name| {
         let found = FAMILIES.iter().find(|(begin, _)| name.starts_with(begin));
         found.map(|(_, family)| *family)
     })
@@ -275,19 +299,31 @@ mod tests {
     }
 
     #[test]
-    fn a_dated_name_is_the_same_model_and_a_size_is_another() {
+    fn a_dated_or_tagged_name_is_the_same_model_and_a_size_in_the_name_is_another() {
         for (one, other) in [
             ("gpt-4o", "gpt-4o-2024-08-06"),
             ("claude-sonnet-4", "claude-sonnet-4-20250514"),
             ("Qwen2.5", "qwen2.5:latest"),
             ("openai/gpt-4o", "GPT-4o"),
             ("claude-3-5-sonnet-latest", "claude-3-5-sonnet@20240620"),
+            ("gemini-1.5-pro", "gemini-1.5-pro-002"),
+            ("gpt-4o", "gpt\u{200b}-4o"),
+            ("gpt-4o", "gpt\u{2011}4o"),
+            ("gpt-4o", "ft:gpt-4o:my-org:suffix:id"),
+            ("gpt-4o", "ft:gpt-4o-2024-08-06:my-org::id"),
+            ("llama3", "llama3:8b"),
+            ("llama3.1:8b", "llama3.1:70b"),
+            ("mistral-large", "Mistral-Large-Instruct-2407"),
+            ("gpt-4", "gpt-4-0613"),
+            ("deepseek-r1", "deepseek-r1-0528"),
         ] {
             assert!(is_same_model(one, other), "{one} {other}");
         }
         for (one, other) in [
-            ("llama3.1:8b", "llama3.1:70b"),
+            ("llama-3.1-8b", "llama-3.1-70b"),
             ("gpt-4o", "gpt-4o-mini"),
+            ("m-1024x", "m"),
+            ("m-9999", "m"),
             ("o3-2025", "o3-2024"),
             // What only looks like a date is part of the name.
             ("m", "m-2024-08-0x"),

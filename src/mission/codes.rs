@@ -110,7 +110,7 @@ codes! {
     /// No tasks.
     NoTasks = "Q0401": "A mission needs at least one task. Tasks are entries of the list `tasks`, each with a `title`.",
     /// Two tasks with one title.
-    DuplicateTitle = "Q0402": "Two tasks have the same title. Titles are how tasks refer to each other and must be unique within a mission.",
+    DuplicateTitle = "Q0402": "Two tasks have the same title, or titles that look alike. Titles are how tasks refer to each other and how people tell them apart; they must be unique within a mission.",
     /// No such task.
     UnknownTask = "Q0403": "The title is not that of a task in this mission. Titles must match exactly, including case.",
     /// Tasks that wait for each other.

@@ -4,6 +4,8 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::domain::folded;
+
 use super::model::TaskType;
 use super::scalar::{InnerPath, Name, Positive, Scalar};
 
@@ -81,6 +83,7 @@ pub fn read_sub_task(item: &Value) -> Result<SubTask, String> {
     }
     let title = text(map, "title")?.ok_or("it has no `title`")?;
     Name::parse(&title).map_err(|fault| fault.message)?;
+    let title = folded(&title);
     let description = text(map, "description")?;
     if description
         .as_ref()

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::compile::compile_added;
 use super::model::{OnExhausted, TaskType};
 use super::plan::{Part, Plan, TaskPlan};
-use crate::domain::{AgentId, TaskId};
+use crate::domain::{AgentId, TaskId, folded, look_alike};
 
 /// Tasks that have the same source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -163,6 +163,7 @@ impl Plan {
     /// that were added).
     #[must_use]
     pub fn find(&self, title: &str) -> Option<TaskId> {
+        let title = &*folded(title);
         if let Some(id) = self.titles.later.get(title) {
             return Some(*id);
         }
@@ -171,6 +172,13 @@ impl Plan {
             tasks.map(|(task, id)| (task.title.clone(), id)).collect()
         });
         base.get(title).copied()
+    }
+
+    /// A task whose title looks like this one and is another one (semantics, section 22). Costs O(all tasks).
+    #[must_use]
+    pub fn find_alike(&self, title: &str) -> Option<TaskId> {
+        let mut tasks = self.task_ids().filter(|id| self.task(*id).part != Part::Removed);
+        tasks.find(|id| look_alike(&self.task(*id).title, title))
     }
 
     /// The agent with this name that the mission has.

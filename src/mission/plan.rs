@@ -480,7 +480,7 @@ pub struct GatePlan {
     pub blocks: Vec<TaskId>,
     /// The mean score `after` must reach.
     pub min_score: Option<Points>,
-    /// Whether a failed task fails the gate.
+    /// Whether a task that failed or was called off fails the gate.
     pub require_all_passed: bool,
     /// Whether work accepted below the bar may pass.
     pub accept_below_threshold: bool,

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use rust_decimal::Decimal;
 use semver::VersionReq;
 
-use crate::domain::{Bar, BarOrigin, Millis, Money, Points, Timestamp};
+use crate::domain::{Bar, BarOrigin, Millis, Money, Points, Timestamp, folded, invisible_in};
 
 use super::codes::Code;
 use super::text::{quoted, suggestion};
@@ -149,6 +149,11 @@ impl Scalar for Name {
                 "the name {} contains a line break or another control character",
                 quoted(text)
             )
+        } else if let Some(invisible) = invisible_in(text) {
+            format!(
+                "the name {} contains a character that nobody sees, {invisible}",
+                quoted(text)
+            )
         } else if length > Self::LIMIT {
             format!(
                 "this name has {length} characters, at most {} are allowed",
@@ -159,6 +164,37 @@ impl Scalar for Name {
         };
         Err(Fault::new(Code::BadTitle, problem)
             .with_help("write one short line; details belong into `description`"))
+    }
+}
+
+/// A task's title, in the one form in which titles are compared.
+pub(super) struct Title(String);
+
+impl Scalar for Title {
+    const EXPECTS: &'static str = Name::EXPECTS;
+    const FORM: Form = Name::FORM;
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Name::parse(text).map(|Name(text)| Self(one_form(text)))
+    }
+}
+
+/// The title of another task, in the same form.
+pub(super) struct TaskTitle(String);
+
+impl Scalar for TaskTitle {
+    const EXPECTS: &'static str = Filled::EXPECTS;
+    const FORM: Form = Filled::FORM;
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        Filled::parse(text).map(|Filled(text)| Self(one_form(text)))
+    }
+}
+
+fn one_form(title: String) -> String {
+    match title.is_ascii() {
+        true => title,
+        false => folded(&title),
     }
 }
 
@@ -250,7 +286,7 @@ macro_rules! text_scalars {
     )+};
 }
 
-text_scalars!(Filled, Name, InnerPath, InnerFile, InnerGlob);
+text_scalars!(Filled, Name, Title, TaskTitle, InnerPath, InnerFile, InnerGlob);
 
 impl Scalar for bool {
     const EXPECTS: &'static str = "true or false";
@@ -292,6 +328,28 @@ impl Scalar for u64 {
 
     fn parse(text: &str) -> Result<Self, Fault> {
         digits(text)
+    }
+}
+
+/// A whole number from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtLeastOne(u64);
+
+impl From<AtLeastOne> for u64 {
+    fn from(number: AtLeastOne) -> Self {
+        number.0
+    }
+}
+
+impl Scalar for AtLeastOne {
+    const EXPECTS: &'static str = "a whole number from 1";
+    const FORM: Form = Form::Whole(1, u64::MAX);
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        match u64::parse(text) {
+            Ok(number) if number > 0 => Ok(Self(number)),
+            _ => Err(Fault::expected::<Self>(text)),
+        }
     }
 }
 

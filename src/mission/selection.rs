@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::plan::{Part, Plan};
 use super::text::{quoted, suggestion};
-use crate::domain::TaskId;
+use crate::domain::{TaskId, folded};
 
 /// A title after `--only` that the mission does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +26,7 @@ pub fn named_tasks(plan: &Plan, values: &[String]) -> Result<Vec<String>, Unknow
     let known: HashMap<&str, TaskId> = ids(plan).collect();
     let mut titles: Vec<String> = Vec::new();
     for value in values {
+        let value = &folded(value);
         let whole = known.contains_key(value.as_str());
         let parts: Vec<&str> = if whole {
             vec![value]

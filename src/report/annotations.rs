@@ -1,10 +1,10 @@
 //! What GitHub shows beside a job: a few annotations, the worst first. GitHub keeps ten of a kind, so the last one
 //! counts the rest instead of letting it vanish.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::domain::GateId;
-use crate::engine::{GateState, State};
+use crate::engine::{GateStanding, State, gate_view};
 
 use super::rank::{Rank, reason, worst_first};
 use super::summary::left_out;
@@ -17,11 +17,12 @@ const MOST: usize = 10;
 #[must_use]
 pub fn annotations(state: &State, view: &RunView) -> String {
     let (mut errors, mut warnings, mut notices) = (Vec::new(), Vec::new(), Vec::new());
-    for (index, gate) in state.gates.iter().enumerate() {
-        if GateState::has_failed(gate) {
-            let name = &state.plan.gate(GateId::from_index(index)).name;
-            let why = gate.result.as_ref().and_then(|result| result.reason.clone());
-            errors.push((format!("gate {name}"), why.unwrap_or_else(|| "failed".to_owned())));
+    for id in state.plan.gate_ids() {
+        let gate = gate_view(state, id);
+        if gate.standing == GateStanding::Failed {
+            let name = &state.plan.gate(id).name;
+            let why = gate.reason.map_or_else(|| "failed".to_owned(), Cow::into_owned);
+            errors.push((format!("gate {name}"), why));
         }
     }
     if let (Some(points), Some(bar)) = (state.threshold_failed, state.plan.rules.quality_threshold) {

@@ -5,15 +5,16 @@
 
 mod task;
 
+use std::borrow::Cow;
 use std::io;
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::domain::{
-    FailureMode, GateId, Money, OutcomeClass, Points, QualityFlag, RunId, Status, TaskId, Timestamp,
+    FailureMode, Money, OutcomeClass, Points, QualityFlag, RunId, Status, TaskId, Timestamp,
 };
-use crate::engine::{self, HoldStage, RunPhase, State};
-use crate::mission::{HoldKind, Part};
+use crate::engine::{self, HoldStage, RunPhase, State, gate_view};
+use crate::mission::HoldKind;
 
 use super::asked::{asked, delay_until, hold_state};
 use super::budget::ceiling_words;
@@ -380,12 +381,12 @@ impl Serialize for Gates<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let state = self.0.state;
         let rows = state.plan.gate_ids().map(|id| {
-            let result = state.gate(id).result.as_ref();
+            let gate = gate_view(state, id);
             GateRow {
                 name: &state.plan.gate(id).name,
-                state: gate_state(state, id),
-                avg_score: result.and_then(|result| result.avg).map(Points::score_f64),
-                reason: result.and_then(|result| result.reason.as_deref()),
+                state: gate.standing.as_str(),
+                avg_score: gate.avg.map(Points::score_f64),
+                reason: gate.reason,
             }
         });
         serializer.collect_seq(rows)
@@ -398,7 +399,7 @@ struct GateRow<'a> {
     name: &'a str,
     state: &'static str,
     avg_score: Option<f64>,
-    reason: Option<&'a str>,
+    reason: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
@@ -438,18 +439,6 @@ fn holds(source: Source<'_>, checkpoints: bool) -> Vec<HoldRow<'_>> {
             }
         })
         .collect()
-}
-
-/// `passed`, `failed`, `waiting`, `overridden` or [`NOT_TAKEN`].
-pub(super) fn gate_state(state: &State, id: GateId) -> &'static str {
-    let gate = state.gate(id);
-    match &gate.result {
-        _ if gate.left || state.plan.gate(id).part != Part::Selected => NOT_TAKEN,
-        _ if gate.overridden => "overridden",
-        Some(result) if result.passed => "passed",
-        Some(_) => "failed",
-        None => "waiting",
-    }
 }
 
 #[derive(Serialize)]

@@ -17,10 +17,9 @@ use chrono::DateTime;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
 use crate::domain::{Cause, FailureClass, FailureMode, OutcomeClass, QualityFlag, TaskId, Timestamp};
-use crate::engine::{self, Outcome, State};
+use crate::engine::{self, GateStanding, Outcome, State, gate_view};
 
 use super::findings;
-use super::json::{NOT_TAKEN, gate_state};
 use super::rank::{Rank, rank, reason};
 use super::scrutiny::{remarks, stage_words};
 use super::summary::outcome_words;
@@ -212,28 +211,23 @@ fn gates(state: &State) -> TestSuite {
     let mut suite = TestSuite::new("quality gates");
     let class = format!("{} quality gates", clean(&state.plan.name));
     for id in state.plan.gate_ids() {
-        let result = state.gate(id).result.as_ref();
-        let why = result
-            .and_then(|result| result.reason.as_deref())
-            .unwrap_or_default();
-        let status = match gate_state(state, id) {
-            "failed" => failure("gate-failed", why),
-            open @ ("waiting" | NOT_TAKEN) => {
-                let mut status = TestCaseStatus::skipped();
-                status.set_message(if open == NOT_TAKEN {
-                    "not evaluated: not all of its tasks were selected (--only)"
-                } else {
-                    "not evaluated: its tasks have not ended"
-                });
-                status
-            }
-            _ => TestCaseStatus::success(),
+        let gate = gate_view(state, id);
+        let skipped = |message| {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(message);
+            status
+        };
+        let status = match gate.standing {
+            GateStanding::Failed => failure("gate-failed", gate.reason.as_deref().unwrap_or_default()),
+            GateStanding::Waiting => skipped("not evaluated: its tasks have not ended"),
+            GateStanding::NotTaken => skipped("not evaluated: not all of its tasks were selected (--only)"),
+            GateStanding::Passed | GateStanding::Overridden => TestCaseStatus::success(),
         };
         let name = clean(&state.plan.gate(id).name);
         let mut case = TestCase::new(name, status);
         case.set_classname(class.as_str());
-        case.add_property(("state", gate_state(state, id)));
-        if let Some(points) = result.and_then(|result| result.avg) {
+        case.add_property(("state", gate.standing.as_str()));
+        if let Some(points) = gate.avg {
             case.add_property(("score", points.to_string().as_str()));
         }
         suite.add_test_case(case);

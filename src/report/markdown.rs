@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::domain::{GateId, Points, TaskId};
-use crate::engine::{self, Outcome, StageReport, State};
+use crate::engine::{self, Outcome, StageReport, State, gate_view};
 
 use super::findings;
-use super::json::{gate_state, is_cancelled};
+use super::json::is_cancelled;
 use super::rank::{Rank, reason, worst_first};
 use super::scrutiny::{remarks, stage_words};
 use super::summary::{NOT_REVIEWED, left_out, outcome_words, task_counts};
@@ -144,17 +144,13 @@ fn head(state: &State, view: &RunView, outcome: Option<&Outcome>) -> String {
 
 fn gate_rows(state: &State) -> Vec<String> {
     let row = |id: GateId| {
-        let result = state.gate(id).result.as_ref();
+        let gate = gate_view(state, id);
         format!(
             "| {} | {} | {} | {} |\n",
             escape(&state.plan.gate(id).name),
-            gate_state(state, id),
-            number(result.and_then(|result| result.avg)),
-            escape(
-                result
-                    .and_then(|result| result.reason.as_deref())
-                    .unwrap_or_default()
-            ),
+            gate.standing.as_str(),
+            number(gate.avg),
+            escape(gate.reason.as_deref().unwrap_or_default()),
         )
     };
     state.plan.gate_ids().map(row).collect()

@@ -1,5 +1,6 @@
 //! `quorum status` for people: one row per task, then gates, what waits, and the outcome.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use comfy_table::presets::{ASCII_BORDERS_ONLY_CONDENSED, NOTHING, UTF8_BORDERS_ONLY};
@@ -8,11 +9,11 @@ use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangeme
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Bar, GateId, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
-use crate::engine::{self, SeatState, State};
+use crate::engine::{self, GateStanding, SeatState, State, gate_view};
 use crate::mission::{HoldKind, Part};
 
 use super::asked::{delay_until, hold_state};
-use super::json::{NOT_TAKEN, Standing, at_work, blocked_by, gate_state};
+use super::json::{Standing, at_work, blocked_by};
 use super::scrutiny::stage_name;
 use super::style::{Role, Screen};
 use super::summary::{NOT_REVIEWED, approvals, failure_words, left_out, outcome_words, task_counts};
@@ -232,16 +233,16 @@ impl TaskRow {
 
 impl GateRow {
     fn of(state: &State, id: GateId) -> Self {
-        let result = state.gate(id).result.as_ref();
-        let stands = match gate_state(state, id) {
-            NOT_TAKEN => "not taken",
-            stands => stands,
+        let gate = gate_view(state, id);
+        let stands = match gate.standing {
+            GateStanding::NotTaken => "not taken",
+            stands => stands.as_str(),
         };
         Self {
             name: state.plan.gate(id).name.to_string(),
             stands: stands.to_owned(),
-            avg: result.and_then(|result| result.avg),
-            reason: result.and_then(|result| result.reason.clone()),
+            avg: gate.avg,
+            reason: gate.reason.map(Cow::into_owned),
         }
     }
 }

@@ -6,13 +6,13 @@
 use std::fmt::Write as _;
 
 use crate::domain::{FailureMode, GateId, OutcomeClass, Points, RunId, Status, TaskId, WaitingReason};
-use crate::engine::{self, Outcome, RunPhase, State};
+use crate::engine::{self, GateStanding, Outcome, RunPhase, State, gate_view};
 use crate::mission::Part;
 
 use super::asked::{Asked, asked};
 use super::budget;
 use super::findings;
-use super::json::{NOT_TAKEN, gate_state, is_cancelled, skipped};
+use super::json::{is_cancelled, skipped};
 use super::style::{Role, Screen};
 use super::text::{against_bar, count, elapsed, sanitize, width};
 use super::view::{FailureView, RunView};
@@ -209,38 +209,35 @@ fn gates(page: &mut Page<'_>, state: &State) {
         let role = state.threshold_failed.map(|_| Role::Bad);
         page.line(role, &format!("mission score: {score}"));
     }
-    let states: Vec<(GateId, &str)> = state
-        .plan
-        .gate_ids()
-        .map(|id| (id, gate_state(state, id)))
-        .collect();
-    if states.is_empty() {
+    if state.plan.gates.is_empty() {
         return;
     }
     page.line(None, &format!("gates: {}", gate_sums(state)));
-    let failed = states.iter().filter(|(_, state)| *state == "failed");
-    let failed: Vec<GateId> = failed.map(|(id, _)| *id).collect();
+    let failed: Vec<GateId> = failed_gates(state).collect();
     let row = |id: &GateId| {
         let name = sanitize(&state.plan.gate(*id).name).into_owned();
-        let result = state.gate(*id).result.as_ref();
-        let reason = result
-            .and_then(|result| result.reason.as_deref())
-            .unwrap_or_default();
-        format!("{name}: {}", sanitize(reason))
+        let reason = gate_view(state, *id).reason.unwrap_or_default();
+        format!("{name}: {}", sanitize(&reason))
     };
     let rows = failed.iter().take(ROWS).map(row).collect();
     page.list("failed gates:", Role::Bad, rows, failed.len());
 }
 
+fn failed_gates(state: &State) -> impl Iterator<Item = GateId> + '_ {
+    let gates = state.plan.gate_ids();
+    gates.filter(|id| gate_view(state, *id).standing == GateStanding::Failed)
+}
+
 /// `2 passed, 1 failed`; empty where there are no gates.
 pub(super) fn gate_sums(state: &State) -> String {
-    let states: Vec<&str> = state.plan.gate_ids().map(|id| gate_state(state, id)).collect();
+    let gates = state.plan.gate_ids();
+    let states: Vec<GateStanding> = gates.map(|id| gate_view(state, id).standing).collect();
     let kinds = [
-        ("passed", "passed"),
-        ("failed", "failed"),
-        ("overridden", "overridden"),
-        ("waiting", "waiting"),
-        (NOT_TAKEN, "not taken"),
+        (GateStanding::Passed, "passed"),
+        (GateStanding::Failed, "failed"),
+        (GateStanding::Overridden, "overridden"),
+        (GateStanding::Waiting, "waiting"),
+        (GateStanding::NotTaken, "not taken"),
     ];
     let sums = kinds.map(|(wanted, words)| {
         let number = states.iter().filter(|state| **state == wanted).count();
@@ -427,9 +424,8 @@ pub(super) fn next_commands(
     let asked = waits(false);
     let judges_first = asked.is_none();
     commands.extend(asked);
-    let failed = state.gates.iter().position(engine::GateState::has_failed);
-    if let Some(gate) = failed {
-        let name = &state.plan.gate(GateId::from_index(gate)).name;
+    if let Some(gate) = failed_gates(state).next() {
+        let name = &state.plan.gate(gate).name;
         commands.push(format!(
             "quorum gate {} --override --reason REASON",
             shell_word(name)

@@ -93,7 +93,8 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
     }
 }
 
-/// The number at the start of the output against its bounds. Text that is not a number is a failed check, not 0.
+/// The one number that was printed against its bounds. Anything else is a failed check: of several numbers nobody knows which
+/// one is meant, and code that the command runs may print before it.
 fn metric(
     what: &str,
     output: &str,
@@ -101,10 +102,13 @@ fn metric(
     max: Option<Decimal>,
     duration: Millis,
 ) -> CheckResult {
-    let word = output.split_whitespace().next().unwrap_or_default();
-    let Ok(value) = Decimal::from_str(word.trim_end_matches(['%', ','])) else {
+    let Some(value) = only_number(output) else {
+        let printed = match output.trim() {
+            "" => "nothing".to_owned(),
+            text => format!("'{}'", first_line(text)),
+        };
         return failed(
-            format!("{what} printed no number: '{}'", first_line(output)),
+            format!("{what} must print one number and nothing else; it printed {printed}"),
             duration,
         );
     };
@@ -121,6 +125,16 @@ fn metric(
             duration,
         },
     }
+}
+
+/// A decimal number, optionally with a sign before and a `%` after it, and nothing else.
+fn only_number(output: &str) -> Option<Decimal> {
+    let text = output.trim();
+    let number = text.strip_suffix('%').map_or(text, str::trim_end);
+    let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let has_digit = digits.bytes().any(|byte| byte.is_ascii_digit());
+    (is_plain && has_digit).then(|| Decimal::from_str(number).ok())?
 }
 
 /// Whether all the files of a `file_exists` check are there, as large and as filled as it says. Blocks.
@@ -261,8 +275,20 @@ mod tests {
     #[test]
     fn a_metric_is_a_number_within_bounds_and_exit_0() {
         for (min, max, code, output, passed) in [
-            (Some(80), None, 0, "95.5% of lines\n", true),
+            (Some(80), None, 0, "95.5%\n", true),
+            (Some(80), None, 0, " 95.5 % \n", true),
             (Some(80), None, 0, "80", true),
+            (None, Some(0), 0, "-1.5", true),
+            (Some(80), None, 0, "95.5% of lines\n", false),
+            (Some(80), None, 0, "95\n10", false),
+            (Some(80), None, 0, "95 10", false),
+            (Some(0), None, 0, "9_0", false),
+            (Some(0), None, 0, "9,0", false),
+            (Some(0), None, 0, "1e3", false),
+            (Some(0), None, 0, "95%%", false),
+            (Some(0), None, 0, ".", false),
+            (Some(0), None, 0, "%", false),
+            (Some(0), None, 0, "\u{669}", false),
             (Some(80), None, 0, "79.9", false),
             (None, Some(5), 0, "7", false),
             (Some(0), None, 0, "lots", false),

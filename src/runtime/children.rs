@@ -567,9 +567,15 @@ fn declared_check(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
 }
 
 fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, output: &Path) -> CheckResult {
-    // A metric's number stands at the beginning, what went wrong with a command at the end.
+    // A metric prints one number and nothing else, so that more than this is none. What went wrong with a command stands at
+    // the end.
     let read = match declared_check(plan, task, check) {
-        Some(Check::Metric { .. }) => read_head(output, CHECK_SHOWN),
+        Some(Check::Metric { .. }) => read_head(output, CHECK_SHOWN).map(|mut head| {
+            if exit.stdout_len > CHECK_SHOWN {
+                head.push('…');
+            }
+            head
+        }),
         _ => read_tail(output, CHECK_SHOWN),
     };
     judged(plan, task, check, &command_outcome(exit, read))

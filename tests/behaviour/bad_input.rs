@@ -150,6 +150,14 @@ fn numbers_out_of_range_are_refused() {
         &["priority"],
     );
     refused(
+        mission("budget: {maxRequests: 0}\ntasks: [{title: one, assignTo: worker}]"),
+        &["maxRequests", "a whole number from 1"],
+    );
+    refused(
+        mission("settings: {budget: {maxRequests: 0}}\ntasks: [{title: one, assignTo: worker}]"),
+        &["maxRequests", "a whole number from 1"],
+    );
+    refused(
         mission("tasks: [{title: one, assignTo: worker, maxDuration: 5 parsecs}]"),
         &["5 parsecs"],
     );
@@ -393,4 +401,60 @@ fn several_files_are_validated_and_the_wrong_one_is_named() {
     assert_eq!(document["files"][1]["valid"], false);
     workspace.quorum(&["validate", "mission.yaml"]).exits(0);
     workspace.assert_nothing_started();
+}
+
+#[test]
+fn titles_that_look_alike_or_hide_a_character_are_refused() {
+    for (one, other) in [
+        ("deploy", "d\u{435}ploy"),
+        ("write docs", "write\u{a0}docs"),
+        ("a-b", "a\u{2011}b"),
+        ("A", "\u{391}"),
+        ("file", "\u{fb01}le"),
+        ("\u{2699} build", "\u{2699}\u{fe0f} build"),
+    ] {
+        refused(
+            mission(&format!(
+                "tasks:\n  - {{title: \"{one}\", assignTo: worker}}\n  - {{title: \"{other}\", assignTo: worker}}"
+            )),
+            &["looks like", "U+", "Q0402", "mission.yaml:"],
+        );
+    }
+    // Two ways to write one title.
+    refused(
+        mission(
+            "tasks:\n  - {title: \"caf\u{e9}\", assignTo: worker}\n  - {title: \"cafe\u{301}\", assignTo: worker}",
+        ),
+        &["two tasks are called"],
+    );
+    for hidden in [
+        "de\u{200b}ploy",
+        "\u{202e}yolped",
+        "de\u{ad}ploy",
+        "deploy\u{e0041}",
+        "de\u{2066}ploy",
+    ] {
+        refused(
+            mission(&format!("tasks: [{{title: \"{hidden}\", assignTo: worker}}]")),
+            &["nobody sees", "U+"],
+        );
+    }
+}
+
+#[test]
+fn a_title_is_found_however_its_letters_are_put_together() {
+    let works = |rest: &str| format!("name: good\nagents: {{worker: {{run: echo work}}}}\n{rest}\n");
+    let workspace = Workspace::with(&works(
+        "tasks:\n  - {title: \"caf\u{e9}\", assignTo: worker}\n  - {title: next, assignTo: worker, dependsOn: [\"cafe\u{301}\"]}",
+    ));
+    workspace.quorum(&["run", "--only", "cafe\u{301}"]).exits(0);
+    workspace.quorum(&["show", "cafe\u{301}"]).exits(0);
+    workspace.quorum(&["resume", "--redo", "cafe\u{301}"]).exits(0);
+    // Case is kept, and plain ASCII is told apart by whoever types it.
+    let names = ["Deploy", "deploy", "Part I", "Part l", "\u{2699}\u{fe0f} build"];
+    let tasks: String = names
+        .map(|title| format!("  - {{title: \"{title}\", assignTo: worker}}\n"))
+        .concat();
+    let workspace = Workspace::with(&works(&format!("tasks:\n{tasks}")));
+    workspace.quorum(&["validate", "mission.yaml"]).exits(0);
 }

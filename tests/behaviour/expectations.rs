@@ -83,7 +83,7 @@ fn a_metric_is_a_number_within_its_bounds() {
     for good in [
         "{type: metric, name: m, command: 'echo 80', min: 80}",
         "{type: metric, name: m, command: 'echo 80.5%', min: 80.4, max: 80.6}",
-        "{type: metric, name: m, command: 'echo -1; echo noise', max: 0}",
+        "{type: metric, name: m, command: 'echo -1', max: 0}",
         "{type: metric, name: m, command: 'echo warning >&2; echo 5', min: 5}",
     ] {
         passes("true", &format!("[{good}]"));
@@ -95,7 +95,10 @@ fn a_metric_is_a_number_within_its_bounds() {
         ),
         ("{type: metric, name: m, command: 'echo 3', max: 2}", &["above"]),
         ("{type: metric, name: m, command: 'echo many', min: 0}", &["many"]),
-        ("{type: metric, name: m, command: 'true', min: 0}", &["no number"]),
+        (
+            "{type: metric, name: m, command: 'true', min: 0}",
+            &["one number", "nothing"],
+        ),
         ("{type: metric, name: m, command: 'echo NaN', min: 0}", &["NaN"]),
         (
             "{type: metric, name: m, command: 'echo 90; exit 1', min: 80}",
@@ -239,24 +242,27 @@ fn promised_files_that_are_all_missing_or_empty_spend_no_judge() {
 }
 
 #[test]
-fn the_number_of_a_metric_stands_first_however_much_follows() {
-    let workspace = Workspace::with(
-        "
+fn a_metric_that_prints_more_than_a_number_is_a_failed_check_however_much_it_prints() {
+    for command in [
+        "echo 95; yes 99 | head -c 20000",
+        "echo 95; yes '' | head -c 20000; echo 10",
+    ] {
+        let workspace = Workspace::with(&format!(
+            "
 name: long metric
-agents: {worker: {run: echo work}}
+agents: {{worker: {{run: echo work}}}}
 tasks:
   - title: work
     maxAttempts: 1
     expectations:
-      - {type: metric, name: coverage, min: 80, command: 'echo 79.5; yes 99 | head -c 20000'}
-",
-    );
-    let document = workspace.run_json(3, &[]);
-    let message = task(&document, "work")["failure"].to_string();
-    assert!(message.contains("checks"), "{message}");
-    let told = workspace
-        .events()
-        .iter()
-        .any(|event| event.to_string().contains("is 79.5, below 80"));
-    assert!(told, "the first number counts, not one of the last");
+      - {{type: metric, name: coverage, min: 80, command: \"{command}\"}}
+"
+        ));
+        workspace.run_json(3, &[]);
+        let told = workspace
+            .events()
+            .iter()
+            .any(|event| event.to_string().contains("one number and nothing else"));
+        assert!(told, "{command}");
+    }
 }

@@ -1,6 +1,8 @@
 //! Rows 26 to 38 of the false greens: those that were found in the program itself.
 
-use crate::support::{Workspace, standing, task};
+use serde_json::json;
+
+use crate::support::{Workspace, gate, standing, task};
 
 /// A judge that gives what it is asked to give, and an honest 10 to everybody else. It takes its time, so that whoever wants
 /// to speak to it can: until somebody has tried, or nobody does.
@@ -114,4 +116,108 @@ fn false_green_30_a_reply_cannot_be_rewritten() {
         .replace("else echo \"SCORE: 10\"; fi", "fi");
     workspace.write("mission.yaml", text);
     assert_not_forged(&workspace, [5, 6]);
+}
+
+#[test]
+fn false_green_37_a_metric_of_several_numbers_or_none_is_a_failed_check() {
+    for printed in [
+        "95\\n10",
+        "10\\n95",
+        "95 10",
+        "95.5% of lines",
+        "9_0",
+        "coverage: 95",
+        "",
+    ] {
+        let workspace = Workspace::with(&format!(
+            "
+name: measured
+agents: {{worker: {{run: echo work}}}}
+tasks:
+  - title: work
+    maxAttempts: 1
+    expectations: [{{type: metric, name: coverage, command: \"printf '{}\\\\n'\", min: 5}}]
+",
+            printed.replace('%', "%%").replace("\\n", "\\\\n")
+        ));
+        let document = workspace.run_json(3, &[]);
+        assert_eq!(standing(&document, "work"), ("failed", ""), "{printed}");
+        let shown = workspace.quorum(&["show", "work", "--json"]).exits(0).stdout;
+        assert!(
+            shown.contains("must print one number and nothing else"),
+            "{shown}"
+        );
+    }
+}
+
+/// Two of the three tasks before the gate end badly; the third is praised.
+fn crashed(rule: &str) -> Workspace {
+    let workspace = Workspace::with(&format!(
+        "
+name: crashed
+agents:
+  ok: {{run: echo work}}
+  bad: {{run: exit 3}}
+  judge: {{run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}}
+settings: {{maxRetries: 0, concurrency: 1}}
+tasks:
+  - {{title: Good, assignTo: ok}}
+  - {{title: Crash one, assignTo: bad}}
+  - {{title: Crash two, assignTo: bad}}
+  - {{title: Deploy, assignTo: ok, review: none}}
+qualityGates: [{{name: ready, afterTasks: [Good, Crash one, Crash two], blocksTasks: [Deploy], minScore: 80{rule}}}]
+"
+    ));
+    workspace.judge("judge", &["SCORE: 90"]);
+    workspace
+}
+
+#[test]
+fn false_green_38_a_gate_does_not_open_over_tasks_that_crashed() {
+    let workspace = crashed("");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(document["conditions"], json!(["task_failed", "gate_failed"]));
+    let ready = gate(&document, "ready");
+    assert_eq!(ready["state"], "failed", "{ready}");
+    let reason = ready["reason"].to_string();
+    assert!(reason.contains("failed: Crash one, Crash two"), "{reason}");
+    assert_eq!(standing(&document, "Deploy").0, "pending");
+    workspace.quorum(&["gate", "ready"]).exits(4);
+}
+
+#[test]
+fn false_green_38_a_gate_opens_over_failed_tasks_only_where_that_is_written() {
+    let workspace = crashed(", requireAllPassed: false");
+    let document = workspace.run_json(3, &[]);
+    let ready = gate(&document, "ready");
+    assert_eq!(ready["state"], "passed", "{ready}");
+    // What is not counted is named.
+    let reason = ready["reason"].to_string();
+    assert!(reason.contains("Crash one, Crash two"), "{reason}");
+    assert_eq!(standing(&document, "Deploy").0, "done");
+}
+
+#[test]
+fn false_green_38_a_gate_does_not_open_over_tasks_that_were_called_off() {
+    let workspace = Workspace::with(
+        "
+name: called off
+agents:
+  ok: {run: echo work}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks:
+  - {title: good, assignTo: ok}
+  - {title: rest, assignTo: ok, requiresApproval: true}
+  - {title: deploy, assignTo: ok}
+qualityGates: [{name: halfway, afterTasks: [good, rest], blocksTasks: [deploy], minScore: 60}]
+",
+    );
+    workspace.judge("judge", &["SCORE: 90"]);
+    workspace.run_json(8, &[]);
+    workspace.quorum(&["cancel", "rest"]).exits(0);
+    let document = workspace.resume_json(3, &[]);
+    let halfway = gate(&document, "halfway");
+    assert_eq!(halfway["state"], "failed", "{halfway}");
+    assert_eq!(standing(&document, "deploy").0, "pending");
+    workspace.quorum(&["gate", "halfway"]).exits(4);
 }

@@ -218,3 +218,55 @@ tasks: [{title: one}]
     assert_eq!(document["missionScore"]["points"], serde_json::json!(null));
     assert_eq!(document["missionScore"]["passed"], true);
 }
+
+/// Its tasks have ended, but the run was killed before the gate could be evaluated.
+#[test]
+fn a_gate_that_nobody_came_to_evaluate_stands_alike_for_every_command() {
+    for (rule, state, code) in [("", "passed", 0), (", minScore: 60", "failed", 4)] {
+        let workspace = Workspace::with(&format!(
+            "
+name: cut
+agents: {{worker: {{run: echo work}}}}
+tasks: [{{title: a}}, {{title: b}}]
+qualityGates: [{{name: door, afterTasks: [a], blocksTasks: [b]{rule}}}]
+"
+        ));
+        workspace.quorum(&["run", "-q"]);
+        let journal = std::fs::read_to_string(workspace.journal()).unwrap();
+        let records = journal.split_inclusive('\n');
+        let cut: String = records
+            .take_while(|record| !record.contains(r#"{"g":{"g":0"#))
+            .collect();
+        assert!(cut.len() < journal.len(), "{journal}");
+        std::fs::write(workspace.journal(), cut).unwrap();
+        // What was saved beside the journal knows more than it.
+        let _ = std::fs::remove_file(workspace.run_folder().join("state.json"));
+        let printed = workspace.quorum(&["gate", "--json"]).exits(code).json();
+        let of_status = workspace.status();
+        assert_eq!(printed["gates"], of_status["gates"]);
+        assert_eq!(gate(&of_status, "door")["state"], state);
+        let reported = workspace.quorum(&["report", "--markdown", "-"]).stdout;
+        assert!(reported.contains(&format!("| door | {state} |")), "{reported}");
+        let shown = workspace.quorum(&["status"]).stdout;
+        assert!(shown.contains(state), "{shown}");
+    }
+}
+
+#[test]
+fn a_gate_that_waits_names_what_it_waits_for_in_every_document() {
+    let workspace = Workspace::with(
+        "
+name: waits
+agents: {worker: {run: echo work}}
+tasks:
+  - {title: a, requiresApproval: true}
+  - {title: b}
+qualityGates: [{name: door, afterTasks: [a], blocksTasks: [b]}]
+",
+    );
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(gate(&document, "door")["state"], "waiting");
+    assert_eq!(gate(&document, "door")["reason"], "not finished: a");
+    let printed = workspace.quorum(&["gate", "--json"]).exits(8).json();
+    assert_eq!(printed["gates"], document["gates"]);
+}

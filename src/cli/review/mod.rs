@@ -19,7 +19,7 @@ use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::domain::{
-    Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId,
+    Bar, FailureMode, Finding, OutcomeClass, Points, RunId, Stage, TaskId, Timestamp, TurnId, is_same_name,
 };
 use crate::engine::{Event, State, outcome};
 use crate::mission::{self, Panel, Reviewers, RunOptions, Source};
@@ -392,7 +392,9 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
 
 fn find_task(state: &State, title: &str) -> Result<TaskId, Failure> {
     let plan = &state.plan;
-    let found = plan.task_ids().find(|id| &*plan.task(*id).title == title);
+    let found = plan
+        .task_ids()
+        .find(|id| is_same_name(&plan.task(*id).title, title));
     found.ok_or_else(|| {
         let nearest = plan.task_ids().map(|id| plan.task(id).title.as_ref());
         let nearest =

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{AgentId, QualityFlag, Status, TaskId};
+use crate::domain::{AgentId, QualityFlag, Status, TaskId, look_alike};
 use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::mission::model::Adapter;
@@ -98,8 +98,19 @@ fn take<'a>(
         Some(id) if was_withdrawn(plan, id, draft.id) => id,
         Some(_) => return Err("a task of this title is there already".to_owned()),
     };
+    refuse_alike(plan, ids, &sub_task.title)?;
     ids.by_title.insert(&sub_task.title, id);
     Ok((sub_task, agent))
+}
+
+/// Two titles that nobody can tell apart are not two names.
+fn refuse_alike(plan: &Plan, ids: &Ids<'_>, title: &str) -> Result<(), String> {
+    let among = ids.by_title.keys().find(|other| look_alike(other, title));
+    let known = || plan.find_alike(title).map(|id| &*plan.task(id).title);
+    match among.copied().or_else(known) {
+        Some(other) => Err(format!("its title looks like '{other}' and is another one")),
+        None => Ok(()),
+    }
 }
 
 fn was_withdrawn(plan: &Plan, id: TaskId, source: TaskId) -> bool {

@@ -1,7 +1,7 @@
 //! Work that was asked for from outside and approved (semantics, section 16): it becomes a task of the run, by the same
 //! rules as one of the mission.
 
-use crate::domain::{AgentId, TaskId};
+use crate::domain::{AgentId, TaskId, folded, invisible_in};
 use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::mission::model::Adapter;
@@ -21,6 +21,19 @@ pub(in crate::engine) fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask,
     if plan.find(&task.title).is_some() {
         return Err(format!("the run has a task '{}' already", task.title));
     }
+    if let Some(invisible) = invisible_in(&task.title) {
+        return Err(format!(
+            "the title '{}' contains a character that nobody sees, {invisible}",
+            task.title
+        ));
+    }
+    if let Some(other) = plan.find_alike(&task.title) {
+        return Err(format!(
+            "the title '{}' looks like that of the task '{}' and is another one",
+            task.title,
+            plan.task(other).title
+        ));
+    }
     let mut needs = Vec::new();
     for title in &task.depends_on {
         let found = plan
@@ -32,7 +45,7 @@ pub(in crate::engine) fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask,
     needs.dedup();
     Ok(AddedTask {
         id: TaskId::from_index(plan.tasks.len()),
-        title: task.title.as_str().into(),
+        title: folded(&task.title).into(),
         description: task.description.as_deref().map(Into::into),
         agent: assignee(plan, task.assign_to.as_deref())?,
         kind: task.kind,

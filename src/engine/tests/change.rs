@@ -418,7 +418,7 @@ fn a_gates_result_holds_as_long_as_it_asks_the_same_of_the_same() {
         ("afterTasks: [a], blocksTasks: [d], minScore: 3", true),
         ("afterTasks: [a, c], blocksTasks: [d], minScore: 4", true),
         (
-            "afterTasks: [a], blocksTasks: [d], minScore: 4, requireAllPassed: true",
+            "afterTasks: [a], blocksTasks: [d], minScore: 4, requireAllPassed: false",
             true,
         ),
     ] {

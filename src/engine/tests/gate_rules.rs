@@ -27,12 +27,18 @@ fn a_gate_is_measured_by_what_it_asks() {
         (result.passed, result.reason.unwrap_or_default())
     };
     for (keys, ends, passed, reason) in [
-        ("", [done(clean, Some(90)), failed(None)], true, ""),
+        ("", [done(clean, Some(90)), failed(None)], false, "failed: b"),
         (
             ", requireAllPassed: true",
             [done(clean, Some(90)), failed(None)],
             false,
             "failed: b",
+        ),
+        (
+            ", requireAllPassed: false",
+            [done(clean, Some(90)), failed(None)],
+            true,
+            "",
         ),
         (
             ", requireAllPassed: true",
@@ -59,10 +65,22 @@ fn a_gate_is_measured_by_what_it_asks() {
             "",
         ),
         (
-            ", minScore: 4",
+            ", minScore: 4, requireAllPassed: false",
             [done(clean, Some(90)), failed(Some(60))],
             false,
             "average score 75 is below 80",
+        ),
+        (
+            ", minScore: 4",
+            [done(clean, Some(90)), failed(Some(60))],
+            false,
+            "failed: b; average score 75 is below 80",
+        ),
+        (
+            ", minScore: 4, requireAllPassed: false",
+            [done(clean, Some(90)), failed(None)],
+            true,
+            "unscored, not counted: b",
         ),
         (
             ", minScore: 4",
@@ -71,7 +89,7 @@ fn a_gate_is_measured_by_what_it_asks() {
             "unscored, not counted: b",
         ),
         (
-            ", minScore: 4",
+            ", minScore: 4, requireAllPassed: false",
             [failed(None), done(clean, None)],
             false,
             "no score to hold against minScore 80; unscored: a, b",

@@ -197,7 +197,8 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             random.pick(&[
                 "",
                 ", minScore: 4",
-                ", requireAllPassed: true",
+                ", requireAllPassed: false",
+                ", minScore: 3, requireAllPassed: false",
                 ", minScore: 2, onFail: halt",
                 ", acceptBelowThreshold: true",
                 ", notifyChannels: [dev, ops]"
@@ -257,7 +258,7 @@ pub(crate) fn routed_mission(random: &mut Random) -> String {
             let more = random.pick(match list {
                 "delays" => &[", duration: 500"],
                 "checkpoints" => &["", ""],
-                _ => &["", ", requireAllPassed: true"],
+                _ => &["", ", requireAllPassed: false"],
             });
             let _ = writeln!(
                 yaml,

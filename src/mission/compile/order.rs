@@ -80,7 +80,7 @@ pub(super) fn gates(mission: &Mission) -> Vec<GatePlan> {
             after: tasks(&gate.after_tasks),
             blocks: tasks(&gate.blocks_tasks),
             min_score: gate.min_score,
-            require_all_passed: gate.require_all_passed,
+            require_all_passed: gate.require_all_passed.unwrap_or(true),
             accept_below_threshold: gate.accept_below_threshold,
             halt_on_fail: gate.on_fail == GateFailure::Halt,
             notify: gate.notify_channels.clone(),

@@ -2,7 +2,7 @@
 
 use super::{Shape, Table, key, one};
 use crate::domain::{Millis, Money};
-use crate::mission::scalar::Positive;
+use crate::mission::scalar::{AtLeastOne, Positive};
 
 pub(super) static BUDGET: Table = Table {
     name: "a budget",
@@ -13,7 +13,11 @@ pub(super) static BUDGET: Table = Table {
             "What the run may cost; every model then needs a price in `settings.prices`.",
         ),
         key("maxTokens", one::<u64>(), "Tokens that may be read and written."),
-        key("maxRequests", one::<u64>(), "Turns and calls of agents."),
+        key(
+            "maxRequests",
+            one::<AtLeastOne>(),
+            "Turns and calls of agents, at least 1.",
+        ),
         key(
             "maxTime",
             one::<Millis>(),

@@ -590,11 +590,16 @@ static GATE: Table = Table {
             TASK_TITLES,
             "Titles of the tasks that wait for it.",
         ),
-        key("minScore", BAR, "What the mean score of `afterTasks` must reach."),
+        key(
+            "minScore",
+            BAR,
+            "What the mean score of `afterTasks` must reach: failed ones count, unscored ones are named, and without any \
+             score the gate fails.",
+        ),
         key(
             "requireAllPassed",
             FLAG,
-            "Whether one failed task fails the gate [false].",
+            "Whether one task that failed or was cancelled fails the gate [true]. `false` lets it open over such tasks.",
         ),
         key(
             "acceptBelowThreshold",

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::domain::{Millis, Money};
 use crate::mission::read;
-use crate::mission::scalar::Positive;
+use crate::mission::scalar::{AtLeastOne, Positive};
 
 /// What a run may use in all. `None` is no ceiling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Budget {
     #[serde(deserialize_with = "read::option")]
     pub max_tokens: Option<u64>,
     /// Turns and calls.
-    #[serde(deserialize_with = "read::option")]
+    #[serde(deserialize_with = "read::option_as::<AtLeastOne, _, _>")]
     pub max_requests: Option<u64>,
     /// Time in which sessions worked on it.
     #[serde(deserialize_with = "read::option")]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::domain::{Bar, Millis, Points};
 use crate::mission::read::{self, Named};
-use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, words};
+use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, TaskTitle, words};
 
 use super::approval::ApprovalGate;
 use super::{
@@ -279,17 +279,17 @@ pub struct Gate {
     #[serde(deserialize_with = "read::text_as::<Name, _>")]
     pub name: Box<str>,
     /// Titles of the tasks it waits for.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
+    #[serde(deserialize_with = "read::list_as::<TaskTitle, _, _>")]
     pub after_tasks: Box<[Box<str>]>,
     /// Titles of the tasks that wait for it.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
+    #[serde(deserialize_with = "read::list_as::<TaskTitle, _, _>")]
     pub blocks_tasks: Box<[Box<str>]>,
     /// What the mean score must reach.
     #[serde(deserialize_with = "read::option")]
     pub min_score: Option<Points>,
-    /// Whether a failed task fails the gate.
-    #[serde(deserialize_with = "read::or_default")]
-    pub require_all_passed: bool,
+    /// Whether a task that failed or was called off fails the gate; unsaid, it does.
+    #[serde(deserialize_with = "read::option")]
+    pub require_all_passed: Option<bool>,
     /// Whether work accepted below the bar may pass.
     #[serde(deserialize_with = "read::or_default")]
     pub accept_below_threshold: bool,
@@ -309,10 +309,10 @@ pub struct Hold {
     #[serde(deserialize_with = "read::text_as::<Name, _>")]
     pub name: Box<str>,
     /// Titles of the tasks it waits for.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
+    #[serde(deserialize_with = "read::list_as::<TaskTitle, _, _>")]
     pub after_tasks: Box<[Box<str>]>,
     /// Titles of the tasks that wait for it.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
+    #[serde(deserialize_with = "read::list_as::<TaskTitle, _, _>")]
     pub blocks_tasks: Box<[Box<str>]>,
     /// What the person is told, or what is shown meanwhile.
     #[serde(deserialize_with = "read::option")]

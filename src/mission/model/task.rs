@@ -7,7 +7,9 @@ use thin_vec::ThinVec;
 
 use crate::domain::Edge;
 use crate::mission::read;
-use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Span, Tries};
+use crate::mission::scalar::{
+    Deadline, Filled, InnerGlob, InnerPath, Positive, Span, TaskTitle, Title, Tries,
+};
 
 use super::approval::{Approval, approval};
 use super::verification::decomposer;
@@ -27,7 +29,7 @@ pub struct Task {
     #[serde(deserialize_with = "read::boxed")]
     pub deadline: Option<Box<Deadline>>,
     /// Its unique title.
-    #[serde(deserialize_with = "read::text_as::<Name, _>")]
+    #[serde(deserialize_with = "read::text_as::<Title, _>")]
     pub title: Box<str>,
     /// Who does it; may be left out if there is one agent.
     #[serde(deserialize_with = "read::option_as::<Filled, _, _>")]
@@ -39,7 +41,7 @@ pub struct Task {
     #[serde(rename = "type", deserialize_with = "read::or_default")]
     pub kind: TaskType,
     /// Titles of the tasks it needs; they may come later in the file.
-    #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
+    #[serde(deserialize_with = "read::list_as::<TaskTitle, _, _>")]
     pub depends_on: ThinVec<Box<str>>,
     /// Orders the ready queue and weighs in the mission threshold.
     #[serde(deserialize_with = "read::option")]
@@ -84,13 +86,13 @@ pub struct Task {
     #[serde(deserialize_with = "read::or_empty")]
     pub verification: Option<Box<Verification>>,
     /// For a verification: the task that follows if the work passes.
-    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::rare_as::<TaskTitle, _>")]
     pub on_pass: Option<Box<Box<str>>>,
     /// The task that follows if it fails, or that does it again.
-    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::rare_as::<TaskTitle, _>")]
     pub on_fail: Option<Box<Box<str>>>,
     /// The task that follows if that cannot be told.
-    #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
+    #[serde(deserialize_with = "read::rare_as::<TaskTitle, _>")]
     pub on_refer: Option<Box<Box<str>>>,
     /// How often a verification may be entered whose `onFail` points back.
     #[serde(deserialize_with = "read::visits")]

@@ -20,11 +20,14 @@ use super::keys::Referent;
 use super::model::{Config, Gate, Mission};
 use super::problem::{Path, Place, Problem, Problems};
 use super::text::{quoted, suggestion};
+use crate::domain::skeleton_of;
 
 /// The names of a mission's parts, with the index of the first that bears each.
 pub(super) struct Names<'m> {
     pub tasks: HashMap<&'m str, usize>,
     pub agents: HashSet<&'m str>,
+    /// The first task of each look, where any title is not plain ASCII.
+    pub looks: HashMap<String, usize>,
     /// Kinds of which some names are unknown because their part of the file was wrong.
     incomplete: &'m HashSet<Referent>,
 }
@@ -41,9 +44,16 @@ impl<'m> Names<'m> {
             tasks.entry(&*task.title).or_insert(index);
         }
         let agents = mission.agents.0.iter().map(|(name, _)| &**name).collect();
+        let mut looks = HashMap::new();
+        if tasks.keys().any(|title| !title.is_ascii()) {
+            for (index, task) in mission.tasks.iter().enumerate() {
+                looks.entry(skeleton_of(&task.title)).or_insert(index);
+            }
+        }
         Self {
             tasks,
             agents,
+            looks,
             incomplete,
         }
     }

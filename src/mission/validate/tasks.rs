@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Names, repeated};
+use crate::domain::{look_alike, skeleton_of};
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::keys::Referent;
@@ -193,6 +194,7 @@ impl Checker<'_, '_> {
     fn title(&mut self) {
         let title = &*self.task.title;
         let Some(first) = self.names.tasks.get(title).filter(|first| **first != self.index) else {
+            self.look_alike();
             return;
         };
         let place = Place::Value(self.path("title"));
@@ -206,6 +208,44 @@ impl Checker<'_, '_> {
             .label("again here")
             .help("give one of them another title")
             .related(first, "first here"),
+        );
+    }
+
+    /// Two titles that people cannot tell apart: other letters, other spaces, other dashes.
+    fn look_alike(&mut self) {
+        let title = &*self.task.title;
+        if self.names.looks.is_empty() {
+            return;
+        }
+        let first = self.names.looks.get(&skeleton_of(title)).copied();
+        let Some(first) = first.filter(|first| *first != self.index) else {
+            return;
+        };
+        let other = &*self.mission.tasks[first].title;
+        if !look_alike(title, other) {
+            return;
+        }
+        let place = Place::Value(self.path("title"));
+        let first = Place::Value(Path::of("tasks").item(first).key("title"));
+        let message = format!(
+            "the title {} looks like {} and is another one",
+            quoted(title),
+            quoted(other)
+        );
+        let spelt = |title: &str| {
+            let strange = title.chars().filter(|c| !c.is_ascii());
+            let codes: Vec<String> = strange.map(|c| format!("U+{:04X}", u32::from(c))).collect();
+            codes.join(" ")
+        };
+        let odd = if title.is_ascii() { other } else { title };
+        self.problems.push(
+            Problem::error(Code::DuplicateTitle, place, message)
+                .label("this one")
+                .help(format!(
+                    "give one of them another title; beyond ASCII one has {}",
+                    spelt(odd)
+                ))
+                .related(first, "looks like this one"),
         );
     }
 

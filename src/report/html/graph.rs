@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 use crate::domain::{GateId, TaskId};
-use crate::engine::State;
+use crate::engine::{GateStanding, State, gate_view};
 use crate::mission::waves;
 
-use super::super::json::gate_state;
 use super::super::rank::Rank;
 use super::super::text::{count, fit, sanitize};
 use super::layout::{Frame, Line, Thing, lay_out, lines};
@@ -190,13 +189,14 @@ fn task_box(state: &State, id: TaskId, rank: Rank, frame: Frame, small: bool) ->
 
 fn gate_box(state: &State, id: GateId, frame: Frame, small: bool) -> Box {
     let name = sanitize(&state.plan.gate(id).name);
-    let standing = gate_state(state, id);
+    let standing = gate_view(state, id).standing;
     let (tone, sign) = match standing {
-        "passed" => ("good", "✓"),
-        "failed" => ("bad", "×"),
-        "overridden" => ("warn", "!"),
-        _ => ("open", "○"),
+        GateStanding::Passed => ("good", "✓"),
+        GateStanding::Failed => ("bad", "×"),
+        GateStanding::Overridden => ("warn", "!"),
+        GateStanding::Waiting | GateStanding::NotTaken => ("open", "○"),
     };
+    let standing = standing.as_str();
     Box {
         id: None,
         gate: true,

@@ -246,9 +246,10 @@ fn gate_line(text: &mut String, gate: &GateRow<'_>) {
     if let Some(min) = gate.min_score {
         let _ = write!(text, "; mean score at least {min}");
     }
-    if gate.require_all_passed {
-        text.push_str("; all must pass");
-    }
+    text.push_str(match gate.require_all_passed {
+        true => "; none may fail",
+        false => "; failed tasks may pass",
+    });
     if gate.accept_below_threshold {
         text.push_str("; work below the bar may pass");
     }

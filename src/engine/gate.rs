@@ -1,0 +1,96 @@
+//! Where a gate stands: the one rule (semantics, section 14) that `quorum gate`, `status`, every report and every
+//! document read.
+
+use std::borrow::Cow;
+
+use crate::domain::{GateId, Points};
+use crate::mission::Part;
+
+use super::state::State;
+
+/// Where a gate stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateStanding {
+    /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.
+    NotTaken,
+    /// Its tasks have not ended.
+    Waiting,
+    /// What it blocks may start.
+    Passed,
+    /// What it blocks may not start.
+    Failed,
+    /// It failed, and a person let it pass.
+    Overridden,
+}
+
+impl GateStanding {
+    /// The gate's `state` in JSON output.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotTaken => "notTaken",
+            Self::Waiting => "waiting",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Overridden => "overridden",
+        }
+    }
+}
+
+/// A gate as people and documents see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateView<'a> {
+    /// Where it stands.
+    pub standing: GateStanding,
+    /// The mean score of its tasks, where there are scores and it was measured.
+    pub avg: Option<Points>,
+    /// Why it failed, what should be known about its pass, or which tasks it waits for.
+    pub reason: Option<Cow<'a, str>>,
+}
+
+/// Where a gate stands, and why. One whose tasks have ended but that was not evaluated, because the run was killed before
+/// it could be, is evaluated here.
+#[must_use]
+pub fn gate_view(state: &State, id: GateId) -> GateView<'_> {
+    let gate = state.gate(id);
+    if gate.left || state.plan.gate(id).part != Part::Selected {
+        return GateView {
+            standing: GateStanding::NotTaken,
+            avg: None,
+            reason: None,
+        };
+    }
+    let (passed, avg, reason) = match &gate.result {
+        Some(result) => (
+            result.passed,
+            result.avg,
+            result.reason.as_deref().map(Cow::Borrowed),
+        ),
+        None if gate.open > 0 => return waiting(state, id),
+        None => {
+            let result = super::evaluate_gate(state, id);
+            (result.passed, result.avg, result.reason.map(Cow::Owned))
+        }
+    };
+    let standing = match passed {
+        _ if gate.overridden => GateStanding::Overridden,
+        true => GateStanding::Passed,
+        false => GateStanding::Failed,
+    };
+    GateView {
+        standing,
+        avg,
+        reason,
+    }
+}
+
+fn waiting(state: &State, id: GateId) -> GateView<'_> {
+    let after = state.plan.gate(id).after.iter();
+    let open = after.filter(|task| !state.task(**task).status.is_terminal());
+    let open: Vec<&str> = open.map(|task| state.plan.task(*task).title.as_ref()).collect();
+    GateView {
+        standing: GateStanding::Waiting,
+        avg: None,
+        reason: Some(Cow::Owned(format!("not finished: {}", open.join(", ")))),
+    }
+}
