@@ -66,6 +66,8 @@ mod false_greens;
 mod false_greens_found;
 #[path = "behaviour/fixups.rs"]
 mod fixups;
+#[path = "behaviour/foreign_state.rs"]
+mod foreign_state;
 #[path = "behaviour/foundation.rs"]
 mod foundation;
 #[path = "behaviour/gates.rs"]
@@ -114,6 +116,8 @@ mod notifications;
 mod only;
 #[path = "behaviour/operator.rs"]
 mod operator;
+#[path = "behaviour/own_bugs.rs"]
+mod own_bugs;
 #[path = "behaviour/panels.rs"]
 mod panels;
 #[path = "behaviour/people.rs"]
@@ -136,6 +140,8 @@ mod recorded;
 mod red_team;
 #[path = "behaviour/replay.rs"]
 mod replay;
+#[path = "behaviour/report_targets.rs"]
+mod report_targets;
 #[path = "behaviour/reports.rs"]
 mod reports;
 #[path = "behaviour/review.rs"]

@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::domain::{Digest, FailureClass, Millis, RunId, undated};
-use crate::store::{create_dir_durable, open_regular, read_regular, replace_file};
+use crate::store::no_links::real_path;
+use crate::store::{LONGEST_FILE, create_dir_durable, open_regular, read_regular, replace_file};
 
 use super::endpoint::Endpoint;
 use super::model::{Dialogue, ModelError, ModelReply, ModelRequest};
@@ -368,7 +369,8 @@ impl Cassette {
 
     fn at(folder: &Path) -> Self {
         Self {
-            folder: folder.to_owned(),
+            // Where it lies is for the user to say, with links or without.
+            folder: real_path(folder).unwrap_or_else(|_| folder.to_owned()),
             held: BTreeMap::new(),
             secrets: OnceLock::new(),
         }
@@ -376,7 +378,7 @@ impl Cassette {
 
     fn read_head(&self) -> Result<Head, CassetteError> {
         let path = self.head();
-        let bytes = match read_regular(&path) {
+        let bytes = match read_regular(&path, LONGEST_FILE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(CassetteError::Nothing(self.folder.clone()));
@@ -549,9 +551,14 @@ impl Cassette {
 /// A regular file, if it is not larger.
 fn read_within(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open_regular(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    open_regular(path)?
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
     match bytes.len() as u64 > most {
-        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "the recording is too large")),
+        true => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "the recording is too large",
+        )),
         false => Ok(bytes),
     }
 }

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use regex::bytes::RegexBuilder;
 use rustix::fs::OFlags;
+
+use crate::store::open_with;
 use serde_json::Value;
 
 /// Secrets shorter than this are not searched for: they would be found in every word.
@@ -94,13 +95,7 @@ impl Secrets {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         }
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .custom_flags(flags.bits().cast_signed());
-        let mut file = options.open(path)?;
+        let mut file = open_with(path, OFlags::RDWR)?;
         let escaped: Vec<String> = self.0.iter().map(|secret| regex::escape(secret)).collect();
         let pattern = RegexBuilder::new(&escaped.join("|"))
             .unicode(false)

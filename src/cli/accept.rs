@@ -8,9 +8,11 @@ use anyhow::anyhow;
 
 use crate::domain::{Digest, TaskId, Timestamp};
 use crate::engine::{self, Input, State};
+use crate::mission::LONGEST_MISSION;
 use crate::mission::{self, Source};
 use crate::report::difference::{consequences, unified};
 use crate::runtime::Recovered;
+use crate::store::no_links::real_path;
 use crate::store::{RunFolder, StateFolder, read_regular, replace_file};
 
 use super::failure::Failure;
@@ -32,7 +34,9 @@ impl ChangedMission {
     /// Looks whether the mission file was changed. One that is gone says nothing: the frozen copy is what was started.
     pub fn of(run: &RunFolder, recovered: &Recovered) -> Option<Self> {
         let path = recovered.started.mission_path.clone()?;
-        let bytes = read_regular(&path).ok()?;
+        let bytes = real_path(&path)
+            .and_then(|path| read_regular(&path, LONGEST_MISSION))
+            .ok()?;
         let missions = &recovered.missions;
         (Digest::of(&bytes) != missions.digest()).then(|| Self {
             source: Source::new(path.to_string_lossy().as_ref(), bytes),
@@ -45,7 +49,7 @@ impl ChangedMission {
     /// What was changed, line by line.
     fn difference(&self) -> String {
         // It was read a moment ago; without it every line is new.
-        let old = read_regular(&self.frozen).unwrap_or_default();
+        let old = read_regular(&self.frozen, LONGEST_MISSION).unwrap_or_default();
         let names = (self.frozen.to_string_lossy(), self.path.to_string_lossy());
         unified(
             &String::from_utf8_lossy(&old),

@@ -13,8 +13,9 @@ use crate::store::{Lock, LockError};
 use super::confirm::{Answer, ask};
 use super::failure::Failure;
 use super::operate::told;
+use super::project::WRITABLE;
 use super::project::{all_runs, state_folder};
-use super::run::{WRITABLE, held};
+use super::run::held;
 use super::runs::{Listed, list};
 use super::screen::Screen;
 

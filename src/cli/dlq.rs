@@ -178,7 +178,7 @@ fn find(queue: &DeadLetters, id: &str) -> Result<DeadLetter, Failure> {
 fn unusable(error: QueueError) -> Failure {
     match error {
         QueueError::Damaged { .. } | QueueError::Locked(_) => Failure::environment(error),
-        QueueError::Io { .. } => Failure::environment(error).help(super::run::WRITABLE),
+        QueueError::Io { .. } => Failure::environment(error).help(super::project::WRITABLE),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::engine::{Event, KeeperRef, ProcessRef};
 use crate::keeper::{self, ProcessIdentity};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
-use crate::store::{JournalEnd, Reader, RunFolder, SpoolName, open_regular, read_regular};
+use crate::store::{JournalEnd, LONGEST_FILE, Reader, RunFolder, SpoolName, open_regular, read_regular};
 
 use super::events::not_printed;
 use super::failure::Failure;
@@ -257,7 +257,7 @@ fn document(arguments: &Logs, run: &RunFolder, history: &TaskHistory) -> Result<
     let mut turns = Vec::new();
     for turn in history.turns().filter(|turn| arguments.wants(turn.id)) {
         let path = run.spool_file(&arguments.file(turn.id));
-        let bytes = match read_regular(&path) {
+        let bytes = match read_regular(&path, LONGEST_FILE) {
             Ok(bytes) => bytes,
             // Empty files are not kept.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

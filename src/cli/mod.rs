@@ -21,9 +21,11 @@ mod init;
 mod logs;
 mod metrics;
 mod operate;
+mod panics;
 mod plan;
 mod project;
 mod report;
+mod report_place;
 mod reports;
 mod request;
 mod resume;
@@ -48,6 +50,7 @@ use args::{Arguments, Subcommand};
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    panics::take_charge();
     let matches = match args::command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => {

@@ -16,8 +16,8 @@ use crate::runtime::{Answer, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 
 use super::failure::Failure;
+use super::project::WRITABLE;
 use super::project::{open_run, refuse};
-use super::run::WRITABLE;
 use super::screen::Screen;
 
 /// How long a live writer may take to answer.

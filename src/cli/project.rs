@@ -7,10 +7,16 @@ use crate::domain::RunId;
 use crate::engine::State;
 use crate::mission::ConfigLayer;
 use crate::runtime::{RecoverError, Recovered, SettingsError, recover, settings_files};
-use crate::store::{Record, RunFolder, StateFolder};
+use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
 use super::args::Output;
 use super::failure::Failure;
+
+/// What to do about something that has no place in a state folder.
+const MISPLACED: &str = "nothing was started, and nothing was touched; remove it, or name another state folder with \
+                         --state-dir";
+/// What to do about a state folder that cannot be written.
+pub const WRITABLE: &str = "make the folder writable, or name another one with --state-dir";
 
 /// The text of the project's settings and of the user's, each `None` where there is none.
 pub fn settings_texts() -> Result<[Option<String>; 2], Failure> {
@@ -51,29 +57,43 @@ pub fn current_dir() -> Result<PathBuf, Failure> {
 /// The state folder that the flags, the project or the current folder name. It may not exist.
 pub fn state_folder(output: &Output) -> Result<StateFolder, Failure> {
     let folder = unchecked_state_folder(output)?;
-    folder.check().map_err(Failure::environment)?;
+    folder.check().map_err(unusable)?;
     Ok(folder)
+}
+
+/// A state folder that cannot be used as it is.
+pub fn unusable(error: FolderError) -> Failure {
+    match error {
+        FolderError::Misplaced(_) => Failure::environment(error).help(MISPLACED),
+        FolderError::Io { ref source, .. } if is_unfit(source) => Failure::environment(error).help(MISPLACED),
+        FolderError::Io { .. } => Failure::environment(error).help(WRITABLE),
+        error => Failure::environment(error),
+    }
 }
 
 /// The same whatever is in it.
 pub fn unchecked_state_folder(output: &Output) -> Result<StateFolder, Failure> {
-    let path = match &output.state_dir {
-        Some(path) => path.clone(),
+    let folder = match &output.state_dir {
+        Some(path) => StateFolder::named(path),
         None => match project_folder()? {
-            Some(folder) => folder.join(".polpo"),
-            None => current_dir()?.join(".polpo"),
+            Some(folder) => StateFolder::at(&folder.join(".polpo")),
+            None => StateFolder::at(&current_dir()?.join(".polpo")),
         },
     };
-    StateFolder::at(&path).map_err(Failure::environment)
+    folder.map_err(Failure::environment)
 }
 
 /// All runs, the oldest first.
 pub fn all_runs(folder: &StateFolder) -> Result<Vec<RunFolder>, Failure> {
     folder.runs().map_err(|error| {
-        Failure::environment(anyhow!(
+        let failure = Failure::environment(anyhow!(
             "cannot read the runs in {}: {error}",
             folder.path().display()
-        ))
+        ));
+        match is_unfit(&error) {
+            true => failure.help(MISPLACED),
+            false => failure,
+        }
     })
 }
 
@@ -124,6 +144,15 @@ pub fn refuse(error: RecoverError) -> Failure {
             ))
         }
         RecoverError::Newer { .. } | RecoverError::MissionRefused { .. } => Failure::environment(error),
+        // Nothing of the state is in the place of something of the state.
+        RecoverError::Misplaced(_) => Failure::environment(error).help(MISPLACED),
+        RecoverError::Journal(DamagedJournal::Io { ref source, .. })
+        | RecoverError::Mission { ref source, .. }
+        | RecoverError::Runs { ref source, .. }
+            if is_unfit(source) =>
+        {
+            Failure::environment(error).help(MISPLACED)
+        }
         RecoverError::Journal(_)
         | RecoverError::Foreign { .. }
         | RecoverError::Mission { .. }

@@ -4,7 +4,7 @@
 //! not pass unnoticed either: an exit code of 0 becomes 1.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -20,9 +20,10 @@ use crate::report::junit::junit;
 use crate::report::markdown::markdown;
 use crate::report::view::RunView;
 use crate::runtime::{RecoverError, Vouched, recover};
-use crate::store::{RunFolder, SpoolName, replace_file};
+use crate::store::{RunFolder, SpoolName};
 
 use super::failure::Failure;
+use super::report_place::{ReportPlace, open_stream, write_stream};
 use super::screen::{LiveView, Screen};
 use super::show::file_view;
 
@@ -83,8 +84,7 @@ pub struct Reports {
 
 impl Reports {
     /// The reports of `run` and `resume`: what flags and GitHub ask for. Refuses a path that cannot be written to,
-    /// while that costs nothing yet, and removes an earlier run's report there: if this session is killed before it
-    /// can write, nobody shall take the old one for its result.
+    /// while that costs nothing yet. What lies there stays as long as the session may still be refused.
     pub fn of_session(targets: &[ReportTarget]) -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if targets.iter().any(ReportTarget::is_stdout) {
@@ -94,8 +94,23 @@ impl Reports {
             );
         }
         let reports = Self::to(targets)?;
-        for target in targets {
-            match fs::remove_file(&target.path) {
+        Ok(Self {
+            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+            annotate: variable("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
+            ..reports
+        })
+    }
+
+    /// Removes earlier reports, since the session begins: if it is killed before it can write, nobody shall take the old
+    /// ones for its result.
+    pub fn clear(&self) -> Result<(), Failure> {
+        for target in &self.targets {
+            let removed = match ReportPlace::of(&target.path) {
+                Ok(ReportPlace::File(path)) => fs::remove_file(path),
+                Ok(ReportPlace::Stream(_)) => Ok(()),
+                Err(error) => Err(error),
+            };
+            match removed {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(Failure::usage(anyhow!(
                         "the earlier report {} cannot be removed: {error}",
@@ -105,11 +120,7 @@ impl Reports {
                 _ => {}
             }
         }
-        Ok(Self {
-            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
-            annotate: variable("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
-            ..reports
-        })
+        Ok(())
     }
 
     /// Only these: files, and at most one to stdout.
@@ -120,13 +131,15 @@ impl Reports {
             );
         }
         for target in targets.iter().filter(|target| !target.is_stdout()) {
-            try_out(&target.path).map_err(|error| {
-                Failure::usage(anyhow!(
-                    "the report {} cannot be written: {error}",
-                    target.path.display()
-                ))
-                .help("nothing was started; name a file in a folder that can be written to")
-            })?;
+            ReportPlace::of(&target.path)
+                .and_then(|place| place.try_out())
+                .map_err(|error| {
+                    Failure::usage(anyhow!(
+                        "the report {} cannot be written: {error}",
+                        target.path.display()
+                    ))
+                    .help("nothing was started; name a file in a folder that can be written to")
+                })?;
         }
         Ok(Self {
             targets: targets.to_vec(),
@@ -152,7 +165,7 @@ impl Reports {
                     screen.result(&String::from_utf8_lossy(&bytes));
                     return Ok(());
                 }
-                replace_file(&absolute(&target.path), &bytes)
+                ReportPlace::of(&target.path)?.write(&bytes)
             });
             if let Err(error) = written {
                 all = false;
@@ -273,26 +286,8 @@ fn page(run: &RunFolder, state: &State, view: &RunView, outcome: Option<&Outcome
 
 /// One write at the end of the file: other steps' words stay.
 fn append_summary(path: &Path, state: &State, view: &RunView, outcome: Option<&Outcome>) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    let mut file = open_stream(OpenOptions::new().append(true).create(true), path)?;
     let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let text = markdown(state, view, outcome, SUMMARY_BYTES.saturating_sub(taken));
-    file.write_all(text.as_bytes())
-}
-
-/// Makes the folder and a file beside the report's place, as writing it will.
-fn try_out(path: &Path) -> io::Result<()> {
-    let path = absolute(path);
-    if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-    }
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
-    tempfile::Builder::new()
-        .prefix(".tmp-")
-        .tempfile_in(folder)?
-        .close()
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    write_stream(&mut file, text.as_bytes())
 }

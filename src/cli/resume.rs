@@ -87,6 +87,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         kept: keeping.adopted.turns(),
         last: recovered.worked_last,
     };
+    reports.clear()?;
     let watchers = screen.watch(&run, &arguments.flags, programs.places(&state), view);
     let ending = drive(&run, state, journal, keeping, programs, watchers.observers, input)
         .map_err(|failure| reports.after_failure(&run, failure, screen))?;

@@ -11,25 +11,20 @@ use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source, later_keys};
 use crate::runtime::{Ending, Keeping, Observer, Programs, Unfinished, layers_of, tell, unfinished_runs};
-use crate::store::{
-    FolderError, FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file,
-};
+use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
 
 use super::args::{Run, RunFlags};
 use super::confirm::think_again;
 use super::failure::Failure;
 use super::operate::{OPERATOR, told};
 use super::plan::plan;
-use super::project::{current_dir, open_run, refuse, state_folder};
+use super::project::{WRITABLE, current_dir, open_run, refuse, state_folder, unusable};
 use super::reports::Reports;
 use super::screen::{LiveView, Screen};
 use super::session::{
     drive, fork_keeper, keeper_ref, lay_over, make_workspace, options_with_config, refuse_unpriced,
     resolve_programs,
 };
-
-/// What to do about a state folder that cannot be written.
-pub const WRITABLE: &str = "make the folder writable, or name another one with --state-dir";
 
 /// How long a session waits for an operator's command to be done.
 const OPERATOR_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
@@ -78,6 +73,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         programs,
         keeper,
         observers: watchers.observers,
+        reports: Some(&reports),
     };
     let ending = launch
         .go()
@@ -97,6 +93,8 @@ pub struct Launch<'a> {
     pub programs: Programs,
     pub keeper: keeper::Handle,
     pub observers: Vec<Box<dyn Observer>>,
+    /// Earlier ones are removed once nothing can refuse the run any more.
+    pub reports: Option<&'a Reports>,
 }
 
 impl Launch<'_> {
@@ -115,6 +113,9 @@ impl Launch<'_> {
         let file = FsLog::open(&run.journal(), 0).map_err(io)?;
         crate::store::sync_parent(&run.journal()).map_err(io)?;
         let journal = Journal::new(file, &run.journal(), JournalEnd::START);
+        if let Some(reports) = self.reports {
+            reports.clear()?;
+        }
         let started = RunStarted {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -207,14 +208,6 @@ pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
                 "no free run id: a thousand runs were started in this second"
             ))
         })
-}
-
-/// A state folder that cannot be made or written.
-fn unusable(error: FolderError) -> Failure {
-    match error {
-        FolderError::Io { .. } => Failure::environment(error).help(WRITABLE),
-        error => Failure::environment(error),
-    }
 }
 
 /// Takes the lock of the state folder, or says who has it.

@@ -18,6 +18,7 @@ use crate::store::{FsLog, Journal, RunFolder};
 
 use super::args::SessionFlags;
 use super::failure::Failure;
+use super::panics;
 use super::project::settings_texts;
 
 /// Options that hold nothing but the configuration files beneath a mission.
@@ -187,6 +188,7 @@ pub fn drive(
     let runtime =
         runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
     let run = folder.id().clone();
+    panics::works_on(Some(&run));
     let ending = runtime.block_on(async {
         let keeper = keeping
             .keeper
@@ -207,6 +209,7 @@ pub fn drive(
             ))
         })
     });
+    panics::works_on(None);
     // Work on the blocking pool that nobody waits for must not hold up the end.
     runtime.shutdown_background();
     ending

@@ -4,10 +4,10 @@
 //! keeper holds: what others add to it stands beside the answer, and nothing of the answer is taken away. The files that
 //! it may read instead are held against what they were when it started.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, PipeReader, Read, Write};
+use std::fs::File;
+use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, fcntl_setfl};
@@ -16,6 +16,7 @@ use super::outputs::open_regular;
 use super::platform;
 use super::protocol::Told;
 use crate::domain::Digest;
+use crate::store::{remove_file, write_new};
 
 /// The largest file that a child is asked by, in bytes.
 const LARGEST_ASKED: u64 = 64 << 20;
@@ -84,7 +85,7 @@ fn changed(path: &Path) -> String {
 }
 
 fn read(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
-    let file = open_regular(OpenOptions::new().read(true), path, OFlags::empty())?;
+    let file = open_regular(OFlags::RDONLY, path, OFlags::empty())?;
     let found = file.metadata()?;
     if found.len() > LARGEST_ASKED {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -151,17 +152,12 @@ impl Answer {
     pub(super) fn settle(mut self) -> Result<(u64, Digest), String> {
         self.take_in();
         let lost = |error| format!("`{}` could not be kept: {error}", self.path.display());
-        match std::fs::remove_file(&self.path) {
+        match remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(lost(error)),
             _ => {}
         }
         if !self.kept.is_empty() {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o666);
-            let written = options
-                .open(&self.path)
-                .and_then(|mut file| file.write_all(&self.kept));
-            written.map_err(lost)?;
+            write_new(&self.path, &self.kept).map_err(lost)?;
         }
         Ok((self.kept.len() as u64, Digest::of(&self.kept)))
     }
@@ -169,6 +165,8 @@ impl Answer {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! One child's life: starting it, its deadlines, ending it as a tree, and what it left.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -403,7 +403,7 @@ fn refusal(program: &str, cwd: &Path, error: &io::Error) -> SpawnError {
 
 fn open_input(path: Option<&Path>) -> Result<Option<File>, SpawnError> {
     let open = |path| {
-        open_regular(OpenOptions::new().read(true), path, OFlags::empty())
+        open_regular(OFlags::RDONLY, path, OFlags::empty())
             .map_err(|error| SpawnError::system("cannot read the input", path, &error))
     };
     path.map(open).transpose()

@@ -4,9 +4,8 @@
 //! survive the death of both processes, and a power loss ends the children anyway. Each line carries its checksum; a
 //! torn or damaged one counts as no line.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::OFlags;
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::ProcessIdentity;
 use super::outputs::open_regular;
 use super::protocol::Exit;
-use crate::store::checked_line;
+use crate::store::{checked_line, open_with};
 
 /// One line of `exits.log`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +78,7 @@ pub fn read(path: &Path) -> io::Result<ExitsLog> {
 }
 
 fn read_within(path: &Path, most: u64) -> io::Result<ExitsLog> {
-    let mut file = match open_regular(OpenOptions::new().read(true), path, OFlags::empty()) {
+    let mut file = match open_regular(OFlags::RDONLY, path, OFlags::empty()) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExitsLog::default()),
         Err(error) => return Err(error),
@@ -142,14 +141,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn open(path: &Path) -> io::Result<Writer> {
-        // Not blocking: a FIFO that somebody left there refuses records when it is full, and holds nothing up.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .custom_flags(flags.bits().cast_signed())
-            .open(path)?;
+        let mut file = open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;

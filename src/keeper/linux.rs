@@ -1,6 +1,7 @@
 //! What only Linux has: adopting the orphans of one's descendants, and `/proc` to find and recognise processes.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -15,6 +16,8 @@ use rustix::fs::{AtFlags, CWD, MemfdFlags, Mode, OFlags, SealFlags, linkat};
 use rustix::io::Errno;
 use rustix::path::DecInt;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+
+use crate::store::no_links;
 
 use super::identity::{ProcessIdentity, number};
 use super::orphans::{Marker, TURN_KEY_VARIABLE};
@@ -466,13 +469,17 @@ impl Unnamed {
     /// `Unsupported` if the file system never can, and what the system refuses.
     pub(super) fn create(folder: &Path) -> io::Result<Unnamed> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
+        let file = match no_links::open(folder, flags, Mode::from_raw_mode(0o666)) {
             Ok(descriptor) => File::from(descriptor),
             // Kernels that do not know the flag take it for an attempt to write to a folder.
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {
-                return Err(io::ErrorKind::Unsupported.into());
+            Err(error) => {
+                return Err(match error.raw_os_error().map(Errno::from_raw_os_error) {
+                    Some(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {
+                        io::ErrorKind::Unsupported.into()
+                    }
+                    _ => error,
+                });
             }
-            Err(error) => return Err(error.into()),
         };
         let new = condition(&file)?;
         Ok(Unnamed { file, new })
@@ -489,23 +496,24 @@ impl Unnamed {
 
     /// Makes it the file at `path`. Whatever else came to be there is replaced; a link is not followed.
     pub(super) fn give_name(&self, path: &Path) -> io::Result<()> {
-        let link = |to: &Path| linkat(CWD, self.path(), CWD, to, AtFlags::SYMLINK_FOLLOW);
-        match link(path) {
+        let (folder, name) = no_links::Folder::of(path)?;
+        let link = |to: &OsStr| linkat(CWD, self.path(), &folder, to, AtFlags::SYMLINK_FOLLOW);
+        match link(name) {
             Err(Errno::EXIST) => {}
             done => return done.map_err(io::Error::from),
         }
         // Only renaming replaces.
-        let mut beside = path.to_owned();
-        beside.as_mut_os_string().push(".new");
-        if let Err(error) = fs::remove_file(&beside)
+        let mut beside = name.to_owned();
+        beside.push(".new");
+        if let Err(error) = folder.remove(&beside)
             && error.kind() != io::ErrorKind::NotFound
         {
             return Err(error);
         }
         link(&beside)?;
-        fs::rename(&beside, path).inspect_err(|_| {
+        folder.rename(&beside, &folder, name).inspect_err(|_| {
             // The error is what matters.
-            let _ = fs::remove_file(&beside);
+            let _ = folder.remove(&beside);
         })
     }
 

@@ -59,7 +59,7 @@ pub use identity::{
     ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_this_boot, open_output,
 };
 pub use orphans::TURN_KEY_VARIABLE;
-pub use posix::{is_ignored, survive_file_size_limit};
+pub use posix::{exit_now, is_ignored, survive_file_size_limit};
 pub use protocol::{Command, Event, Exit, Spawn, Told};
 pub use resolve::resolve;
 pub use socket::{Refusal, SocketAddress, may_speak};

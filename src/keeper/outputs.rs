@@ -10,10 +10,10 @@
 //! system says that nobody else has it open.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, OFlags, access, fcntl_setfl};
@@ -22,6 +22,7 @@ use rustix::process::{Resource, getrlimit};
 use super::asked::Answer;
 use super::platform::{Reopen, Unnamed};
 use crate::domain::Digest;
+use crate::store::{open_with, remove_file};
 
 /// One output of a running child. To be given to [`Outputs::settle`] when the child has ended.
 #[derive(Debug)]
@@ -101,9 +102,8 @@ impl Outputs {
             }
             self.open -= 1;
         }
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let file = open_regular(&mut options, path, OFlags::APPEND)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+        let file = open_regular(flags, path, OFlags::APPEND)?;
         Ok((Output::Named(path.to_owned()), file))
     }
 
@@ -186,7 +186,7 @@ fn settle_named(path: &Path) -> Result<u64, String> {
         Ok(metadata) => {
             if metadata.len() == 0 {
                 // It only stays as an empty file then.
-                let _ = fs::remove_file(path);
+                let _ = remove_file(path);
             }
             Ok(metadata.len())
         }
@@ -195,12 +195,8 @@ fn settle_named(path: &Path) -> Result<u64, String> {
 
 /// Opens a regular file and nothing else: a link could lead anywhere, and opening a FIFO would wait for its other end.
 /// The file has the flags `keep` from then on.
-pub(super) fn open_regular(options: &mut OpenOptions, path: &Path, keep: OFlags) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
+pub(super) fn open_regular(flags: OFlags, path: &Path, keep: OFlags) -> io::Result<File> {
+    let file = open_with(path, flags | OFlags::NOCTTY)?;
     // Not blocking was for the opening only, the child shall not inherit it.
     fcntl_setfl(&file, keep)?;
     Ok(file)

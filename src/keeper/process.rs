@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -45,9 +44,7 @@ pub(super) type Greeting = Result<ProcessIdentity, String>;
 
 /// Lives the keeper's life in a process of its own and ends it; `socket` leads to the runner.
 pub(super) fn run(socket: UnixStream) -> ! {
-    // After a panic the stack must not unwind into the runner's code, of which this process is a copy.
-    let outcome = catch_unwind(AssertUnwindSafe(|| serve(socket)));
-    posix::exit_now(if matches!(outcome, Ok(Ok(()))) { 0 } else { 1 })
+    posix::exit_now(if serve(socket).is_ok() { 0 } else { 1 })
 }
 
 fn serve(socket: UnixStream) -> io::Result<()> {

@@ -1,15 +1,20 @@
 //! Unix sockets in a folder of the state: how they are bound and reached, and who may speak there.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use crate::store::no_links;
 
 use super::identity::is_an_agents;
 use super::platform;
+
+/// How many may have connected before they are let in.
+const PEERS_WAITING: i32 = 128;
 
 /// The address of a socket. A path may be far longer than an address can be, so where the system has a shorter way to
 /// say it, that one is used.
@@ -26,7 +31,9 @@ impl SocketAddress {
     /// # Errors
     /// When the folder cannot be opened.
     pub fn of(path: &Path) -> io::Result<Self> {
-        let folder = File::open(path.parent().unwrap_or(Path::new("/")))?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let folder = no_links::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        let folder = File::from(folder);
         Ok(Self {
             path: platform::short_path(&folder, path),
             _folder: folder,
@@ -45,11 +52,14 @@ impl SocketAddress {
     /// Whatever the system says.
     pub fn bind(&self) -> io::Result<UnixListener> {
         self.remove()?;
-        let listener = UnixListener::bind(&self.path)?;
-        // Who connects in between is asked for its user all the same.
-        fs::set_permissions(&self.path, Permissions::from_mode(0o600))?;
-        listener.set_nonblocking(true)?;
-        Ok(listener)
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        // The name gets the socket's rights where the system does it so; a name could be somebody else's by then. Who
+        // connects is asked for its user all the same.
+        let _ = rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR);
+        rustix::net::bind(&socket, &SocketAddrUnix::new(&self.path)?)?;
+        rustix::net::listen(&socket, PEERS_WAITING)?;
+        Ok(UnixListener::from(socket))
     }
 
     /// Connects without ever waiting for whoever listens.

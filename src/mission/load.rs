@@ -23,6 +23,8 @@ use crate::domain::Digest;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// The same as the length of a file.
+pub const LONGEST_MISSION: u64 = MAX_BYTES as u64;
 
 /// The bytes of a document and what to call it.
 #[derive(Debug, Clone)]
@@ -59,7 +61,7 @@ impl Source {
         let read = if is_stdin {
             io::stdin().lock().take(limit).read_to_end(&mut bytes)
         } else {
-            File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+            open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
         };
         read.map_err(|error| refuse(&error))?;
         Ok(Self { name, bytes })
@@ -88,6 +90,21 @@ impl Source {
     }
 }
 
+/// A regular file: what never ends, or waits for somebody, is no mission.
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    match file.metadata()? {
+        found if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        found if found.is_file() => Ok(file),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        )),
+    }
+}
+
 fn unreadable(name: &Arc<str>, path: &Path, error: &io::Error) -> Diagnostic {
     match error.kind() {
         io::ErrorKind::NotFound => Diagnostic::about_file(
@@ -101,6 +118,12 @@ fn unreadable(name: &Arc<str>, path: &Path, error: &io::Error) -> Diagnostic {
             let help = format!("name a file in it, such as {}", example.display());
             Diagnostic::about_file(name, Code::IsFolder, format!("{name} is a folder"), help)
         }
+        io::ErrorKind::InvalidInput => Diagnostic::about_file(
+            name,
+            Code::Unreadable,
+            format!("{name} cannot be read: {error}"),
+            "name a regular file, or `-` for standard input",
+        ),
         _ => Diagnostic::about_file(
             name,
             Code::Unreadable,

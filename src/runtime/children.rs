@@ -1,7 +1,6 @@
 //! Children of the keeper: worker turns, checks and command judges. How they are started, and what their end means.
 
 use std::borrow::Cow;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::mission::model::{Check, CommandLine, Input as PromptInput};
 use crate::mission::{Plan, read_delegations};
 use crate::review::checks::{CommandOutcome, command_result, files_result};
 use crate::review::evidence;
-use crate::store::{RunFolder, SpoolName};
+use crate::store::{self, RunFolder, SpoolName};
 
 use super::middleware::Said;
 use super::reach::Reach;
@@ -381,16 +380,7 @@ impl World {
 
 /// Makes sure that there is nothing at a path of the spool.
 fn clear(path: &Path) -> Result<(), String> {
-    let removed = match std::fs::remove_file(path) {
-        Err(error) if error.kind() == ErrorKind::IsADirectory => std::fs::remove_dir_all(path),
-        removed => removed,
-    };
-    match removed {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(format!("cannot remove {}: {error}", path.display()))
-        }
-        _ => Ok(()),
-    }
+    store::remove_all(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
 }
 
 /// What a turn left behind, and what it is held against.

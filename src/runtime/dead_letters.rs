@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::agents::channel::{Channel, Refusal};
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
-use crate::engine::{Event, FailedOperation, Input, Operation, RunStarted, State};
+use crate::engine::{Event, FailedOperation, Input, NoticeEvent, Operation, RunStarted, State};
 use crate::keeper;
 use crate::mission::Plan;
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
@@ -16,6 +16,7 @@ use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder
 use super::errands::with_errands;
 use super::missions::frozen_plan;
 use super::notices::{Channels, Hands, channel_of, document, hand_over};
+use super::recover::recover;
 use super::world::{Message, World};
 
 /// Letters of one channel that a session tries again; the next session goes on.
@@ -205,7 +206,9 @@ async fn retry(
     let begun = off_the_loop(queue, move |queue| {
         let now = Timestamp::now();
         queue.update(&tried.id, now, |letter| letter.begin_retry(now))?;
-        Ok::<_, QueueError>(known.map_or_else(|| channel_of_letter(&place, &tried), Ok))
+        let named = is_named(&place, &tried);
+        let channel = named.and_then(|()| known.map_or_else(|| channel_of_letter(&place, &tried), Ok));
+        Ok::<_, QueueError>(channel)
     });
     let Some(channel) = begun.await.transpose()? else {
         return Ok(letter.clone());
@@ -229,6 +232,35 @@ async fn retry(
         .unwrap_or_else(|| letter.clone()))
 }
 
+/// Whether a journal of the folder tells of the same operation: the queue is an index of them, and nothing that somebody
+/// else put into it is delivered.
+fn is_named(folder: &StateFolder, letter: &DeadLetter) -> Result<(), String> {
+    let run = folder.run(&letter.run);
+    let is_same = |plan: &Plan, failed: &FailedOperation| {
+        let told = letter_of(plan, &letter.run, failed);
+        (&told.id, &told.operation, &told.args) == (&letter.id, &letter.operation, &letter.args)
+    };
+    let mut last = None;
+    let mut named = false;
+    let recovered = recover(&run, |state, record| {
+        for event in &record.events {
+            if let Event::Notice(notice) = event
+                && let NoticeEvent::Died(failed) = &**notice
+                && format!("{}.{}", letter.run, failed.id) == letter.id
+            {
+                named |= is_same(&state.plan, failed);
+                last = Some(failed.clone());
+            }
+        }
+    });
+    let recovered = recovered.map_err(|error| error.to_string())?;
+    // It may have been filed by a later session, under another mission's names.
+    match named || last.is_some_and(|failed| is_same(&recovered.state.plan, &failed)) {
+        true => Ok(()),
+        false => Err("no journal of this state folder tells of it, so it is not delivered".to_owned()),
+    }
+}
+
 /// The channel as the run that failed to use it knows it: another mission may mean something else by the name.
 fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<Channel>, String> {
     let name = letter.channel().ok_or("it is no notification")?;
@@ -240,7 +272,7 @@ fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<Ch
     let mut plan = frozen_plan(&run, 1, started.mission_digest, &started.options);
     // A mission that a person changed later may have corrected the address.
     for number in 2.. {
-        match crate::store::read_regular(&run.mission(number)) {
+        match crate::store::read_regular(&run.mission(number), crate::mission::LONGEST_MISSION) {
             Ok(bytes) => {
                 let digest = crate::domain::Digest::of(&bytes);
                 plan = frozen_plan(&run, number, digest, &started.options);

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::domain::TurnId;
 use crate::engine::ProcessRef;
 use crate::keeper::{self, Command, Spawn};
+use crate::store::no_links::scratch_folder;
 
 /// A command, and who waits for its end.
 pub struct Errand {
@@ -56,7 +57,7 @@ pub async fn with_errands<T>(
 ) -> io::Result<T> {
     let (sender, mut inbox) = mpsc::unbounded_channel::<Errand>();
     // Nobody will look for what ended here.
-    let records = tempfile::tempdir()?;
+    let records = scratch_folder()?;
     keeper.send(&Command::Open {
         exits_log: records.path().join("exits.log"),
         socket: records.path().join("keeper.sock"),

@@ -22,6 +22,7 @@ use crate::review::fence::{Excerpt, take_in};
 use crate::review::prompt::{self, JudgePrompt, Work};
 
 use crate::review::verdict::LARGEST_REPLY;
+use crate::store::no_links::scratch_folder;
 use crate::test_clock::scaled;
 
 use super::calls::{review_timeout, reviewer_failure};
@@ -153,7 +154,7 @@ impl Jury {
                 }),
             }
         }
-        let folder = tempfile::tempdir().map_err(|error| {
+        let folder = scratch_folder().map_err(|error| {
             vec![EnvironmentProblem {
                 who: "the temporary folder".to_owned(),
                 problem: error.to_string(),

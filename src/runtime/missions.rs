@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{Digest, TaskId};
 use crate::engine::{Event, RunStarted};
-use crate::mission::{self, Addition, Plan, Report, RunOptions, Source, compile, succeed};
+use crate::mission::{self, Addition, LONGEST_MISSION, Plan, Report, RunOptions, Source, compile, succeed};
 use crate::store::{Record, RunFolder, read_regular};
 
 use super::recover::{RecoverError, layers_of};
@@ -115,7 +115,7 @@ pub(super) fn frozen_plan(
     options: &RunOptions,
 ) -> Result<Plan, RecoverError> {
     let path = run.mission(number);
-    let bytes = read_regular(&path).map_err(|source| RecoverError::Mission {
+    let bytes = read_regular(&path, LONGEST_MISSION).map_err(|source| RecoverError::Mission {
         path: path.clone(),
         source,
     })?;

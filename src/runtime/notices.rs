@@ -16,6 +16,7 @@ use crate::domain::{FailureClass, Points, RunId, Timestamp};
 use crate::engine::{Input, Notice, OpenNotice, State, Topic, Undelivered};
 use crate::keeper::Spawn;
 use crate::mission::Plan;
+use crate::store::{self, no_links};
 use crate::test_clock::scaled;
 
 use super::errands::{Errands, run_errand};
@@ -153,11 +154,10 @@ const NOTIFY_PREFIX: &str = ".notify-";
 /// Removes what deliveries left whose process was killed.
 pub(super) fn sweep(state_folder: &Path) {
     // What cannot be looked at or removed now is found by the next session.
-    let Ok(entries) = std::fs::read_dir(state_folder) else {
+    let Ok(folder) = no_links::Folder::open(state_folder) else {
         return;
     };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
+    for name in folder.names().unwrap_or_default() {
         let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(NOTIFY_PREFIX)) else {
             continue;
         };
@@ -165,7 +165,7 @@ pub(super) fn sweep(state_folder: &Path) {
         let owner = owner.and_then(rustix::process::Pid::from_raw);
         let is_at_work = owner.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
         if !is_at_work {
-            let _ = std::fs::remove_dir_all(entry.path());
+            let _ = folder.remove_all(&name);
         }
     }
 }
@@ -179,12 +179,16 @@ async fn run_command(
 ) -> Result<(), Refusal> {
     let refused = |what: String| Refusal::new(FailureClass::Unknown, what);
     let cannot = |error: std::io::Error| refused(format!("cannot write the notification: {error}"));
+    let state = no_links::Folder::open(&hands.state_folder).map_err(cannot)?;
     let files = tempfile::Builder::new()
         .prefix(&format!("{NOTIFY_PREFIX}{}-", std::process::id()))
-        .tempdir_in(&hands.state_folder)
+        .tempdir_in(state.through("".as_ref()))
         .map_err(cannot)?;
-    let (stdin, stderr) = (files.path().join("in"), files.path().join("err"));
-    std::fs::write(&stdin, document.to_string()).map_err(cannot)?;
+    let folder = hands
+        .state_folder
+        .join(files.path().file_name().unwrap_or_default());
+    let (stdin, stderr) = (folder.join("in"), folder.join("err"));
+    store::write_new(&stdin, document.to_string().as_bytes()).map_err(cannot)?;
     let text = |key: &str| document[key].as_str().unwrap_or_default();
     let placeholders = Placeholders {
         task: text("task"),

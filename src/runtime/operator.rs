@@ -1,6 +1,7 @@
 //! What a person says to a run that nobody works on: journaled by whoever holds the lock, executed by the next session.
 
 use std::io;
+use std::path::Path;
 
 use crate::domain::Timestamp;
 use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, RunPhase, State, Timer};
@@ -102,13 +103,14 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, TellError> {
         match found {
             Found::Command(path, queued) => {
                 match take(folder, &queued) {
-                    Ok(_) => std::fs::remove_file(&path).map_err(failed)?,
+                    Ok(_) => store::taken(&path).map_err(failed)?,
                     Err(why) => {
                         store::move_aside(&path).map_err(failed)?;
                         refused.push(format!("{}: {why}", path.display()));
                     }
                 };
             }
+            Found::Stranger(path) => refused.push(stranger(&path)),
             Found::Refused(path, why) => {
                 store::move_aside(&path).map_err(failed)?;
                 refused.push(format!(
@@ -119,6 +121,14 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, TellError> {
         }
     }
     Ok(refused)
+}
+
+/// Words about something in the inbox that is no letter.
+pub(super) fn stranger(path: &Path) -> String {
+    format!(
+        "{} is no command of quorum's and was left alone; remove it",
+        path.display()
+    )
 }
 
 /// Takes one command for a run that nobody works on. Returns the state that it leads to.

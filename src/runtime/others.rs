@@ -104,15 +104,15 @@ impl Others {
             Origin::File(path) => path,
         };
         let gone = match &met {
-            Ok(_) => std::fs::remove_file(&path),
+            Ok(_) => store::taken(&path),
             Err(_) => store::move_aside(&path),
         };
         let said = match (met, &gone) {
             (Ok(_), Ok(())) => return None,
             (Ok(_), Err(error)) => format!("cannot remove {}: {error}", path.display()),
             (Err(why), Ok(())) => format!("{} is no command and was moved aside: {why}", path.display()),
-            (Err(why), Err(_)) => format!(
-                "{} is no command and cannot be moved aside: {why}",
+            (Err(why), Err(error)) => format!(
+                "{} is no command and cannot be moved aside ({error}): {why}",
                 path.display()
             ),
         };

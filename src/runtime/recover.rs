@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::domain::{OutcomeClass, RunId, Timestamp, TurnId};
 use crate::engine::{self, Event, FORMAT, KeeperRef, ProcessRef, RunStarted, State};
 use crate::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
-use crate::store::{DamagedJournal, JournalEnd, Reader, Record, RunFolder};
+use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFolder};
 
 use super::adopt::Left;
 use super::missions::Missions;
@@ -41,6 +41,9 @@ pub enum RecoverError {
     /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] DamagedJournal),
+    /// Something else is in the place of a file or folder of the run.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
     /// There is not even a first record.
     #[error("{journal} has no readable record: run '{run}' never started")]
     NeverStarted {
@@ -158,6 +161,7 @@ fn fold(
             journal: run.journal(),
         });
     }
+    run.check()?;
     let mut reader = Reader::open(&run.journal())?;
     let never = || RecoverError::NeverStarted {
         run: run.id().clone(),

@@ -1,6 +1,6 @@
 //! One session of a run: from `run:started` or `run:resumed` to `run:finished`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 
@@ -32,6 +32,9 @@ const HEARTBEAT: Duration = Duration::from_secs(60);
 
 /// How often the inbox is looked into. It is for those who cannot reach the socket.
 const INBOX_LOOK: Duration = Duration::from_secs(1);
+
+/// How many things in the inbox that are no letters are put on record.
+const STRANGERS_SAID: usize = 8;
 
 /// How long the end of a session waits for notifications on their way.
 const LAST_DELIVERIES: Duration = Duration::from_secs(45);
@@ -107,6 +110,8 @@ pub struct Session {
     folder: RunFolder,
     others: Others,
     inbox_trouble: bool,
+    /// What lies in the inbox and is no letter, as far as it was said.
+    strangers: BTreeSet<PathBuf>,
     door: Option<Door>,
     /// Peers whose commands the next commit makes durable.
     asked: Vec<Asked>,
@@ -134,6 +139,7 @@ impl Session {
             others: Others::of(folder.state_folder()),
             folder,
             inbox_trouble: false,
+            strangers: BTreeSet::new(),
             door: None,
             asked: Vec::new(),
             inbox,
@@ -248,7 +254,7 @@ impl Session {
                 asked.answer(&answer);
             }
             for path in taken {
-                if let Err(error) = std::fs::remove_file(&path) {
+                if let Err(error) = store::taken(&path) {
                     self.turn(
                         vec![Input::Warn(format!("cannot remove {}: {error}", path.display()))],
                         Vec::new(),
@@ -299,13 +305,20 @@ impl Session {
                     self.others.find(path, *queued);
                     continue;
                 }
+                Found::Stranger(path) => {
+                    // Whoever fills the inbox shall not fill the journal.
+                    if self.strangers.len() < STRANGERS_SAID && self.strangers.insert(path.clone()) {
+                        inputs.push(Input::Warn(operator::stranger(&path)));
+                    }
+                    continue;
+                }
                 Found::Refused(path, why) => (path, why),
             };
             let aside = match store::move_aside(&path) {
-                Ok(()) => "was moved aside",
+                Ok(()) => "was moved aside".to_owned(),
                 // It will be found again and again; that is said once.
                 Err(_) if std::mem::replace(&mut self.inbox_trouble, true) => continue,
-                Err(_) => "cannot be moved aside",
+                Err(error) => format!("cannot be moved aside ({error})"),
             };
             inputs.push(Input::Warn(format!(
                 "{} is no command and {aside}: {why}",

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::mission::ConfigLayer;
+use crate::store::no_links::real_path;
 use crate::store::open_regular;
 
 /// What a file of settings is called.
@@ -75,7 +76,8 @@ impl SettingsFile {
     /// # Errors
     /// [`SettingsError`]
     pub fn check(&self) -> Result<(), SettingsError> {
-        open_regular(&self.path)
+        real_path(&self.path)
+            .and_then(|path| open_regular(&path))
             .map(drop)
             .map_err(|source| self.error(source))
     }
@@ -97,7 +99,10 @@ impl SettingsFile {
         }
         let failed = |source| self.error(source);
         let mut text = String::new();
-        let file = open_regular(&self.path).map_err(failed)?;
+        // Where a person keeps settings is theirs to say, with links or without.
+        let file = real_path(&self.path)
+            .and_then(|path| open_regular(&path))
+            .map_err(failed)?;
         file.take(LONGEST + 1).read_to_string(&mut text).map_err(failed)?;
         if text.len() as u64 > LONGEST {
             return Err(failed(io::Error::new(

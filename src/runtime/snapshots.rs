@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::domain::{Digest, OutcomeClass};
 use crate::engine::{Event, FORMAT, State};
+use crate::mission::LONGEST_MISSION;
 use crate::store::{FsLog, Journal, Reader, RunFolder, Snapshot, read_regular};
 
 /// A journal shorter than this is folded faster than a snapshot is worth.
@@ -56,7 +57,7 @@ impl Snapshots {
 /// `None` for everything that is not plain: whoever folds the journal then finds out what it is.
 #[must_use]
 pub fn stored_page(run: &RunFolder) -> Option<Value> {
-    let length = fs::metadata(run.journal()).ok()?.len();
+    let length = fs::symlink_metadata(run.journal()).ok()?.len();
     if length < SHORTEST_TAIL || run.foreign_write().exists() {
         return None;
     }
@@ -64,7 +65,7 @@ pub fn stored_page(run: &RunFolder) -> Option<Value> {
     let Some(Event::RunStarted(started)) = first.events.first() else {
         return None;
     };
-    let frozen = read_regular(&run.mission(1)).ok()?;
+    let frozen = read_regular(&run.mission(1), LONGEST_MISSION).ok()?;
     // Of a mission that was changed since, the fold knows more.
     let is_plain =
         started.format <= FORMAT && Digest::of(&frozen) == started.mission_digest && !run.mission(2).exists();

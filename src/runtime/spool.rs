@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 
 use crate::agents::secrets::Secrets;
@@ -77,7 +76,7 @@ impl Sealed {
 /// Why it is gone, in words.
 pub(super) fn clean_file(secrets: &Secrets, path: &Path) -> Result<(), String> {
     secrets.blot_out_file(path).map_err(|error| {
-        let kept = std::fs::remove_file(path).err();
+        let kept = store::remove_file(path).err();
         let kept = kept.map_or_else(String::new, |error| format!(", nor can it be removed: {error}"));
         format!("keys cannot be taken out of {}: {error}{kept}", path.display())
     })
@@ -158,16 +157,11 @@ fn digest(path: &Path, largest: u64) -> io::Result<Option<(File, FileRef)>> {
 
 /// Opens a regular file without following a link and without waiting for a FIFO; `None` if there is nothing.
 fn open_regular(path: &Path) -> io::Result<Option<File>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+    match store::open_of_any_length(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
-    Ok(Some(file))
 }
 
 /// The length of a regular file; `None` for anything else.

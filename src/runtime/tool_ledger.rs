@@ -1,6 +1,6 @@
 //! The record of what a model did with its tools: one line a call in a file of the spool, written as it happens.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +11,7 @@ use crate::agents::secrets::Secrets;
 use crate::agents::tool_loop::{Spent, ToolRecord};
 use crate::domain::Timestamp;
 use crate::engine::ToolLedgerRef;
+use crate::store;
 
 use super::spool::{Sealed, seal};
 
@@ -108,15 +109,7 @@ impl ToolLedger {
             Some(file) => file,
             none => {
                 // An earlier try under the same name was lost with its session.
-                match std::fs::remove_file(&self.path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
-                let new = OpenOptions::new()
-                    .create_new(true)
-                    .append(true)
-                    .open(&self.path)?;
-                none.insert(new)
+                none.insert(store::create_new(&self.path)?)
             }
         };
         let mut line = self.secrets.redact(&serde_json::to_string(record)?);

@@ -10,6 +10,7 @@ use crate::engine::State;
 use crate::keeper::{self, Spawn};
 
 use crate::review::verdict::LARGEST_REPLY;
+use crate::store::no_links::scratch_folder;
 
 use super::calls::{review_timeout, reviewer_failure};
 use super::errands::{Errands, run_errand, with_errands};
@@ -35,7 +36,7 @@ pub async fn ask_about_request(
     let reached = reach(state.plan.agent(agent), &state.options.mission_folder, &network)?;
     let asked = with_errands(keeper, async |errands| match &reached {
         Reach::Command(program, surroundings) => {
-            let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+            let folder = scratch_folder().map_err(|error| error.to_string())?;
             let path = |name: &str| folder.path().join(name);
             let request = path("request");
             let told = vec![write_told(&request, prompt.as_bytes())?];

@@ -14,6 +14,7 @@ use crate::domain::TurnId;
 use crate::engine::{Asked, Input};
 use crate::judging::question::{MAX_CHARS, may_be_question};
 use crate::store::SpoolName;
+use crate::store::no_links::Folder;
 
 use super::spool::{clean_file, open_regular_len, read_head};
 use super::world::{Child, World};
@@ -74,9 +75,9 @@ pub(super) fn clean(folder: &Path, secrets: &Secrets) -> Result<(), String> {
     if secrets.is_empty() || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
-    let entries = fs::read_dir(folder).map_err(|error| error.to_string())?;
-    for entry in entries.take(MOST_FILES).flatten() {
-        clean_file(secrets, &entry.path())?;
+    let names = Folder::open(folder).and_then(|folder| folder.names());
+    for name in names.map_err(|error| error.to_string())?.iter().take(MOST_FILES) {
+        clean_file(secrets, &folder.join(name))?;
     }
     Ok(())
 }
@@ -134,21 +135,18 @@ pub(super) fn delegated(folder: &Path, claimed: Value) -> Value {
 /// The messages of one kind in a turn's folder, in the order of their names. Blocks.
 fn messages(folder: &Path, kind: &str) -> Vec<String> {
     // A link in its place is none of ours.
-    if !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
-        return Vec::new();
-    }
-    let Ok(entries) = fs::read_dir(folder) else {
+    let Ok(names) = Folder::open(folder).and_then(|folder| folder.names()) else {
         return Vec::new();
     };
     let is_kind = |name: &str| {
         name.strip_prefix(kind)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let mut paths: Vec<PathBuf> = entries
+    let mut paths: Vec<PathBuf> = names
+        .iter()
         .take(MOST_FILES)
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_kind))
-        .map(|entry| entry.path())
+        .filter(|name| name.to_str().is_some_and(is_kind))
+        .map(|name| folder.join(name))
         .collect();
     paths.sort();
     let read = |path: &PathBuf| {

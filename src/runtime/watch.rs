@@ -209,7 +209,7 @@ fn read_record(path: &Path, expected: &FileRef) -> Result<Record, String> {
         digest: expected.digest,
     };
     is_as_recorded(path, &recorded).map_err(|error| error.to_string())?;
-    let bytes = store::read_regular(path).map_err(|error| error.to_string())?;
+    let bytes = store::read_regular(path, store::LONGEST_FILE).map_err(|error| error.to_string())?;
     serde_json::from_slice(&bytes).map_err(|error| error.to_string())
 }
 

@@ -4,7 +4,6 @@
 //! session and a person at a terminal can both write and a crash leaves the old file or the new one. The file is
 //! bounded: closed letters go first, and when only open ones are left, new ones are refused, loudly.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::domain::{DeadLetter, LetterStatus, Millis, Timestamp};
 
 use super::checked_line;
-use super::file_util::{read_regular, replace_file};
+use super::file_util::{read_regular, remove_file, replace_file};
 use super::layout::StateFolder;
 use super::lock::{Lock, LockError};
 
@@ -20,6 +19,8 @@ use super::lock::{Lock, LockError};
 pub const MOST_LETTERS: usize = 1_000;
 /// Bytes of one letter; its arguments go where it would be longer.
 const LONGEST_LETTER: usize = 16 << 10;
+/// Nor a queue with all that was closed of late.
+const LONGEST_QUEUE: u64 = 64 << 20;
 /// How long closed letters are kept.
 const KEPT_FOR: Millis = Millis::from_secs(7 * 24 * 60 * 60);
 /// How long a writer waits for another one.
@@ -83,7 +84,7 @@ impl DeadLetters {
     /// # Errors
     /// [`QueueError`]; no file is no letters.
     pub fn read(&self) -> Result<Vec<DeadLetter>, QueueError> {
-        let bytes = match read_regular(&self.path) {
+        let bytes = match read_regular(&self.path, LONGEST_QUEUE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(self.io(source)),
@@ -200,7 +201,7 @@ impl DeadLetters {
 
     fn write(&self, letters: &[DeadLetter]) -> Result<(), QueueError> {
         if letters.is_empty() {
-            return match fs::remove_file(&self.path) {
+            return match remove_file(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.io(error)),
                 _ => Ok(()),
             };
@@ -231,6 +232,8 @@ impl DeadLetters {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::domain::{FailureClass, RunId};
 

@@ -1,42 +1,105 @@
-//! The one way to replace a small file, and to make a new folder survive a power loss. And the ways to read and write
-//! in a folder in which agents may have put anything: no FIFO may hold us up, no link lead us elsewhere.
+//! The one way to read, replace and remove files of the state, and to make a new folder survive a power loss, in folders
+//! in which agents may have put anything: no FIFO may hold us up, no link lead us elsewhere, no length use up the memory.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Opens a file for reading, if it is a regular one. Never waits for the other end of a FIFO.
-///
-/// # Errors
-/// `InvalidInput` for what is no regular file, and whatever the file system says.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    must_be_regular(options.read(true).custom_flags(libc::O_NONBLOCK).open(path)?)
+use rustix::fs::{FileType, Mode, OFlags, SeekFrom, seek};
+
+use super::no_links::{self, Folder};
+
+/// A file may lack this much of what its length says: what a power loss took from its end.
+const MOST_HOLES: u64 = 1 << 20;
+/// Any other file of the state is shorter, in bytes.
+pub const LONGEST_FILE: u64 = 1 << 30;
+
+fn unfit(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why.into())
 }
 
-/// The file, if it is a regular one. It must have been opened without waiting for anybody.
+/// Whether an error says that a link, a FIFO, a device, a folder or a file full of holes is in the place of a file.
+#[must_use]
+pub fn is_unfit(error: &io::Error) -> bool {
+    // The system's own "invalid argument" has nothing inside.
+    error.kind() == io::ErrorKind::InvalidInput && error.get_ref().is_some()
+}
+
+/// Opens a file for reading, if it is a regular one and no link leads to it. Never waits for the other end of a FIFO.
 ///
 /// # Errors
-/// `InvalidInput` if it is not, and whatever the file system says.
-pub fn must_be_regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a regular file",
-        ))
+/// `InvalidInput` for what is no regular file, or lies behind a link, and whatever the file system says.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open_with(path, OFlags::RDONLY)
+}
+
+/// The same for whoever bounds what is read of it: a file that was made long without being filled is one more of its kind.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn open_of_any_length(path: &Path) -> io::Result<File> {
+    opened(path, OFlags::RDONLY)
+}
+
+/// The same with flags of its own; a new file is made with the rights that any new file has.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
+    not_sparse(opened(path, flags)?)
+}
+
+fn opened(path: &Path, flags: OFlags) -> io::Result<File> {
+    let opened = no_links::open(path, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o666));
+    let file = File::from(opened.map_err(|error| {
+        match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+            // A socket, a FIFO that nobody reads, a folder.
+            Some(rustix::io::Errno::NXIO | rustix::io::Errno::ISDIR) => unfit("it is not a regular file"),
+            _ => error,
+        }
+    })?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(unfit("it is not a regular file")),
     }
+}
+
+/// The file, if it has on the disk what its length says.
+fn not_sparse(file: File) -> io::Result<File> {
+    let found = file.metadata()?;
+    let missing = found.len().saturating_sub(found.blocks().saturating_mul(512));
+    // Fewer blocks alone say little: some file systems compress.
+    if missing > MOST_HOLES && has_hole(&file, found.len()) {
+        return Err(unfit(format!(
+            "it is a sparse file: {} bytes long, and {missing} of them are not there",
+            found.len()
+        )));
+    }
+    Ok(file)
+}
+
+fn has_hole(file: &File, len: u64) -> bool {
+    #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+    let hole = seek(file, SeekFrom::Hole(0)).ok();
+    #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+    let hole = Some(0);
+    // Whoever opened it begins at its beginning.
+    let back = seek(file, SeekFrom::Start(0));
+    hole.is_some_and(|hole| hole < len) || back.is_err()
 }
 
 /// All of a regular file.
 ///
 /// # Errors
-/// As [`open_regular`].
-pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+/// As [`open_regular`]; `InvalidInput` also for one of more than `most` bytes.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
     let mut bytes = Vec::new();
-    open_regular(path)?.read_to_end(&mut bytes)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(unfit(format!("it is longer than {most} bytes")));
+    }
     Ok(bytes)
 }
 
@@ -46,15 +109,48 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// Whatever the file system says; a folder under the name stays.
 pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let create = || OpenOptions::new().write(true).create_new(true).open(path);
-    let mut file = match create() {
+    create_new(path)?.write_all(bytes)
+}
+
+/// The same, to be written to.
+///
+/// # Errors
+/// As [`write_new`].
+pub fn create_new(path: &Path) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
+    let create = || no_links::open(path, flags, Mode::from_raw_mode(0o666)).map(File::from);
+    match create() {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            fs::remove_file(path)?;
-            create()?
+            remove_file(path)?;
+            create()
         }
-        created => created?,
+        created => created,
+    }
+}
+
+/// Removes a file, link, FIFO or the like, never a folder.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    let (folder, name) = Folder::of(path)?;
+    folder.remove(name)
+}
+
+/// Removes whatever is there, a folder with all that is in it. Nothing there is fine.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn remove_all(path: &Path) -> io::Result<()> {
+    let (folder, name) = match Folder::of(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?,
     };
-    file.write_all(bytes)
+    match folder.kind(name)? {
+        None => Ok(()),
+        Some(FileType::Directory) => folder.remove_all(name),
+        Some(_) => folder.remove(name),
+    }
 }
 
 /// Replaces `path` by `bytes` in one step: temporary file beside it, fsync, rename, fsync of the folder. Readers see
@@ -63,16 +159,9 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says; the old content is then still there.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // As any file that a program makes: who may read it is for the user's umask to say, not for us.
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".tmp-")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    temporary.write_all(bytes)?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|error| error.error)?;
-    sync_parent(path)
+    let (folder, name) = Folder::of(path)?;
+    no_links::replace(&folder, name, bytes, File::sync_all)?;
+    folder.sync()
 }
 
 /// Makes the entry of `path` in its folder durable.
@@ -80,33 +169,30 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Whatever the file system says.
 pub fn sync_parent(path: &Path) -> io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+    Folder::of(path)?.0.sync()
 }
 
 /// Makes a folder and its missing parents, each durable in its parent.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// Whatever the file system says, also where a link leads there.
 pub fn create_dir_durable(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Ok(());
+    match Folder::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        found => return found.map(|_| ()),
     }
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         create_dir_durable(parent)?;
     }
-    match fs::create_dir(path) {
-        Ok(()) => sync_parent(path),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        Err(error) => Err(error),
-    }
+    let (folder, name) = Folder::of(path)?;
+    folder.make(name)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -122,5 +208,27 @@ mod tests {
         fs::write(&plain, "").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&path), mode(&plain));
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_told_from_what_cannot_be_read() {
+        let place = no_links::scratch_folder().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::write(at("plain"), "12345").unwrap();
+        assert_eq!(read_regular(&at("plain"), 5).unwrap(), b"12345");
+        assert!(is_unfit(&read_regular(&at("plain"), 4).unwrap_err()));
+        std::os::unix::fs::symlink("plain", at("link")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        File::create(at("sparse")).unwrap().set_len(1 << 40).unwrap();
+        for name in ["link", "fifo", "socket", "sparse", "."] {
+            let error = open_regular(&at(name)).unwrap_err();
+            assert!(is_unfit(&error), "{name}: {error}");
+        }
+        let missing = open_regular(&at("missing")).unwrap_err();
+        assert!(!is_unfit(&missing) && missing.kind() == io::ErrorKind::NotFound);
+        // A power loss may leave a short hole at the end.
+        File::create(at("short")).unwrap().set_len(1 << 18).unwrap();
+        open_regular(&at("short")).unwrap();
     }
 }

@@ -1,20 +1,23 @@
 //! `inbox/`: operators' commands for a writer that could not be asked directly.
 //!
 //! The sender writes a whole file durably; the writer journals the command's id with its result, syncs, and only then
-//! removes the file, so that a command is taken once however often either of them dies. What carries no valid code of
-//! the user's key is no command: it is moved aside, unopened where it is not even a plain file.
+//! removes the file, so that a command is taken once however often either of them dies. A letter that carries no valid
+//! code of the user's key is no command and is moved aside. What is not even called a letter, or is a folder, was put
+//! there by somebody else, and stays untouched where it is.
 
-use std::fs::{self, OpenOptions};
+use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::RunId;
 use crate::engine::Command;
 
-use super::file_util::{create_dir_durable, replace_file, sync_parent};
+use super::file_util::{create_dir_durable, open_regular, remove_file, replace_file};
+use super::no_links::{Folder, UNFINISHED};
 use super::operator_key::OperatorKey;
 
 /// No command is longer, in bytes.
@@ -46,8 +49,10 @@ struct Envelope {
 pub enum Found {
     /// A command of the user's.
     Command(PathBuf, Box<Queued>),
-    /// Something else, and why.
+    /// A letter that is none, and why.
     Refused(PathBuf, String),
+    /// Something that was never put there to be read. It is left alone.
+    Stranger(PathBuf),
 }
 
 /// Queues a command, durably. Returns its file.
@@ -74,42 +79,43 @@ pub fn waiting(
     inbox: &Path,
     key: impl FnOnce() -> io::Result<Option<OperatorKey>>,
 ) -> io::Result<Vec<Found>> {
-    let entries = match fs::read_dir(inbox) {
-        Ok(entries) => entries,
+    let folder = match Folder::open(inbox) {
+        Ok(folder) => folder,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let mut names = Vec::new();
-    for entry in entries {
-        let name = entry?.file_name();
-        // A file that is still being written will be there under its own name.
-        if name != REFUSED && !name.as_encoded_bytes().starts_with(b".tmp-") {
-            names.push(name);
-        }
-    }
+    let mut names = folder.names()?;
+    // A file that is still being written will be there under its own name.
+    names.retain(|name| name != REFUSED && !name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()));
     if names.is_empty() {
         return Ok(Vec::new());
     }
     names.sort();
     let key = key()?;
-    let open = |path: PathBuf| match opened(&path, key.as_ref()) {
-        Ok(queued) => Found::Command(path, Box::new(queued)),
-        Err(why) => Found::Refused(path, why),
-    };
-    Ok(names.into_iter().map(|name| open(inbox.join(name))).collect())
+    let mut found = Vec::new();
+    for name in names {
+        let path = inbox.join(&name);
+        found.push(match is_letter(&folder, &name)? {
+            false => Found::Stranger(path),
+            true => match opened(&path, key.as_ref()) {
+                Ok(queued) => Found::Command(path, Box::new(queued)),
+                Err(why) => Found::Refused(path, why),
+            },
+        });
+    }
+    Ok(found)
+}
+
+fn is_letter(folder: &Folder, name: &OsStr) -> io::Result<bool> {
+    let is_named = Path::new(name).extension() == Some(OsStr::new("json"));
+    // A link or a FIFO of that name is a bad letter: its name is moved, what is behind it is not looked at.
+    Ok(is_named && folder.kind(name)? != Some(FileType::Directory))
 }
 
 fn opened(path: &Path, key: Option<&OperatorKey>) -> Result<Queued, String> {
     let said = |error: io::Error| error.to_string();
-    // Neither a link into somewhere else nor a pipe that never ends.
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)
-        .map_err(said)?;
-    let metadata = file.metadata().map_err(said)?;
-    if !metadata.is_file() || metadata.len() > LONGEST_COMMAND {
+    let file = open_regular(path).map_err(said)?;
+    if file.metadata().map_err(said)?.len() > LONGEST_COMMAND {
         return Err("it is not a small plain file".to_owned());
     }
     let mut text = Vec::new();
@@ -122,16 +128,25 @@ fn opened(path: &Path, key: Option<&OperatorKey>) -> Result<Queued, String> {
     serde_json::from_str(&envelope.body).map_err(|error| error.to_string())
 }
 
-/// Moves a file that is no command out of the way.
+/// Removes the letter of a command that was taken.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn taken(path: &Path) -> io::Result<()> {
+    remove_file(path)
+}
+
+/// Moves a letter that is no command out of the way. What is no letter stays.
 ///
 /// # Errors
 /// Whatever the file system says.
 pub fn move_aside(path: &Path) -> io::Result<()> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+    let (folder, name) = Folder::of(path)?;
+    if !is_letter(&folder, name)? {
         return Ok(());
-    };
-    let refused = folder.join(REFUSED);
-    create_dir_durable(&refused)?;
-    fs::rename(path, refused.join(name))?;
-    sync_parent(path)
+    }
+    folder.make(REFUSED.as_ref())?;
+    let refused = Folder::open(&path.with_file_name(REFUSED))?;
+    folder.rename(name, &refused, name)?;
+    folder.sync()
 }

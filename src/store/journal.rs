@@ -1,7 +1,7 @@
 //! The journal: append-only, one line a record, group commit.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::domain::Timestamp;
@@ -11,6 +11,9 @@ use super::file_util::open_regular;
 use super::log_file::LogFile;
 use super::record::Record;
 use super::snapshot::JournalEnd;
+
+/// No record is longer, in bytes: so a reader needs no more memory than this, whatever is in the place of a journal.
+pub const LONGEST_RECORD: u64 = 16 << 20;
 
 /// Writes the journal of a run. After the first error it is poisoned: what failed is never tried again, since after a
 /// failed sync nobody can say what is on the disk.
@@ -62,6 +65,7 @@ impl<F: LogFile> Journal<F> {
     /// [`JournalError`] if an event cannot be encoded, or the journal is poisoned.
     pub fn push(&mut self, at: Timestamp, input: &str, events: &[Event]) -> Result<(), JournalError> {
         self.check()?;
+        let before = self.buffer.len();
         let encoded = Record::encode(
             &mut self.buffer,
             self.starts_batch,
@@ -71,6 +75,11 @@ impl<F: LogFile> Journal<F> {
             events,
         );
         encoded.map_err(|error| self.poison(error.into()))?;
+        let length = self.buffer.len() - before;
+        if length as u64 > LONGEST_RECORD {
+            let message = format!("a record of {length} bytes is longer than {LONGEST_RECORD}");
+            return Err(self.poison(io::Error::other(message)));
+        }
         self.starts_batch = false;
         self.next_seq += events.len() as u64;
         Ok(())
@@ -176,6 +185,19 @@ pub enum DamagedJournal {
         /// Readable records behind it.
         after: u64,
     },
+    /// A line that no record can be.
+    #[error(
+        "{path} is damaged at line {line}, byte {byte}: no record is longer than {LONGEST_RECORD} bytes. Nothing was \
+         changed. Restore the file from a backup, or start a new run"
+    )]
+    TooLong {
+        /// The journal.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Offset of the line's first byte.
+        byte: u64,
+    },
     /// All of it is gone.
     #[error(
         "{path} is damaged at line 1, byte 0: it holds no record, though {trace} shows that the run has worked. Nothing \
@@ -202,7 +224,10 @@ impl DamagedJournal {
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
-            Self::Damaged { path, .. } | Self::Emptied { path, .. } | Self::Io { path, .. } => path,
+            Self::Damaged { path, .. }
+            | Self::TooLong { path, .. }
+            | Self::Emptied { path, .. }
+            | Self::Io { path, .. } => path,
         }
     }
 
@@ -210,7 +235,7 @@ impl DamagedJournal {
     #[must_use]
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
-            Self::Damaged { line, byte, .. } => Some((*line, *byte)),
+            Self::Damaged { line, byte, .. } | Self::TooLong { line, byte, .. } => Some((*line, *byte)),
             Self::Emptied { .. } => Some((1, 0)),
             Self::Io { .. } => None,
         }
@@ -317,11 +342,19 @@ impl<R: BufRead> Reader<R> {
     fn read_line(&mut self) -> Result<bool, DamagedJournal> {
         self.line.clear();
         self.line_number += 1;
-        let read = self.input.read_until(b'\n', &mut self.line);
+        let mut input = self.input.by_ref().take(LONGEST_RECORD + 1);
+        let read = input.read_until(b'\n', &mut self.line);
         let read = read.map_err(|source| DamagedJournal::Io {
             path: self.path.clone(),
             source,
         })?;
+        if read as u64 > LONGEST_RECORD {
+            return Err(DamagedJournal::TooLong {
+                path: self.path.clone(),
+                line: self.line_number,
+                byte: self.offset,
+            });
+        }
         Ok(read > 0)
     }
 

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use crate::domain::{ConsultId, RunId, TurnId};
 use crate::engine::SeatId;
 
-use super::file_util::{create_dir_durable, read_regular, replace_file, sync_parent};
+use super::file_util::{create_dir_durable, read_regular, replace_file};
 use super::journal::{DamagedJournal, Reader};
 use super::log_file::foreign_write_mark;
+use super::no_links::{Folder, real_parent, real_path};
+use super::survey::{Misplaced, OF_RUN, OF_STATE, look_at, look_at_root, may_be_run};
 
 /// Before the name of a run that is being removed: no run id begins like this, so nobody takes it for a run.
 const TRASH: &str = ".trash-";
@@ -21,6 +23,8 @@ const SPOOL: &str = "spool";
 /// Room for that and the name of a file in it; a longer one only takes longer.
 const LONGEST_NAME: usize = 48;
 
+/// The VERSION file is shorter, in bytes.
+const LONGEST_VERSION: u64 = 4096;
 /// The format of the state folder. A newer one is refused.
 const FORMAT: u32 = 1;
 
@@ -43,6 +47,9 @@ pub enum FolderError {
         /// What it says.
         found: u32,
     },
+    /// Something that is not the state's is in it.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
     /// The VERSION file says something else.
     #[error("{path} does not hold a format number; is this really a quorum state folder?")]
     NotAFolder {
@@ -60,14 +67,22 @@ pub enum FolderError {
 }
 
 impl StateFolder {
-    /// The folder at `root`, existing or not. Relative paths are made absolute by the current directory.
+    /// The folder at `root`, existing or not, which must not be a link. The way there is resolved now, once.
     ///
     /// # Errors
-    /// When the current directory is gone.
+    /// When the current directory is gone, or a link on the way leads nowhere.
     pub fn at(root: &Path) -> io::Result<Self> {
-        Ok(Self {
-            root: std::path::absolute(root)?,
-        })
+        let root = real_parent(root)?;
+        Ok(Self { root })
+    }
+
+    /// The folder that a person named: a link to it is as good as the folder.
+    ///
+    /// # Errors
+    /// As [`StateFolder::at`].
+    pub fn named(root: &Path) -> io::Result<Self> {
+        let root = real_path(root)?;
+        Ok(Self { root })
     }
 
     /// The folder's path, absolute.
@@ -86,7 +101,9 @@ impl StateFolder {
             let path = path.to_owned();
             move |source| FolderError::Io { path, source }
         };
+        look_at_root(&self.root)?;
         create_dir_durable(&self.root).map_err(io(&self.root))?;
+        self.look()?;
         if !version.exists() {
             replace_file(&version, format!("{FORMAT}\n").as_bytes()).map_err(io(&version))?;
             // The state must never be committed by accident: it holds prompts and outputs.
@@ -97,13 +114,19 @@ impl StateFolder {
         self.check()
     }
 
-    /// Checks the format of an existing folder; a missing folder is fine.
+    fn look(&self) -> Result<(), FolderError> {
+        look_at_root(&self.root)?;
+        Ok(look_at(&self.root, &self.root, OF_STATE)?)
+    }
+
+    /// Checks the format of an existing folder, and that nothing in it leads elsewhere; a missing folder is fine.
     ///
     /// # Errors
     /// [`FolderError`]
     pub fn check(&self) -> Result<(), FolderError> {
+        self.look()?;
         let path = self.root.join("VERSION");
-        match read_regular(&path) {
+        match read_regular(&path, LONGEST_VERSION) {
             Ok(text) => match String::from_utf8_lossy(&text).trim().parse::<u32>() {
                 Ok(found) if found > FORMAT => Err(FolderError::Newer { path, found }),
                 Ok(_) => Ok(()),
@@ -144,18 +167,18 @@ impl StateFolder {
     /// All runs that have a journal, oldest first.
     ///
     /// # Errors
-    /// When the folder cannot be read; a missing folder has no runs.
+    /// When the folder cannot be read, or something else is in the place of a run; a missing folder has no runs.
     pub fn runs(&self) -> io::Result<Vec<RunFolder>> {
-        let entries = match fs::read_dir(self.root.join("runs")) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
         let mut runs = Vec::new();
-        for entry in entries {
-            let name = entry?.file_name();
-            let id = name.to_str().and_then(|name| RunId::new(name).ok());
-            runs.extend(id.map(|id| self.run(&id)).filter(|run| run.journal().is_file()));
+        for name in self.names_of_runs()?.1 {
+            let Some(id) = name.to_str().and_then(|name| RunId::new(name).ok()) else {
+                continue;
+            };
+            let run = self.run(&id);
+            // What is in the place of a journal is a journal that cannot be read.
+            if may_be_run(&self.root, run.path())? && fs::symlink_metadata(run.journal()).is_ok() {
+                runs.push(run);
+            }
         }
         runs.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(runs)
@@ -166,18 +189,26 @@ impl StateFolder {
     /// # Errors
     /// Whatever the file system says.
     pub fn sweep(&self) -> io::Result<()> {
-        let entries = match fs::read_dir(self.root.join("runs")) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
-            let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(TRASH) {
-                fs::remove_dir_all(entry.path())?;
+        let (folder, names) = self.names_of_runs()?;
+        for name in names {
+            if let Some(folder) = folder
+                .as_ref()
+                .filter(|_| name.to_string_lossy().starts_with(TRASH))
+            {
+                folder.remove_all(&name)?;
             }
         }
         Ok(())
+    }
+
+    fn names_of_runs(&self) -> io::Result<(Option<Folder>, Vec<OsString>)> {
+        let folder = match Folder::open(&self.root.join("runs")) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((None, Vec::new())),
+            Err(error) => return Err(error),
+        };
+        let names = folder.names()?;
+        Ok((Some(folder), names))
     }
 }
 
@@ -210,12 +241,23 @@ impl RunFolder {
         }
     }
 
+    /// Checks that nothing in the folder leads elsewhere.
+    ///
+    /// # Errors
+    /// [`Misplaced`]
+    pub fn check(&self) -> Result<(), Misplaced> {
+        look_at(&self.state_folder().root, &self.root, OF_RUN)
+    }
+
     /// Makes the folder, durable. One in which no run ever began, because its runner was killed first, makes room.
     /// The caller holds the lock.
     ///
     /// # Errors
     /// Whatever the file system says; `AlreadyExists` if the run id is taken.
     pub fn create(&self) -> io::Result<()> {
+        if fs::symlink_metadata(&self.root).is_ok() {
+            self.check()?;
+        }
         if self.root.exists() && self.never_began() {
             self.remove()?;
         }
@@ -236,14 +278,14 @@ impl RunFolder {
         match Reader::open(&self.journal()) {
             Ok(mut reader) => matches!(reader.next_record(), Ok(None)),
             Err(DamagedJournal::Io { source, .. }) => source.kind() == io::ErrorKind::NotFound,
-            Err(DamagedJournal::Damaged { .. } | DamagedJournal::Emptied { .. }) => false,
+            Err(_) => false,
         }
     }
 
     /// What shows, beside the journal, that the run has worked: children of it have ended, or a session has.
     #[must_use]
     pub fn trace_of_work(&self) -> Option<PathBuf> {
-        let is_trace = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        let is_trace = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|file| file.len() > 0);
         [self.exits(), self.snapshot()].into_iter().find(is_trace)
     }
 
@@ -252,10 +294,11 @@ impl RunFolder {
     /// # Errors
     /// Whatever the file system says.
     pub fn remove(&self) -> io::Result<()> {
-        let trash = self.root.with_file_name(format!("{TRASH}{}", self.id));
-        fs::rename(&self.root, &trash)?;
-        sync_parent(&trash)?;
-        fs::remove_dir_all(&trash)
+        let trash = format!("{TRASH}{}", self.id);
+        let (runs, name) = Folder::of(&self.root)?;
+        runs.rename(name, &runs, trash.as_ref())?;
+        runs.sync()?;
+        runs.remove_all(trash.as_ref())
     }
 
     /// A frozen mission: 1 is the one that the run started with, the others were accepted later.

@@ -1,18 +1,19 @@
 //! The lock of the one writer: advisory, exclusive, released by the kernel when its holder dies.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs2::FileExt;
+use rustix::fs::OFlags;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{RunId, Timestamp};
 
-use super::file_util::{must_be_regular, open_regular};
+use super::file_util::{open_regular, open_with};
 
 /// How long a writer waits for a reader that is looking.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -105,15 +106,7 @@ impl Lock {
             source,
         };
         loop {
-            let mut file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .custom_flags(libc::O_NONBLOCK)
-                .open(path)
-                .and_then(must_be_regular)
-                .map_err(io)?;
+            let mut file = open_with(path, OFlags::RDWR | OFlags::CREATE).map_err(io)?;
             match FileExt::try_lock(&file) {
                 Ok(()) => {}
                 // A reader that looks whether somebody writes holds the file for a moment; that is nobody's lock.
@@ -130,7 +123,7 @@ impl Lock {
                 Err(fs2::TryLockError::Error(error)) => return Err(io(error)),
             }
             // Somebody may have deleted the file between our open and our lock: then we hold nothing that counts.
-            let same = std::fs::metadata(path).is_ok_and(|there| {
+            let same = std::fs::symlink_metadata(path).is_ok_and(|there| {
                 file.metadata()
                     .is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
             });

@@ -1,12 +1,14 @@
 //! The file under the journal: append and sync, and nothing else. A trait, so that tests can lose and tear what was
 //! not synced.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::file_util::{must_be_regular, replace_file};
+use rustix::fs::OFlags;
+
+use super::file_util::{open_with, replace_file};
 
 /// An append-only file.
 pub trait LogFile {
@@ -48,9 +50,7 @@ impl FsLog {
     /// # Errors
     /// Whatever the file system says.
     pub fn open(path: &Path, len: u64) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).custom_flags(libc::O_NONBLOCK);
-        let file = must_be_regular(options.open(path)?)?;
+        let file = open_with(path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
         let metadata = file.metadata()?;
         if metadata.len() > len {
             file.set_len(len)?;

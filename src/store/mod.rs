@@ -11,11 +11,13 @@ mod journal;
 mod layout;
 mod lock;
 mod log_file;
+pub mod no_links;
 mod operator_key;
 mod record;
 mod requests;
 mod salvage;
 mod snapshot;
+mod survey;
 
 #[cfg(test)]
 mod crash_tests;
@@ -25,8 +27,11 @@ mod double;
 mod simulation;
 
 pub use dead_letters::{DeadLetters, MOST_LETTERS, QueueError};
-pub use file_util::{create_dir_durable, open_regular, read_regular, replace_file, sync_parent, write_new};
-pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, waiting};
+pub use file_util::{
+    LONGEST_FILE, create_dir_durable, create_new, is_unfit, open_of_any_length, open_regular, open_with,
+    read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
+};
+pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, Reader};
 pub use layout::{FolderError, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
@@ -36,3 +41,4 @@ pub use record::Record;
 pub use requests::{MOST_REQUESTS, Request, RequestStep, Requests, RequestsError};
 pub use salvage::{Salvaged, keep_prefix};
 pub use snapshot::{JournalEnd, Row, Snapshot};
+pub use survey::Misplaced;

@@ -16,6 +16,8 @@ use super::file_util::{read_regular, sync_parent};
 /// What the code of a command covers beside the command, so that it means nothing elsewhere.
 const DOMAIN: &[u8] = b"quorum inbox v1\n";
 const KEY_BYTES: usize = 32;
+/// A key file is shorter, in bytes.
+const LONGEST_KEY: u64 = 64 << 10;
 
 /// A user's key.
 pub struct OperatorKey(Vec<u8>);
@@ -101,7 +103,7 @@ fn read(path: &Path) -> io::Result<Option<OperatorKey>> {
         let message = format!("{} can be read by others; make it 0600", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
-    let key = read_regular(path)?;
+    let key = read_regular(&super::no_links::real_path(path)?, LONGEST_KEY)?;
     if key.len() < KEY_BYTES {
         let message = format!("{} is too short for a key", path.display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -128,7 +130,7 @@ fn make(path: &Path) -> io::Result<()> {
     fs::remove_file(&temporary)?;
     match linked {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => sync_parent(path),
+        _ => sync_parent(&super::no_links::real_path(path)?),
     }
 }
 

@@ -3,7 +3,6 @@
 //! One file each, replaced in one step under a lock of the folder's own: a crash leaves the old state of a request or the
 //! new one, and two people cannot both decide about it. Every step is kept with its time and whoever took it.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,9 +16,12 @@ use super::checked_line;
 use super::file_util::{create_dir_durable, read_regular, replace_file};
 use super::layout::StateFolder;
 use super::lock::{Lock, LockError};
+use super::no_links::Folder;
 
 /// Requests that a state folder holds.
 pub const MOST_REQUESTS: u32 = 10_000;
+/// A request is shorter, in bytes.
+const LONGEST_REQUEST: u64 = 16 << 20;
 /// How long a writer waits for another one.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -148,7 +150,7 @@ impl Requests {
     /// [`RequestsError`]
     pub fn find(&self, id: &str) -> Result<Request, RequestsError> {
         let number = id.strip_prefix(NAME).unwrap_or(id).parse().ok();
-        let number = number.filter(|number| self.path(*number).is_file());
+        let number = number.filter(|number| std::fs::symlink_metadata(self.path(*number)).is_ok());
         self.read(number.ok_or_else(|| RequestsError::Unknown(id.to_owned()))?)
     }
 
@@ -195,14 +197,13 @@ impl Requests {
     }
 
     fn numbers(&self) -> Result<Vec<u32>, RequestsError> {
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
+        let names = match Folder::open(&self.folder).and_then(|folder| folder.names()) {
+            Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(self.io(source)),
         };
         let mut numbers = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(|source| self.io(source))?.file_name();
+        for name in names {
             let name = name.to_str().and_then(|name| name.strip_suffix(".json"));
             let number = name.and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
             numbers.extend(number);
@@ -221,7 +222,7 @@ impl Requests {
             path: path.clone(),
             why,
         };
-        let bytes = read_regular(&path).map_err(|source| RequestsError::Io {
+        let bytes = read_regular(&path, LONGEST_REQUEST).map_err(|source| RequestsError::Io {
             path: path.clone(),
             source,
         })?;

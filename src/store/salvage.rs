@@ -7,8 +7,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use crate::domain::Timestamp;
 use crate::engine::Event;
 
-use super::file_util::{open_regular, replace_file, sync_parent};
+use super::file_util::{open_regular, remove_file, replace_file};
 use super::layout::RunFolder;
+use super::no_links::Folder;
 use super::record::Record;
 use super::snapshot::JournalEnd;
 
@@ -61,13 +62,14 @@ pub fn keep_prefix(
     Record::encode(&mut kept, true, end.seq, now, "salvage", &[event])?;
     // Turns that are lost will be numbered anew, and must not meet the exits of their namesakes.
     let exits = salvaged.file.replace("journal", "exits");
-    match fs::rename(run.exits(), run.path().join(exits)) {
+    let folder = Folder::open(run.path())?;
+    match folder.rename("exits.log".as_ref(), &folder, exits.as_ref()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => sync_parent(&run.exits())?,
+        _ => folder.sync()?,
     }
     replace_file(&run.journal(), &kept)?;
     // It is of the journal as it was; readers who find it would not believe it anyway.
-    let _ = fs::remove_file(run.snapshot());
+    let _ = remove_file(&run.snapshot());
     Ok(salvaged)
 }
 

@@ -14,7 +14,7 @@ use crate::domain::{OutcomeClass, Points, QualityFlag, RunId, Status};
 use crate::engine::{Counts, State};
 
 use super::checked_line;
-use super::file_util::{open_regular, read_regular, replace_file};
+use super::file_util::{LONGEST_FILE, open_regular, read_regular, replace_file};
 use super::layout::RunFolder;
 
 const SCHEMA: &str = "quorum.state/v1";
@@ -150,7 +150,7 @@ fn whole(run: &RunFolder) -> Result<Option<Vec<u8>>, String> {
         offset: u64,
         checksum: u32,
     }
-    let text = match read_regular(&run.snapshot()) {
+    let text = match read_regular(&run.snapshot(), LONGEST_FILE) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
@@ -160,7 +160,7 @@ fn whole(run: &RunFolder) -> Result<Option<Vec<u8>>, String> {
     if head.schema != SCHEMA {
         return Err(format!("it is a {}", head.schema));
     }
-    let journal = std::fs::metadata(run.journal()).map_err(|error| error.to_string())?;
+    let journal = std::fs::symlink_metadata(run.journal()).map_err(|error| error.to_string())?;
     if journal.len() < head.offset {
         return Err(format!(
             "the journal has {} bytes, and had {} when it was written: records are missing at its end",

@@ -227,3 +227,52 @@ fn an_agent_changes_no_letter() {
         workspace.read("said")
     );
 }
+
+/// Attack: a letter of an honest run, copied and made to say something else, with the right checksum and due by itself.
+#[test]
+fn a_letter_that_no_journal_tells_of_is_delivered_to_nobody() {
+    let (workspace, id) = failed();
+    let queue = ".polpo/dead-letters.jsonl";
+    let honest = workspace.read(queue);
+    let body = honest.trim_end();
+    let forged = |text: &str| {
+        // `{"crc":"12345678",` stands before what it covers.
+        let body = &text["{\"crc\":\"00000000\",".len()..];
+        format!("{{\"crc\":\"{:08x}\",{body}\n", crc32fast::hash(body.as_bytes()))
+    };
+    assert_eq!(forged(body), honest, "this is how a letter is written");
+    workspace.write("receiver-is-up", "");
+    for (what, changed) in [
+        ("the words", body.replace("run:finished", "FORGED:finished")),
+        (
+            "the id",
+            body.replace(".n1", ".n9").replace(&id, &format!("{id}0")),
+        ),
+    ] {
+        let past = changed.replace("\"nextRetry\":\"20", "\"nextRetry\":\"19");
+        assert!(past != *body, "{what}");
+        workspace.write(queue, forged(&past));
+        let letter = only(&workspace)["id"].as_str().expect("it has an id").to_owned();
+        let again = workspace
+            .quorum(&["dlq", "retry", &letter, "--json"])
+            .exits(4)
+            .json();
+        let error = again["letter"]["error"].to_string();
+        assert!(error.contains("no journal"), "{what}: {error}");
+        workspace.write(queue, forged(&past));
+        let before = workspace.read("told");
+        workspace
+            .quorum(&["run", "mission.yaml", "--fresh", "--yes"])
+            .exits(0);
+        let told = workspace.read("told");
+        let told = told.strip_prefix(&before).expect("it only grows");
+        // The run tells of its own end, and of nothing else.
+        assert_eq!(told.lines().count(), 1, "{what}: {told}");
+        assert!(
+            !told.contains("FORGED") && !told.contains(&letter),
+            "{what}: {told}"
+        );
+    }
+    workspace.write(queue, &honest);
+    workspace.quorum(&["dlq", "retry", &id]).exits(0);
+}

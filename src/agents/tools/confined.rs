@@ -3,14 +3,16 @@
 //! Every path is opened beneath the folder by the kernel itself, so neither `..`, an absolute path nor a link that is put
 //! there in between leads out. Nothing blocks: a FIFO or a device is "not a regular file".
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+
+use crate::store::no_links;
 
 /// Names that are never shown, at any depth: our own state, other tools' state, secrets.
 fn is_hidden(name: &str) -> bool {
@@ -19,8 +21,6 @@ fn is_hidden(name: &str) -> bool {
 
 /// Names of one folder that are held at a time.
 const MOST_NAMES: usize = 20_000;
-/// How often a name for a new file is looked for that nobody has yet.
-const MOST_TRIES: u32 = 16;
 
 /// An opened folder.
 #[derive(Debug)]
@@ -332,33 +332,12 @@ fn described(folder: &OwnedFd, name: &str) -> Entry {
     }
 }
 
-/// A new file under a name of its own, then renamed over the old one.
+/// A new file, then renamed over the old one.
 fn replace(folder: &OwnedFd, name: &str, content: &[u8], mode: Option<Mode>) -> io::Result<()> {
-    let (temporary, mut file) = new_beside(folder)?;
-    let written = file.write_all(content).and_then(|()| {
-        if let Some(mode) = mode {
-            rustix::fs::fchmod(&file, mode)?;
-        }
-        Ok(rustix::fs::renameat(folder, temporary.as_str(), folder, name)?)
-    });
-    if written.is_err() {
-        let _ = rustix::fs::unlinkat(folder, temporary.as_str(), AtFlags::empty());
-    }
-    written
-}
-
-/// A new file that nobody else writes, and that was not put there for us to write: a name that cannot be foreseen.
-fn new_beside(folder: &OwnedFd) -> io::Result<(String, File)> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut tries = 1;
-    loop {
-        let name = format!(".{:016x}.quorum-new", RandomState::new().build_hasher().finish());
-        match rustix::fs::openat(folder, name.as_str(), flags, Mode::from_raw_mode(0o666)) {
-            Ok(file) => return Ok((name, File::from(file))),
-            Err(rustix::io::Errno::EXIST) if tries < MOST_TRIES => tries += 1,
-            Err(error) => return Err(error.into()),
-        }
-    }
+    no_links::replace(folder, OsStr::new(name), content, |file| match mode {
+        Some(mode) => Ok(rustix::fs::fchmod(file, mode)?),
+        None => Ok(()),
+    })
 }
 
 /// Opens a path so that the kernel itself refuses to leave the folder.
@@ -379,13 +358,12 @@ fn beneath(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<
 
 /// The same step by step, following no link at all.
 fn without_links(root: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
-    let mut folder = root.try_clone()?;
-    let (below, name) = path.rsplit_once('/').unwrap_or(("", path));
-    for part in below.split('/').filter(|part| !part.is_empty()) {
-        let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        folder = rustix::fs::openat(&folder, part, step, Mode::empty())?;
-    }
-    Ok(rustix::fs::openat(&folder, name, flags | OFlags::NOFOLLOW, mode)?)
+    Ok(no_links::step_by_step(
+        root.as_fd(),
+        Path::new(path),
+        flags,
+        mode,
+    )?)
 }
 
 /// Reads at most `most` bytes, and says whether there are more.
@@ -573,7 +551,7 @@ mod tests {
         assert!(whole.contains(&left), "{} bytes", left.len());
         let names = fs::read_dir(outer.path().join("work")).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        assert_eq!(names.filter(|name| name.contains("quorum-new")).count(), 0);
+        assert_eq!(names.filter(|name| name.starts_with(".tmp-")).count(), 0);
     }
 
     #[test]

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use crate::cli::failure::Failure;
 use crate::domain::Digest;
 use crate::judging::calibration::Collector;
-use crate::store::{read_regular, replace_file};
+use crate::store::no_links::real_path;
+use crate::store::{LONGEST_FILE, read_regular, replace_file};
 
 use super::bad_row;
 
@@ -33,7 +34,7 @@ pub struct Kept {
 impl Kept {
     /// Reads what is there, if anything. Every whole line must be a labelled row that somebody judged.
     pub fn read(record: &Path) -> Result<Self, Failure> {
-        let bytes = match read_regular(record) {
+        let bytes = match real_path(record).and_then(|record| read_regular(&record, LONGEST_FILE)) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(unusable(record, &error)),
@@ -94,7 +95,7 @@ impl Kept {
         for at in others {
             text += &format!("{}\n", self.rows[at]);
         }
-        replace_file(record, text.as_bytes())
+        real_path(record).and_then(|record| replace_file(&record, text.as_bytes()))
     }
 }
 

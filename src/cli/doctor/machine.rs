@@ -93,7 +93,7 @@ pub fn lock(folder: &StateFolder) -> Check {
 
 /// A lock that nobody holds; its file may still tell who had it last.
 fn free(path: &Path) -> (Verdict, String) {
-    let last = read_regular(path).ok();
+    let last = read_regular(path, 4096).ok();
     match last.and_then(|text| serde_json::from_slice::<Holder>(&text).ok()) {
         // The kernel is asked, not the file. But it may only know of this machine.
         Some(holder) if !holder.is_here() => (

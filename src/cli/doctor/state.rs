@@ -206,6 +206,7 @@ fn inbox(folder: &StateFolder) -> Check {
         Ok(found) => {
             let refused = found.iter().find_map(|found| match found {
                 Found::Refused(path, why) => Some(format!("{} is no command: {why}", path.display())),
+                Found::Stranger(path) => Some(format!("{} is no command", path.display())),
                 Found::Command(..) => None,
             });
             let count = format!("{} file(s) wait for the next writer", found.len());

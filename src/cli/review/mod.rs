@@ -165,6 +165,7 @@ pub fn review(arguments: &Review, matches: &ArgMatches, screen: &Screen) -> Resu
     let mut observers = watchers.observers;
     observers.push(Box::new(FindingsObserver(findings.clone())));
     let launch = Launch {
+        reports: None,
         run,
         mission: &source.bytes,
         mission_path: None,
@@ -363,7 +364,11 @@ fn recorded_task(arguments: &Review, options: &mut RunOptions, screen: &Screen) 
                 .help("judge a part of it with `quorum review --criteria TEXT -`"),
         );
     }
-    let bytes = read_regular(&run.mission(recovered.missions.number())).map_err(Failure::internal)?;
+    let bytes = read_regular(
+        &run.mission(recovered.missions.number()),
+        crate::mission::LONGEST_MISSION,
+    )
+    .map_err(Failure::internal)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut document = json!({
         "description": plan.description.as_deref().unwrap_or_default(),

@@ -1,0 +1,160 @@
+//! Where a report goes: a file is replaced whole, also where a link leads to it; a FIFO or a device is written to.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+
+use crate::store::no_links::real_parent;
+use crate::store::replace_file;
+
+/// How long the other end of a FIFO or a device may take nothing before it is given up.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 10,
+    tv_nsec: 0,
+};
+/// How many links may lead to a file.
+const MOST_LINKS: usize = 40;
+
+/// The place of a report.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ReportPlace {
+    /// A regular file, or none yet.
+    File(PathBuf),
+    /// A FIFO or a device.
+    Stream(PathBuf),
+}
+
+impl ReportPlace {
+    /// What a path names.
+    ///
+    /// # Errors
+    /// For a folder, a socket, and links that lead in a circle.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let refused = |what: &str| Err(io::Error::new(ErrorKind::InvalidInput, what));
+        match fs::metadata(path).map(|found| found.file_type()) {
+            Ok(found) if found.is_file() => fs::canonicalize(path).map(Self::File),
+            Ok(found) if found.is_dir() => refused("it is a folder"),
+            Ok(found) if found.is_socket() => refused("it is a socket"),
+            Ok(_) => Ok(Self::Stream(path.to_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => behind_links(path).map(Self::File),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes the folder and a file beside the report's place, as writing it will.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn try_out(&self) -> io::Result<()> {
+        let Self::File(path) = self else {
+            return Ok(());
+        };
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder)?;
+        tempfile::Builder::new()
+            .prefix(".tmp-")
+            .tempfile_in(folder)?
+            .close()
+    }
+
+    /// Writes the report there. Never waits long for whoever reads a FIFO.
+    ///
+    /// # Errors
+    /// Whatever the file system says; an earlier file is then still there.
+    pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File(path) => replace_file(path, bytes),
+            Self::Stream(path) => {
+                let mut stream = open_stream(OpenOptions::new().write(true), path)?;
+                write_stream(&mut stream, bytes)
+            }
+        }
+    }
+}
+
+/// The path that a chain of links names, where nothing is yet.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = std::path::absolute(path)?;
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("/")).join(target),
+            Err(_) => return real_parent(&path),
+        }
+    }
+    Err(io::Error::new(
+        ErrorKind::InvalidInput,
+        "too many links lead there",
+    ))
+}
+
+/// Opens a file of any kind without waiting for anybody.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn open_stream(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = options.custom_flags(flags.bits().cast_signed()).open(path);
+    opened.map_err(|error| match error.raw_os_error() {
+        Some(code) if code == libc::ENXIO => io::Error::new(ErrorKind::NotConnected, "nobody reads it"),
+        _ => error,
+    })
+}
+
+/// Writes all of it to what was opened without waiting, as fast as it is taken.
+///
+/// # Errors
+/// When nothing of it is taken for ten seconds, and whatever the file system says.
+pub fn write_stream(stream: &mut File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match stream.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let mut wanted = [PollFd::new(&*stream, PollFlags::OUT)];
+                match poll(&mut wanted, Some(&PATIENCE)) {
+                    Ok(0) => {
+                        return Err(io::Error::new(
+                            ErrorKind::TimedOut,
+                            "whoever reads it does not go on",
+                        ));
+                    }
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_link_names_what_it_leads_to() {
+        let place = crate::store::no_links::scratch_folder().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::write(at("file"), "").unwrap();
+        symlink("file", at("link")).unwrap();
+        symlink("new", at("dangling")).unwrap();
+        symlink("round", at("round")).unwrap();
+        symlink("/dev/null", at("null")).unwrap();
+        let _socket = UnixListener::bind(at("socket")).unwrap();
+        let of = |name: &str| ReportPlace::of(&at(name)).ok();
+        assert_eq!(of("link"), Some(ReportPlace::File(at("file"))));
+        assert_eq!(of("dangling"), Some(ReportPlace::File(at("new"))));
+        assert_eq!(of("missing"), Some(ReportPlace::File(at("missing"))));
+        assert_eq!(of("null"), Some(ReportPlace::Stream(at("null"))));
+        assert_eq!((of("round"), of("socket"), of(".")), (None, None, None));
+    }
+}

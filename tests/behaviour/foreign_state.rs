@@ -1,0 +1,353 @@
+//! False green 20, the half about the state folder: links, FIFOs, devices, sparse files and other people's files in the
+//! places of its own. All of them are named before any work, and nothing behind them is moved, read or written.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use crate::storage::without_privileges;
+use crate::support::{Workspace, standing, wait_for};
+
+/// A place in the state folder, what is made there, and what that is called.
+type Case<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
+
+const MISSION: &str = "
+name: plain
+agents: {worker: {run: touch touched}}
+tasks: [{title: one}]
+";
+
+/// A workspace with one finished run, r1.
+fn ran() -> Workspace {
+    let workspace = Workspace::with(MISSION);
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+        .exits(0);
+    fs::remove_file(workspace.path("touched")).expect("it was touched");
+    workspace
+}
+
+/// A folder of somebody's, which nobody has anything to do with.
+fn decoy(workspace: &Workspace) {
+    for name in ["passwd", "letter.json", "journal.jsonl", "keep/deep"] {
+        workspace.write(&format!("decoy/{name}"), format!("precious {name}"));
+    }
+}
+
+fn assert_decoy_is_whole(workspace: &Workspace, what: &str) {
+    let mut names: Vec<String> = fs::read_dir(workspace.path("decoy"))
+        .expect("it is there")
+        .map(|entry| {
+            entry
+                .expect("it can be read")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["journal.jsonl", "keep", "letter.json", "passwd"],
+        "{what}"
+    );
+    for name in ["passwd", "letter.json", "journal.jsonl", "keep/deep"] {
+        assert_eq!(
+            workspace.read(&format!("decoy/{name}")),
+            format!("precious {name}"),
+            "{what}"
+        );
+    }
+}
+
+/// Takes away what is at a place.
+fn clear(path: &Path) {
+    let _ = fs::remove_file(path);
+    let _ = fs::remove_dir_all(path);
+}
+
+#[test]
+fn a_link_in_the_place_of_anything_in_the_state_folder_is_named_before_any_work() {
+    for place in [
+        "",
+        "VERSION",
+        "lock",
+        "control.sock",
+        "inbox",
+        "inbox/refused",
+        "runs",
+        "runs/r1",
+        "runs/r1/spool",
+        "runs/r1/journal.jsonl",
+        "runs/r1/state.json",
+        "runs/r1/mission.yaml",
+        "runs/r1/exits.log",
+        "runs/r1/keeper.sock",
+        "requests",
+        "dead-letters.jsonl",
+    ] {
+        let workspace = ran();
+        decoy(&workspace);
+        let path = workspace.path(".polpo").join(place);
+        let is_folder = [
+            "",
+            "inbox",
+            "inbox/refused",
+            "runs",
+            "runs/r1",
+            "runs/r1/spool",
+            "requests",
+        ];
+        let target = match is_folder.contains(&place) {
+            true => workspace.path("decoy"),
+            false => workspace.path("decoy/passwd"),
+        };
+        clear(&path.join("."));
+        clear(&path);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
+        symlink(&target, path.components().as_path()).expect("a link can be made");
+        let shown = format!(".polpo/{place}");
+        let shown = shown.trim_end_matches('/');
+        for arguments in [&["status", "r1"][..], &["resume", "r1"], &["doctor", "state"]] {
+            let finished = workspace.quorum(arguments);
+            let said = format!("{}{}", finished.stdout, finished.stderr);
+            assert!(
+                said.contains(shown) && said.contains("link"),
+                "{place} {arguments:?}: {finished:?}"
+            );
+            assert!(finished.code() != Some(0), "{place} {arguments:?}: {finished:?}");
+            if arguments[0] != "doctor" {
+                finished.exits(9);
+            }
+        }
+        // A run of its own needs nothing of a run that has ended, as long as nothing leads out of the state folder.
+        let finished = workspace.quorum(&["run", "mission.yaml", "--run-id", "r2"]);
+        let of_old_run = place.starts_with("runs/r1/") && !place.ends_with(".jsonl");
+        if !of_old_run {
+            finished.exits(9).says(&[shown, "link", "help:"]);
+            assert!(!workspace.exists("touched"), "{place}: an agent was started");
+        }
+        assert_decoy_is_whole(&workspace, place);
+    }
+}
+
+#[test]
+fn what_is_no_plain_file_or_folder_of_the_state_is_named_before_any_work() {
+    let fifo = |path: &Path| {
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).expect("a FIFO");
+    };
+    let socket = |path: &Path| drop(UnixListener::bind(path).expect("a socket"));
+    let folder = |path: &Path| fs::create_dir(path).expect("a folder");
+    let sparse = |path: &Path| {
+        let file = File::create(path).expect("a file");
+        file.set_len(1 << 40).expect("it can be long");
+    };
+    let cases: &[Case<'_>] = &[
+        ("VERSION", &fifo, "FIFO"),
+        ("VERSION", &sparse, "sparse"),
+        ("lock", &fifo, "FIFO"),
+        ("lock", &folder, "folder"),
+        ("control.sock", &fifo, "FIFO"),
+        ("inbox", &fifo, "FIFO"),
+        ("runs", &socket, "socket"),
+        ("runs/r1", &fifo, "FIFO"),
+        ("runs/r1/journal.jsonl", &fifo, "FIFO"),
+        ("runs/r1/journal.jsonl", &sparse, "sparse"),
+        ("runs/r1/journal.jsonl", &folder, "folder"),
+        ("requests", &fifo, "FIFO"),
+        ("dead-letters.jsonl", &socket, "socket"),
+    ];
+    for (place, make, what) in cases {
+        let workspace = ran();
+        let path = workspace.path(".polpo").join(place);
+        clear(&path);
+        make(&path);
+        for arguments in [
+            &["status", "r1"][..],
+            &["resume", "r1"],
+            &["run", "mission.yaml", "--run-id", "r2"],
+        ] {
+            workspace
+                .quorum(arguments)
+                .exits(9)
+                .says(&[&format!(".polpo/{place}"), what, "help:"]);
+        }
+        assert!(!workspace.exists("touched"), "{place}: an agent was started");
+    }
+}
+
+#[test]
+fn somebody_elses_folder_in_the_state_is_named_before_any_work() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("NOT TESTED: only root can give a folder away");
+        return;
+    }
+    for place in ["", "inbox", "runs", "runs/r1", "lock"] {
+        let workspace = ran();
+        let path = workspace.path(".polpo").join(place);
+        let _ = fs::create_dir(&path);
+        std::os::unix::fs::chown(path.components().as_path(), Some(65534), Some(65534)).expect("root may");
+        workspace
+            .quorum(&["run", "mission.yaml", "--run-id", "r2"])
+            .exits(9)
+            .says(&[".polpo", "65534", "help:"]);
+        assert!(!workspace.exists("touched"), "{place}: an agent was started");
+    }
+}
+
+/// The same without any power over others: the decoy is the test's own.
+#[test]
+fn a_linked_inbox_moves_nothing_of_anybodys() {
+    let workspace = Workspace::with(MISSION);
+    decoy(&workspace);
+    fs::create_dir(workspace.path(".polpo")).expect("it can be made");
+    symlink("../decoy", workspace.path(".polpo/inbox")).expect("a link can be made");
+    if rustix::process::geteuid().is_root() {
+        let mut chown = workspace.other_command("chown");
+        chown.args(["-R", "-h", "65534:65534"]).arg(workspace.root());
+        assert!(chown.status().expect("it can be started").success());
+    }
+    let Some(finished) = without_privileges(&workspace, &["run", "mission.yaml"]) else {
+        return;
+    };
+    finished.exits(9).says(&[".polpo/inbox", "link"]);
+    assert_decoy_is_whole(&workspace, "inbox");
+}
+
+#[test]
+fn a_state_folder_that_a_person_names_may_be_a_link() {
+    let workspace = Workspace::with(MISSION);
+    fs::create_dir(workspace.path("elsewhere")).expect("it can be made");
+    symlink("elsewhere", workspace.path("there")).expect("a link can be made");
+    workspace
+        .quorum(&["run", "mission.yaml", "--state-dir", "there"])
+        .exits(0);
+    assert!(workspace.exists("elsewhere/runs"));
+}
+
+/// What an agent puts into the place of a folder in mid-session leads nobody anywhere, and is told.
+#[test]
+fn a_folder_that_becomes_a_link_in_mid_session_leads_nowhere() {
+    for (place, code, words) in [
+        ("inbox", 0, "inbox"),
+        ("inbox/refused", 0, "refused"),
+        ("runs/r1/spool", 1, "spool"),
+        ("runs/r1", 1, "runs/r1"),
+        ("runs", 1, "runs"),
+    ] {
+        let workspace = Workspace::with(&format!(
+            "
+name: swapped
+agents:
+  vandal:
+    run: |
+      mkdir -p .polpo/inbox
+      echo noise > .polpo/inbox/noise.json
+      mkdir -p $(dirname .polpo/{place})
+      rm -rf .polpo/{place}; ln -s $PWD/decoy .polpo/{place}
+      echo noise > .polpo/inbox/more.json
+      echo swapped > swapped
+      i=0; while [ ! -e go ] && [ $i -lt 400 ]; do sleep 0.02; i=$((i+1)); done
+  other: {{run: echo said}}
+tasks:
+  - {{title: one, assignTo: vandal, maxAttempts: 1}}
+  - {{title: two, assignTo: other, dependsOn: [one], maxAttempts: 1}}
+"
+        ));
+        decoy(&workspace);
+        let extra = |workspace: &Workspace| {
+            // What the vandal itself wrote through its link.
+            let _ = fs::remove_file(workspace.path("decoy/more.json"));
+        };
+        let mut running = workspace.start(&[
+            "run",
+            "mission.yaml",
+            "--run-id",
+            "r1",
+            "--timeout",
+            "40s",
+            "--json",
+        ]);
+        // A session that sees what is done to its journal ends at once.
+        wait_for("the swap", || workspace.exists("swapped") || running.has_ended());
+        extra(&workspace);
+        if place.starts_with("inbox") {
+            let journal = ".polpo/runs/r1/journal.jsonl";
+            wait_for("a look into the inbox", || {
+                workspace.read(journal).contains("a link")
+            });
+        }
+        workspace.write("go", "");
+        let finished = running.finish();
+        assert_decoy_is_whole(&workspace, place);
+        assert_eq!(finished.code(), Some(code), "{place}: {finished:?}");
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(said.contains(words), "{place}: {said}");
+        if code == 0 {
+            assert!(said.contains("is a link"), "{place}: {said}");
+            assert_eq!(standing(&finished.json(), "two").0, "done", "{place}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_letter_is_left_in_the_inbox() {
+    let workspace = ran();
+    workspace.write(".polpo/inbox/notes.txt", "mine");
+    workspace.write(".polpo/inbox/papers/one.json", "mine");
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r2"])
+        .exits(0);
+    assert_eq!(workspace.read(".polpo/inbox/notes.txt"), "mine");
+    assert_eq!(workspace.read(".polpo/inbox/papers/one.json"), "mine");
+    let warnings = workspace.status_of("r2")["warnings"].to_string();
+    assert!(
+        warnings.contains("notes.txt") && warnings.contains("papers"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn a_record_that_never_ends_is_refused_within_its_limit() {
+    let workspace = ran();
+    let mut journal = fs::read(workspace.path(".polpo/runs/r1/journal.jsonl")).expect("it is there");
+    let first = journal
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .expect("it has lines")
+        + 1;
+    journal.truncate(first);
+    journal.resize(first + (17 << 20), b'x');
+    workspace.write(".polpo/runs/r1/journal.jsonl", journal);
+    for arguments in [
+        &["status", "r1"][..],
+        &["resume", "r1"],
+        &["show", "one", "--run", "r1"],
+    ] {
+        workspace
+            .quorum(arguments)
+            .exits(1)
+            .says(&["journal.jsonl", "line 2", "16777216 bytes"]);
+    }
+}
+
+#[test]
+fn a_mission_that_is_no_file_is_refused_at_once() {
+    let workspace = Workspace::new();
+    workspace.bash("mkfifo mission.yaml").exits(0);
+    for command in ["validate", "plan", "run"] {
+        workspace.quorum(&[command, "mission.yaml"]).exits(2).says(&[
+            "mission.yaml",
+            "not a regular file",
+            "standard input",
+        ]);
+    }
+    assert!(
+        fs::metadata(workspace.path("mission.yaml"))
+            .expect("it stays")
+            .file_type()
+            .is_fifo()
+    );
+}

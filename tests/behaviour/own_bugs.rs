@@ -1,0 +1,29 @@
+//! A bug of quorum's own: exit code 1, never a signal, with what to do next. (The bug is asked for by a variable that only
+//! builds with debug assertions know.)
+
+use crate::support::Workspace;
+
+#[test]
+fn a_bug_ends_with_exit_code_1_and_the_command_that_goes_on() {
+    let workspace = Workspace::with(
+        "
+name: bug
+agents: {worker: {run: touch touched}}
+tasks: [{title: one}]
+",
+    );
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    workspace
+        .quorum_with(
+            &[("QUORUM_TEST_PANIC", "1")],
+            &["run", "mission.yaml", "--run-id", "r1"],
+        )
+        .exits(1)
+        .says(&["bug of quorum", "please report it", "quorum resume r1"]);
+    // Nothing of it holds the state folder.
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r2"])
+        .exits(0);
+}

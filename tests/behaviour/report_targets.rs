@@ -1,0 +1,167 @@
+//! Where reports go: files are replaced, also behind links; FIFOs and devices are written to; folders and sockets are
+//! refused; and a run that is refused leaves earlier reports alone.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::net::UnixListener;
+
+use crate::support::Workspace;
+
+const MISSION: &str = "
+name: reported
+agents: {worker: {run: touch touched}}
+tasks: [{title: one}]
+";
+
+fn run(workspace: &Workspace, target: &str) -> crate::support::Finished {
+    workspace.quorum(&["run", "mission.yaml", "--report", &format!("junit={target}")])
+}
+
+#[test]
+fn a_report_behind_a_link_replaces_what_the_link_leads_to() {
+    let workspace = Workspace::with(MISSION);
+    workspace.write("kept/old.xml", "old");
+    symlink("kept/old.xml", workspace.path("old.xml")).expect("a link");
+    symlink("kept/new.xml", workspace.path("new.xml")).expect("a link");
+    for name in ["old.xml", "new.xml"] {
+        run(&workspace, name).exits(0);
+        assert!(
+            workspace
+                .path(name)
+                .symlink_metadata()
+                .expect("it stays")
+                .is_symlink()
+        );
+        let kept = workspace.path("kept").join(name);
+        assert!(kept.symlink_metadata().expect("it is there").is_file());
+        assert!(workspace.read(&format!("kept/{name}")).contains("<testsuite"));
+    }
+}
+
+#[test]
+fn a_fifo_gets_the_report_and_stays() {
+    let workspace = Workspace::with(MISSION);
+    workspace.bash("mkfifo pipe").exits(0);
+    let path = workspace.path("pipe");
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        fs::File::open(path)
+            .and_then(|mut pipe| pipe.read_to_string(&mut text))
+            .map(|_| text)
+    });
+    run(&workspace, "pipe").exits(0);
+    let read = reader.join().expect("it reads").expect("it can read");
+    assert!(read.contains("<testsuite"), "{read}");
+    assert!(
+        fs::metadata(workspace.path("pipe"))
+            .expect("it stays")
+            .file_type()
+            .is_fifo()
+    );
+}
+
+#[test]
+fn a_fifo_that_nobody_reads_is_told_and_holds_nothing_up() {
+    let workspace = Workspace::with(MISSION);
+    workspace.bash("mkfifo pipe").exits(0);
+    run(&workspace, "pipe")
+        .exits(1)
+        .says(&["pipe", "nobody reads it"]);
+    assert!(
+        fs::metadata(workspace.path("pipe"))
+            .expect("it stays")
+            .file_type()
+            .is_fifo()
+    );
+    workspace
+        .quorum(&["report", "--html", "pipe"])
+        .exits(1)
+        .says(&["pipe", "nobody reads it"]);
+}
+
+#[test]
+fn a_device_gets_the_report_and_stays() {
+    let workspace = Workspace::with(MISSION);
+    // A link to it: what leads to a device must not be replaced either, and nothing but the link is at stake here.
+    symlink("/dev/null", workspace.path("null")).expect("a link");
+    run(&workspace, "null").exits(0);
+    assert!(
+        workspace
+            .path("null")
+            .symlink_metadata()
+            .expect("it stays")
+            .is_symlink()
+    );
+    assert!(
+        fs::metadata("/dev/null")
+            .expect("it stays")
+            .file_type()
+            .is_char_device()
+    );
+}
+
+#[test]
+fn a_folder_or_a_socket_is_refused_before_any_work() {
+    let workspace = Workspace::with(MISSION);
+    workspace.write("folder/file", "");
+    let _socket = UnixListener::bind(workspace.path("socket")).expect("a socket");
+    for (target, what) in [("folder", "it is a folder"), ("socket", "it is a socket")] {
+        run(&workspace, target)
+            .exits(2)
+            .says(&[target, what, "nothing was started"]);
+    }
+    workspace.assert_nothing_started();
+    run(&workspace, "fine.xml").exits(0);
+    workspace
+        .quorum(&["report", "--html", "socket"])
+        .exits(2)
+        .says(&["socket"]);
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_earlier_reports_alone() {
+    let workspace = Workspace::with(
+        "
+name: waits
+agents: {worker: {run: 'true'}}
+tasks: [{title: one, requiresApproval: true}]
+",
+    );
+    let report = &["--report", "junit=j.xml"];
+    let first = [&["run", "mission.yaml", "--run-id", "r1"][..], report].concat();
+    workspace.quorum(&first).exits(8);
+    let earlier = workspace.read("j.xml");
+    assert!(earlier.contains("<testsuite"), "{earlier}");
+    let unchanged = |what: &str| assert_eq!(workspace.read("j.xml"), earlier, "{what}");
+    // An unfinished run is in the way.
+    workspace
+        .quorum(&[&["run", "mission.yaml"][..], report].concat())
+        .exits(9);
+    unchanged("an unfinished run");
+    // A run that is not there.
+    workspace
+        .quorum(&[&["resume", "nowhere"][..], report].concat())
+        .exits(2);
+    unchanged("no such run");
+    // Another mission than the one that was begun.
+    workspace.write(
+        "mission.yaml",
+        workspace.read("mission.yaml").replace("waits", "other"),
+    );
+    workspace
+        .quorum(&[&["resume", "r1"][..], report].concat())
+        .exits(2);
+    unchanged("a changed mission");
+    // The id is taken.
+    workspace
+        .quorum(
+            &[
+                &["run", "mission.yaml", "--fresh", "--yes", "--run-id", "r1"][..],
+                report,
+            ]
+            .concat(),
+        )
+        .exits(9);
+    unchanged("a taken id");
+}
