@@ -64,10 +64,14 @@ mod fallback;
 mod false_greens;
 #[path = "behaviour/false_greens_found.rs"]
 mod false_greens_found;
+#[path = "behaviour/findings.rs"]
+mod findings;
 #[path = "behaviour/fixups.rs"]
 mod fixups;
 #[path = "behaviour/foreign_state.rs"]
 mod foreign_state;
+#[path = "behaviour/formats.rs"]
+mod formats;
 #[path = "behaviour/foundation.rs"]
 mod foundation;
 #[path = "behaviour/gates.rs"]

@@ -76,12 +76,65 @@ fn max_cost(text: &str) -> Result<Money, String> {
 }
 
 impl Arguments {
-    /// Whether a plan is asked for, under either of its names.
-    pub fn is_plan(&self) -> bool {
+    /// The formats in which the command prints its result, the usual one first.
+    pub fn formats(&self) -> &'static [Format] {
+        const TEXT: &[Format] = &[Format::Human];
+        const DOCUMENT: &[Format] = &[Format::Human, Format::Json];
+        const LINES: &[Format] = &[Format::Human, Format::Json, Format::Jsonl];
+        const DRAWING: &[Format] = &[Format::Human, Format::Json, Format::Dot, Format::Mermaid];
         match &self.command {
-            None => self.run.dry_run,
-            Some(Subcommand::Run(run)) => run.flags.dry_run,
-            Some(command) => matches!(command, Subcommand::Plan(_)),
+            None if self.run.dry_run => DRAWING,
+            Some(Subcommand::Run(run)) if run.flags.dry_run => DRAWING,
+            Some(Subcommand::Plan(_)) => DRAWING,
+            Some(Subcommand::Events(_)) => LINES,
+            Some(Subcommand::Completions(_)) => TEXT,
+            None
+            | Some(
+                Subcommand::Run(_)
+                | Subcommand::Resume(_)
+                | Subcommand::Review(_)
+                | Subcommand::Validate(_)
+                | Subcommand::Status(_)
+                | Subcommand::Show(_)
+                | Subcommand::Logs(_)
+                | Subcommand::Runs(_)
+                | Subcommand::Clean(_)
+                | Subcommand::Metrics(_)
+                | Subcommand::Calibrate(_)
+                | Subcommand::Report(_)
+                | Subcommand::Gate(_)
+                | Subcommand::Approve(_)
+                | Subcommand::Reject(_)
+                | Subcommand::Answer(_)
+                | Subcommand::Ask(_)
+                | Subcommand::Delegate(_)
+                | Subcommand::Progress(_)
+                | Subcommand::Result(_)
+                | Subcommand::Approvals(_)
+                | Subcommand::Requests(_)
+                | Subcommand::Request(_)
+                | Subcommand::Dlq(_)
+                | Subcommand::Cancel(_)
+                | Subcommand::Pause(_)
+                | Subcommand::Explain(_)
+                | Subcommand::Schema(_)
+                | Subcommand::Init(_)
+                | Subcommand::Doctor(_)
+                | Subcommand::Config(_),
+            ) => DOCUMENT,
+        }
+    }
+}
+
+impl Format {
+    /// The name as it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Human => "human",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Dot => "dot",
+            Self::Mermaid => "mermaid",
         }
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use crate::domain::{RunId, is_same_name};
 use crate::engine::Command;
 
-use super::confirm::think_again;
+use super::confirm::confirm;
 use super::failure::Failure;
 use super::operate::{Speaker, give, refuse_agents, say};
 use super::project::{find_run, open_run, state_folder};
@@ -56,7 +56,9 @@ pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
         })?;
         Command::CancelTask { task }
     };
-    think_again(screen, &format!("cancel {}?", arguments.target))?;
+    refuse_agents()?;
+    let question = format!("cancel {}?", arguments.target);
+    confirm(screen, &question, "add --yes to cancel it without a question")?;
     let given = give(&folder, &run, command, &arguments.speaker)?;
     Ok(say(screen, &run, given, &format!("cancel {}", arguments.target)))
 }

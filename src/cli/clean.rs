@@ -10,7 +10,7 @@ use crate::report::runs::{RunRow, cleaned, left};
 use crate::runtime::TellError;
 use crate::store::{Lock, LockError};
 
-use super::confirm::{Answer, ask};
+use super::confirm::confirm;
 use super::failure::Failure;
 use super::operate::told;
 use super::project::WRITABLE;
@@ -85,7 +85,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
         }
     }
     if !going.is_empty() {
-        confirm(arguments, &going, screen)?;
+        agree(arguments, &going, screen)?;
     }
     for listed in &going {
         // What a killed keeper left may still run: its folder must not vanish below it.
@@ -102,7 +102,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
 }
 
 /// Says what would go, and goes on only if somebody wants that.
-fn confirm(arguments: &Clean, going: &[Listed], screen: &Screen) -> Result<(), Failure> {
+fn agree(arguments: &Clean, going: &[Listed], screen: &Screen) -> Result<(), Failure> {
     if screen.output().yes {
         return Ok(());
     }
@@ -110,12 +110,7 @@ fn confirm(arguments: &Clean, going: &[Listed], screen: &Screen) -> Result<(), F
         screen.error(&format!("would remove {}\n", listed.row.brief()));
     }
     let runs = count(going.len(), "run");
-    let refused = match ask(screen, &format!("remove {runs}?"), Answer::No) {
-        Answer::Yes => return Ok(()),
-        Answer::No => anyhow!("nothing was removed"),
-        Answer::NobodyToAsk => anyhow!("{runs} would be removed, and nobody can be asked"),
-    };
-    Err(Failure::usage(refused).help(arguments.command()))
+    confirm(screen, &format!("remove {runs}?"), &arguments.command())
 }
 
 fn report(screen: &Screen, removed: &[Listed], kept: &[Listed]) -> Result<u8, Failure> {

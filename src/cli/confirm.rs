@@ -5,61 +5,55 @@ use std::io::{self, BufRead, IsTerminal};
 use super::failure::Failure;
 use super::screen::{Screen, in_ci};
 
-/// What came of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// The person agreed, or `--yes` had said so.
-    Yes,
-    /// The person did not.
-    No,
-    /// No terminal, a pipeline, or `--no-input`.
-    NobodyToAsk,
-}
-
-/// Asks whether to go on. `otherwise` is what an empty line means.
-pub fn ask(screen: &Screen, question: &str, otherwise: Answer) -> Answer {
-    if screen.output().yes {
-        return Answer::Yes;
-    }
-    if !can_ask(screen) {
-        return Answer::NobodyToAsk;
-    }
-    let choices = if otherwise == Answer::Yes {
-        "[Y/n]"
-    } else {
-        "[y/N]"
-    };
-    screen.error(&format!("{question} {choices} "));
-    let mut line = String::new();
-    match io::stdin().lock().read_line(&mut line) {
-        // The end of input is no answer, and no answer is no.
-        Ok(0) | Err(_) => {
-            screen.error("\n");
-            Answer::No
-        }
-        Ok(_) => match line.trim().to_lowercase().as_str() {
-            "" => otherwise,
-            "y" | "yes" => Answer::Yes,
-            _ => Answer::No,
-        },
-    }
-}
-
-/// Lets a person at a terminal think again before something is lost. A script has said what it wants by its arguments.
+/// Asks a person whether to go on with what cannot be undone. This is the one place that asks: `--yes` goes on without a
+/// question, and where nobody can be asked (no terminal, a pipeline, `--no-input`) the command ends before it did
+/// anything.
 ///
 /// # Errors
-///
-/// The person does not want it after all.
-pub fn think_again(screen: &Screen, question: &str) -> Result<(), Failure> {
-    match ask(screen, question, Answer::No) {
-        Answer::Yes | Answer::NobodyToAsk => Ok(()),
-        Answer::No => {
-            Err(Failure::usage(anyhow::anyhow!("nothing was changed"))
-                .help("--yes goes on without a question"))
-        }
+/// A usage error (exit 2), with `help` as the way on: the person did not agree, or nobody could be asked.
+pub fn confirm(screen: &Screen, question: &str, help: &str) -> Result<(), Failure> {
+    if screen.output().yes {
+        return Ok(());
+    }
+    if !can_ask(screen) {
+        let why = if screen.output().no_input {
+            "--no-input"
+        } else {
+            "no terminal"
+        };
+        return Err(Failure::usage(anyhow::anyhow!(
+            "confirmation needed: {question} (nobody can be asked: {why})"
+        ))
+        .help(help.to_owned()));
+    }
+    match answer(screen, &format!("{question} [y/N] ")).as_deref() {
+        Some("y" | "yes") => Ok(()),
+        _ => Err(Failure::usage(anyhow::anyhow!("nothing was changed")).help(help.to_owned())),
     }
 }
 
-fn can_ask(screen: &Screen) -> bool {
+/// Asks a person at a terminal about something by which nothing can be lost. An empty line is a yes, and so is nobody to
+/// ask.
+pub fn is_welcome(screen: &Screen, question: &str) -> bool {
+    if screen.output().yes || !can_ask(screen) {
+        return true;
+    }
+    let answer = answer(screen, &format!("{question} [Y/n] "));
+    matches!(answer.as_deref(), Some("" | "y" | "yes"))
+}
+
+/// The line that a person types; `None` at the end of input, which is no answer.
+fn answer(screen: &Screen, question: &str) -> Option<String> {
+    screen.error(question);
+    let mut line = String::new();
+    if !matches!(io::stdin().lock().read_line(&mut line), Ok(1..)) {
+        screen.error("\n");
+        return None;
+    }
+    Some(line.trim().to_lowercase())
+}
+
+/// Whether there is a person at a terminal who wants to be asked.
+pub fn can_ask(screen: &Screen) -> bool {
     !screen.output().no_input && !in_ci() && io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -1,13 +1,15 @@
 //! `quorum events`: what happened, under the public names.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
 
+use crate::mission::Plan;
 use crate::report::events::{Exploder, PublicEvent, human_line};
 use crate::runtime::Missions;
-use crate::store::Reader;
+use crate::store::{Reader, RunFolder};
 
 use super::args::Events;
 use super::failure::Failure;
@@ -23,6 +25,9 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
     let run = find_run(&folder, arguments.run.as_ref())?;
     let started = open_run(&run, |_, _| {})?.started;
     let (mut missions, plan) = Missions::of(&run, &started).map_err(refuse)?;
+    if screen.is_json() {
+        return document(arguments, &run, missions, &plan, screen);
+    }
     let mut exploder = Exploder::new(&plan);
     let mut reader = Reader::open(&run.journal()).map_err(Failure::internal)?;
     loop {
@@ -48,6 +53,35 @@ pub fn events(arguments: &Events, screen: &Screen) -> Result<u8, Failure> {
     }
 }
 
+/// All events so far as one document, `quorum.events/v1`.
+fn document(
+    arguments: &Events,
+    run: &RunFolder,
+    mut missions: Missions,
+    plan: &Arc<Plan>,
+    screen: &Screen,
+) -> Result<u8, Failure> {
+    if arguments.follow {
+        return Err(
+            Failure::usage(anyhow!("a document has an end, and what is followed has none"))
+                .help("follow with --format jsonl, or leave out --follow"),
+        );
+    }
+    let mut exploder = Exploder::new(plan);
+    let mut reader = Reader::open(&run.journal()).map_err(Failure::internal)?;
+    let mut events = Vec::new();
+    while let Some(mut record) = reader.next_record().map_err(Failure::internal)? {
+        missions.complete(&mut record).map_err(refuse)?;
+        events.extend(exploder.explode(record.seq, record.at, &record.events));
+    }
+    screen.document(&serde_json::json!({
+        "schema": "quorum.events/v1",
+        "runId": run.id().as_str(),
+        "events": events,
+    }));
+    Ok(0)
+}
+
 /// Whoever read us is gone, which is silent; or what was said is lost, which is not.
 pub fn not_printed(error: io::Error) -> Result<u8, Failure> {
     match error.kind() {
@@ -60,7 +94,7 @@ pub fn not_printed(error: io::Error) -> Result<u8, Failure> {
 
 fn print(event: &PublicEvent, screen: &Screen) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    if screen.is_json() || screen.is_jsonl() {
+    if screen.is_jsonl() {
         serde_json::to_writer(&mut out, event)?;
         out.write_all(b"\n")
     } else {

@@ -12,7 +12,7 @@ use crate::mission::Part;
 use crate::report::gate::human;
 use crate::store::RunFolder;
 
-use super::confirm::think_again;
+use super::confirm::confirm;
 use super::failure::Failure;
 use super::operate::{Given, Speaker, give, refuse_agents};
 use super::project::{find_run, open_run, state_folder};
@@ -70,7 +70,11 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
         }
         refuse_agents()?;
         let name = arguments.name.as_deref().unwrap_or_default();
-        think_again(screen, &format!("let gate '{name}' pass, on record?"))?;
+        let is_shut = gates.iter().any(|id| !state.gate(*id).is_open());
+        if is_shut {
+            let question = format!("override gate '{name}'? This is recorded.");
+            confirm(screen, &question, "add --yes to override it without a question")?;
+        }
         for gate in &gates {
             let command = Command::OverrideGate {
                 gate: *gate,

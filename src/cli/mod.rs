@@ -43,9 +43,40 @@ mod voice;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, FromArgMatches};
 
-use args::{Arguments, Subcommand};
+use args::{Arguments, Format, Subcommand};
+
+/// Refuses a format that the command does not print. One that only a variable names holds for the commands that have it.
+fn refuse_format(
+    arguments: &mut Arguments,
+    name: &str,
+    matches: &ArgMatches,
+) -> Result<(), failure::Failure> {
+    let formats = arguments.formats();
+    let Some(wanted) = arguments.output.format.filter(|wanted| !formats.contains(wanted)) else {
+        return Ok(());
+    };
+    arguments.output.format = None;
+    if matches.value_source("format") == Some(ValueSource::EnvVariable) {
+        return Ok(());
+    }
+    let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+    Err(failure::Failure::usage(anyhow::anyhow!(
+        "`quorum {name}` does not print {}",
+        wanted.name()
+    ))
+    .help(match wanted {
+        Format::Dot | Format::Mermaid => {
+            format!(
+                "its formats: {}; only a plan can be drawn: `quorum plan`",
+                names.join(", ")
+            )
+        }
+        Format::Human | Format::Json | Format::Jsonl => format!("its formats: {}", names.join(", ")),
+    }))
+}
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
 #[must_use]
@@ -65,11 +96,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     // It is refused for signals that do not exist only.
     let _ = crate::keeper::survive_file_size_limit();
-    let screen = screen::Screen::new(&arguments.output);
+    let mut arguments = arguments;
+    let name = matches.subcommand_name().unwrap_or("run").to_owned();
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
-    if screen.is_drawing() && !arguments.is_plan() {
-        let failure = failure::Failure::usage(anyhow::anyhow!("only a plan can be drawn"))
-            .help("--format dot and --format mermaid belong to `quorum plan`");
+    let refused = refuse_format(&mut arguments, &name, matches);
+    let screen = screen::Screen::new(&arguments.output);
+    if let Err(failure) = refused {
         return ExitCode::from(failure.report(&screen));
     }
     let result = match arguments.command {

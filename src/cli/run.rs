@@ -9,12 +9,12 @@ use clap::ArgMatches;
 use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
-use crate::mission::{self, Loaded, Plan, RunOptions, Source, later_keys};
+use crate::mission::{self, Loaded, Plan, RunOptions, Source};
 use crate::runtime::{Ending, Keeping, Observer, Programs, Unfinished, layers_of, tell, unfinished_runs};
 use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
 
 use super::args::{Run, RunFlags};
-use super::confirm::think_again;
+use super::confirm::{can_ask, confirm};
 use super::failure::Failure;
 use super::operate::{OPERATOR, told};
 use super::plan::plan;
@@ -138,17 +138,10 @@ impl Launch<'_> {
     }
 }
 
-/// Loads a mission for a run: what is not built yet is an error here.
+/// Loads a mission for a run, and says what is to be noted of it.
 pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded, Failure> {
     let layers = layers_of(options).map_err(Failure::mission)?;
     let loaded = mission::load(source, &layers).map_err(Failure::mission)?;
-    let later = later_keys(&loaded);
-    if !later.is_empty() {
-        return Err(Failure::mission(mission::Report {
-            diagnostics: later,
-            more: 0,
-        }));
-    }
     if !loaded.notes.diagnostics.is_empty() && !screen.is_json() {
         screen.error(&loaded.notes.render(screen.diagnostics()));
     }
@@ -255,16 +248,23 @@ fn clear_the_way(
     screen: &Screen,
 ) -> Result<(), Failure> {
     let in_the_way = unfinished_runs(folder, plan).map_err(refuse)?;
-    if flags.fresh {
+    // Who sits at a terminal decides at once, instead of typing the command once more.
+    let is_asked = !flags.fresh && !in_the_way.is_empty() && can_ask(screen) && !screen.output().yes;
+    if is_asked && let Some(unfinished) = in_the_way.first() {
+        screen.error(&format!(
+            "task '{}' is still active in the unfinished run {}\n",
+            unfinished.title,
+            unfinished.id()
+        ));
+    }
+    if flags.fresh || is_asked {
         if let Some(unfinished) = in_the_way.first() {
             let more = match in_the_way.len() - 1 {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            think_again(
-                screen,
-                &format!("cancel the unfinished run {}{more}?", unfinished.id()),
-            )?;
+            let question = format!("cancel the unfinished run {}{more}?", unfinished.id());
+            confirm(screen, &question, "add --yes to cancel it without a question")?;
         }
         for unfinished in in_the_way {
             cancel(&unfinished.run)?;

@@ -144,11 +144,6 @@ impl Screen {
         matches!(self.output.format, Some(Format::Jsonl))
     }
 
-    /// Whether a drawing is asked for.
-    pub fn is_drawing(&self) -> bool {
-        matches!(self.output.format, Some(Format::Dot | Format::Mermaid))
-    }
-
     /// How diagnostics on stderr are drawn.
     pub fn diagnostics(&self) -> mission::Style {
         let style::Screen { width, style } = self.err();

@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 
 use super::codes::Code;
-use super::diagnostics::Severity;
 use super::document::{Entry, Kind, NodeId, Tree};
 use super::keys::{self, Built, EXPECTATION_TYPES, Key, OneShape, Referent, Shape, Table};
 use super::model::ExpectationType;
@@ -359,12 +358,14 @@ impl Checker<'_, '_> {
     }
 }
 
-/// What is right, and nothing acts on yet: `validate` notes it, `run` refuses it.
+/// What is right, and nothing acts on yet: refused rather than ignored, by `validate` and `run` alike.
 pub(super) fn not_built(place: Place, what: &str, area: &str) -> Problem {
     let message = format!("`{what}` is known but not built yet ({area})");
-    Problem::error(Code::NotBuiltYet, place, message)
-        .severity(Severity::Note)
-        .help("`quorum run` refuses the mission until this is removed or built")
+    let help = match area {
+        "adapters" => "write the program's command line instead, such as `run: [claude, -p]`",
+        _ => "remove it: nothing acts on it yet",
+    };
+    Problem::error(Code::NotBuiltYet, place, message).help(help)
 }
 
 /// A key that does not exist at its place: it may belong elsewhere, or be misspelt.
@@ -372,7 +373,7 @@ fn unknown_key(tree: &Tree<'_>, key: NodeId, table: &'static Table) -> Problem {
     let name = tree.text(key);
     let error = |code, message: String| Problem::error(code, Place::Span(first_line(tree, key)), message);
     if std::ptr::eq(table, &keys::CONFIG) && keys::MISSION.key(name).is_some() {
-        return error(Code::NotInConfig, format!("`{name}` belongs into a mission file"))
+        return error(Code::NotInConfig, format!("`{name}` belongs in a mission file"))
             .help("a quorum.yaml holds agents, channels, rubrics and settings");
     }
     let is_expectation = EXPECTATION_TYPES

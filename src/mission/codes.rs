@@ -86,9 +86,9 @@ codes! {
     /// Something is said twice.
     Repeated = "Q0209": "A list names the same thing twice. Remove one of them.",
     /// Known, but not built yet.
-    NotBuiltYet = "Q0210": "The key or value is known and was checked, but this version of quorum does not act on it yet. `validate` notes it; `run` refuses the mission rather than ignore what it asks for.",
+    NotBuiltYet = "Q0210": "The key or value is known and was checked, but this version of quorum does not act on it yet. The mission is refused rather than run without what it asks for.",
     /// Not a key of a configuration file.
-    NotInConfig = "Q0211": "A `quorum.yaml` may hold `agents`, `channels`, `rubrics` and `settings`. Everything else belongs into a mission file.",
+    NotInConfig = "Q0211": "A `quorum.yaml` may hold `agents`, `channels`, `rubrics` and `settings`. Everything else belongs in a mission file.",
     /// No agents.
     NoAgents = "Q0301": "A mission needs at least one agent: in its own `agents`, or in a `quorum.yaml`.",
     /// No such agent.

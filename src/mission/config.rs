@@ -83,15 +83,6 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
     } = read_document::<Config>(&source.name, text, &keys::CONFIG)?;
     let mut problems = checked.problems;
     problems.append(validate::validate_config(&config));
-    // Settings hold for every mission, none of which would hear of those that are not built yet.
-    let mut keys = tree
-        .entries(tree.root())
-        .map(|entry| (tree.text(entry.key), tree.span(entry.key).start));
-    if let Some((_, begin)) = keys.find(|(key, _)| *key == "settings") {
-        let end = keys.next().map_or(text.len(), |(_, start)| start);
-        problems.refuse_not_built_within(&(begin..end));
-    }
-    drop(keys);
     if problems.has_errors() {
         let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
         return Err(Report { diagnostics, more });

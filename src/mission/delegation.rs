@@ -98,7 +98,7 @@ pub fn read_sub_task(item: &Value) -> Result<SubTask, String> {
         Some(word) => TaskType::parse(&word).map_err(|fault| fault.message)?,
     };
     if kind == TaskType::Verification {
-        return Err("a verification node belongs into the mission".to_owned());
+        return Err("a verification node belongs in the mission".to_owned());
     }
     let priority = match map.get("priority") {
         None | Some(Value::Null) => None,

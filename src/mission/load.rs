@@ -341,19 +341,3 @@ pub fn validate_path(path: &Path, layers: &Layers) -> Report {
         Err(report) => report,
     }
 }
-
-/// What the mission asks for and this version does not do: notes for `validate`, but errors for `run`.
-#[must_use]
-pub fn later_keys(loaded: &Loaded) -> Vec<Diagnostic> {
-    let later = loaded
-        .notes
-        .diagnostics
-        .iter()
-        .filter(|note| note.code == Code::NotBuiltYet);
-    later
-        .map(|note| Diagnostic {
-            severity: Severity::Error,
-            ..note.clone()
-        })
-        .collect()
-}

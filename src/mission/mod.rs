@@ -57,7 +57,7 @@ pub use diagnostics::{Diagnostic, Severity, Spot, Style};
 pub use edges::Edges;
 pub use environment::{UnsetVariable, expand, unset_variables, variables_of};
 pub use growth::{AddedTask, Addition, Origin, Provenance};
-pub use load::{LONGEST_MISSION, Loaded, Report, Source, later_keys, load, validate_path};
+pub use load::{LONGEST_MISSION, Loaded, Report, Source, load, validate_path};
 pub use plan::{
     AgentPlan, ApprovalPlan, ApproverPlan, AttemptLimits, ChannelPlan, Expectations, FinishCommand,
     FinishGate, GatePlan, HoldKind, HoldPlan, Panel, Part, Plan, Requirement, Reviewers, Rules, RunOptions,

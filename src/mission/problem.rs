@@ -165,16 +165,6 @@ impl Problems {
         }
     }
 
-    /// Makes errors of the notes about what is not built yet, where they are about these bytes.
-    pub fn refuse_not_built_within(&mut self, bytes: &Range<usize>) {
-        let is_there = |place: &Place| matches!(place, Place::Span(span) if bytes.contains(&span.start));
-        let notes = self.kept.iter_mut();
-        for problem in notes.filter(|problem| problem.code == Code::NotBuiltYet && is_there(&problem.place)) {
-            problem.severity = Severity::Error;
-            problem.help = Some("remove it: nothing acts on it yet".to_owned());
-        }
-    }
-
     /// Whether the file cannot be used.
     pub fn has_errors(&self) -> bool {
         self.dropped_error

@@ -163,7 +163,7 @@ impl Scalar for Name {
             return Ok(Self(text.to_owned()));
         };
         Err(Fault::new(Code::BadTitle, problem)
-            .with_help("write one short line; details belong into `description`"))
+            .with_help("write one short line; details belong in `description`"))
     }
 }
 
@@ -249,6 +249,24 @@ impl Scalar for InnerFile {
     }
 }
 
+/// A file that a task must produce. A glob would be taken for a name that nobody can make.
+pub(super) struct TargetFile(String);
+
+impl Scalar for TargetFile {
+    const EXPECTS: &'static str = InnerFile::EXPECTS;
+    const FORM: Form = InnerFile::FORM;
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        InnerPath::parse(text)?;
+        match InnerFile::parse(text) {
+            Ok(InnerFile(path)) => Ok(Self(path)),
+            Err(fault) => Err(fault.with_help(
+                "name each file by its path, or use file_exists: `expectations: [{type: file_exists, paths: [\"src/*.rs\"]}]`",
+            )),
+        }
+    }
+}
+
 /// A path or glob below the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InnerGlob(String);
@@ -286,7 +304,9 @@ macro_rules! text_scalars {
     )+};
 }
 
-text_scalars!(Filled, Name, Title, TaskTitle, InnerPath, InnerFile, InnerGlob);
+text_scalars!(
+    Filled, Name, Title, TaskTitle, InnerPath, InnerFile, TargetFile, InnerGlob
+);
 
 impl Scalar for bool {
     const EXPECTS: &'static str = "true or false";
@@ -560,8 +580,8 @@ impl Tries {
 }
 
 impl Scalar for Tries {
-    const EXPECTS: &'static str = u32::EXPECTS;
-    const FORM: Form = u32::FORM;
+    const EXPECTS: &'static str = "a whole number from 0 to 4294967294";
+    const FORM: Form = Form::Whole(0, u32::MAX as u64 - 1);
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let more = u32::parse(text)?.checked_add(1).and_then(NonZeroU32::new);

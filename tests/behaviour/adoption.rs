@@ -261,7 +261,7 @@ fn judges_are_asked_again_while_an_agent_works_on() {
 fn what_is_cancelled_after_a_crash_is_ended() {
     let scene = Scene::crashed(&format!("{MISSION}{OTHER}"));
     let other = read_pid(&scene.workspace.path("other.pid"));
-    scene.workspace.quorum(&["cancel", "other"]).exits(0);
+    scene.workspace.quorum(&["cancel", "other", "--yes"]).exits(0);
     assert!(!is_alive(other), "it was called off");
     assert!(is_alive(scene.agent), "this one was not");
     scene.let_go("work");
@@ -272,7 +272,7 @@ fn what_is_cancelled_after_a_crash_is_ended() {
     let scene = Scene::crashed(MISSION);
     let run = scene.workspace.run_folder();
     let run = run.file_name().unwrap().to_str().unwrap();
-    scene.workspace.quorum(&["cancel", run]).exits(0);
+    scene.workspace.quorum(&["cancel", run, "--yes"]).exits(0);
     assert!(!is_alive(scene.agent) && !is_alive(scene.keeper));
 }
 

@@ -42,16 +42,17 @@ fn a_person_lets_a_failed_gate_pass_and_it_stays_visible() {
         .exits(2)
         .says(&["--reason"]);
     workspace
-        .quorum(&["gate", "door", "--override", "--reason", " "])
+        .quorum(&["gate", "door", "--override", "--yes", "--reason", " "])
         .exits(2);
     workspace
-        .quorum(&["gate", "dor", "--override", "--reason", "x"])
+        .quorum(&["gate", "dor", "--override", "--yes", "--reason", "x"])
         .exits(2);
     workspace
         .quorum(&[
             "gate",
             "door",
             "--override",
+            "--yes",
             "--reason",
             "accepted risk",
             "--as",
@@ -82,7 +83,7 @@ fn a_person_lets_a_failed_gate_pass_and_it_stays_visible() {
     // Once more changes nothing.
     let before = workspace.read(".polpo/lock");
     workspace
-        .quorum(&["gate", "door", "--override", "--reason", "again"])
+        .quorum(&["gate", "door", "--override", "--yes", "--reason", "again"])
         .exits(0)
         .says(&["open already"]);
     assert!(!before.is_empty());

@@ -192,10 +192,11 @@ fn all_errors_are_told_at_once() {
 }
 
 #[test]
-fn what_is_not_built_yet_is_refused_by_run_and_not_ignored() {
+fn what_is_not_built_yet_is_refused_by_run_and_validate_alike() {
     for rest in [
         "tasks: [{title: one, assignTo: worker, isolation: copy}]",
         "settings: {hooks: {task-done: 'true'}}\ntasks: [{title: one, assignTo: worker}]",
+        "settings: {sandbox: required}\ntasks: [{title: one, assignTo: worker}]",
         "settings: {middleware: {coordination: [task_ledger]}}\ntasks: [{title: one, assignTo: worker}]",
     ] {
         let workspace = Workspace::with(&mission(rest));
@@ -204,7 +205,10 @@ fn what_is_not_built_yet_is_refused_by_run_and_not_ignored() {
             .exits(2)
             .says(&["mission.yaml:"]);
         workspace.assert_nothing_started();
-        workspace.quorum(&["validate", "mission.yaml"]).exits(0);
+        workspace
+            .quorum(&["validate", "mission.yaml"])
+            .exits(2)
+            .says(&["error[Q0210]"]);
     }
 }
 

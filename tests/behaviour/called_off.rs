@@ -29,7 +29,7 @@ fn a_dead_keeper_does_not_make_one_task_all() {
     let scene = Scene::crashed(&with_a_runaway());
     let (work, other) = (pids(&scene, "work"), pids(&scene, "other"));
     scene.kill_keeper();
-    scene.workspace.quorum(&["cancel", "other"]).exits(0);
+    scene.workspace.quorum(&["cancel", "other", "--yes"]).exits(0);
     assert!(!other.into_iter().any(is_alive), "it was called off");
     assert!(work.into_iter().all(is_alive), "this one was not");
     // Nobody can take it over, so the next session begins it anew.
@@ -55,7 +55,7 @@ fn a_keeper_without_a_door_says_why_and_tries_again() {
     let says = |part: &&str| doctor.stdout.contains(part);
     let parts = ["agents still work", "cannot open its door", "keeper.sock"];
     assert!(parts.iter().all(says), "{}", doctor.stdout);
-    scene.workspace.quorum(&["cancel", "other"]).exits(0);
+    scene.workspace.quorum(&["cancel", "other", "--yes"]).exits(0);
     assert!(!other.into_iter().any(is_alive), "it was called off");
     assert!(work.into_iter().all(is_alive) && is_alive(scene.keeper));
 

@@ -36,7 +36,7 @@ fn whoever_would_write_beside_a_run_is_told_who_holds_the_folder() {
     let journal = fs::read(workspace.journal()).expect("it is there");
     for command in [
         &["run", "mission.yaml"][..],
-        &["run", "mission.yaml", "--fresh"],
+        &["run", "mission.yaml", "--fresh", "--yes"],
         &["resume"],
         &["resume", "r1", "--retry-failed"],
         &["clean", "--all", "--yes"],

@@ -182,11 +182,11 @@ tasks:
     );
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
     wait_for("the slow one", || workspace.exists("there"));
-    workspace.quorum(&["cancel", "nobody"]).exits(2);
-    workspace.quorum(&["cancel", "first"]).exits(4);
-    workspace.quorum(&["cancel", "third"]).exits(0);
+    workspace.quorum(&["cancel", "nobody", "--yes"]).exits(2);
+    workspace.quorum(&["cancel", "first", "--yes"]).exits(4);
+    workspace.quorum(&["cancel", "third", "--yes"]).exits(0);
     assert_eq!(failure(&workspace.status(), "third")["mode"], "cancelled");
-    workspace.quorum(&["cancel", "r1"]).exits(0);
+    workspace.quorum(&["cancel", "r1", "--yes"]).exits(0);
     let document = running.finish().exits(3).json();
     assert_eq!(standing(&document, "first").0, "done");
     for title in ["second", "third"] {

@@ -81,7 +81,7 @@ fn whatever_is_said_to_a_live_run_goes_over_its_socket() {
         .quorum(&["approve", &only_approval(&workspace), "--as", "ada"])
         .exits(0);
     assert_eq!(standing(&workspace.status(), "work"), ("done", "clean"));
-    workspace.quorum(&["cancel", "more"]).exits(0);
+    workspace.quorum(&["cancel", "more", "--yes"]).exits(0);
     workspace.quorum(&["pause"]).exits(0);
     workspace.quorum(&["pause"]).exits(0);
     workspace.write("go", "");
@@ -118,7 +118,7 @@ fn what_was_acknowledged_survives_the_death_of_the_runner() {
     wait_for("the new session", || {
         UnixStream::connect(workspace.path(SOCKET)).is_ok()
     });
-    workspace.quorum(&["cancel", "slow"]).exits(0);
+    workspace.quorum(&["cancel", "slow", "--yes"]).exits(0);
     running.finish().exits(3);
     assert!(!workspace.exists(".polpo/inbox"));
 }
@@ -227,7 +227,7 @@ fn two_who_speak_at_once_are_both_heard() {
     let id = only_approval(&workspace);
     running.signal(Signal::STOP);
     let approve = workspace.start(&["approve", &id]);
-    let cancel = workspace.start(&["cancel", "slow"]);
+    let cancel = workspace.start(&["cancel", "slow", "--yes"]);
     running.signal(Signal::CONT);
     approve.finish().exits(0);
     cancel.finish().exits(0);

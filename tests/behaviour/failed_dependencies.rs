@@ -168,7 +168,7 @@ fn what_a_person_called_off_is_not_begun_anew_by_an_agent() {
     workspace.write("lead.sh", "cat > /dev/null; echo '{\"action\": \"retry\"}'\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     crate::support::wait_for("the first try", || workspace.exists("tries"));
-    workspace.quorum(&["cancel", "first"]).exits(0);
+    workspace.quorum(&["cancel", "first", "--yes"]).exits(0);
     let document = running.finish().exits(3).json();
     assert_eq!(task(&document, "first")["failure"]["mode"], "cancelled");
     assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");

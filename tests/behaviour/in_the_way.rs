@@ -185,7 +185,7 @@ fn fresh_cancels_just_what_is_in_the_way() {
     let workspace = Workspace::with(WAITS);
     interrupt(&workspace);
     workspace.write("go", "");
-    let document = workspace.run_json(0, &["--fresh", "--run-id", "younger"]);
+    let document = workspace.run_json(0, &["--fresh", "--yes", "--run-id", "younger"]);
     assert_eq!(document["runId"], "younger");
     assert_eq!(document["counts"]["done"], 2);
 
@@ -214,7 +214,7 @@ tasks: [{title: work}]
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "older"]);
     let agent = crate::support::read_pid(&workspace.path("pid.older"));
     running.kill();
-    workspace.run_json(0, &["--fresh", "--run-id", "younger"]);
+    workspace.run_json(0, &["--fresh", "--yes", "--run-id", "younger"]);
     assert!(!crate::support::is_alive(agent));
 }
 

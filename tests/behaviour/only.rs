@@ -54,7 +54,7 @@ fn what_is_selected_runs_with_all_that_it_needs() {
         .quorum(&["gate", "pretty"])
         .exits(2)
         .says(&["not evaluated", "--only"]);
-    workspace.quorum(&["cancel", "garden"]).exits(4);
+    workspace.quorum(&["cancel", "garden", "--yes"]).exits(4);
 }
 
 #[test]

@@ -193,14 +193,19 @@ fn a_cancelled_task_is_ended_while_it_runs() {
     let workspace = parked(SLOW).tap_mission("review: required", "review: none");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     let pid = read_pid(&workspace.path("pid"));
-    workspace.quorum(&["cancel", "slo"]).exits(2).says(&["slo"]);
-    workspace.quorum(&["cancel", "slow", "--as", "ada"]).exits(0);
+    workspace
+        .quorum(&["cancel", "slo", "--yes"])
+        .exits(2)
+        .says(&["slo"]);
+    workspace
+        .quorum(&["cancel", "slow", "--yes", "--as", "ada"])
+        .exits(0);
     let document = running.finish().exits(3).json();
     assert_eq!(task(&document, "slow")["failure"]["mode"], "cancelled");
     assert_eq!(standing(&document, "next").0, "done");
     wait_for("the end of its process", || !is_alive(pid));
-    workspace.quorum(&["cancel", "slow"]).exits(0);
-    workspace.quorum(&["cancel", "next"]).exits(4);
+    workspace.quorum(&["cancel", "slow", "--yes"]).exits(0);
+    workspace.quorum(&["cancel", "next", "--yes"]).exits(4);
 }
 
 #[test]
@@ -208,13 +213,13 @@ fn a_run_that_nobody_works_on_is_called_off() {
     let workspace = parked("");
     let document = workspace.run_json(6, &[]);
     let run = document["runId"].as_str().expect("it has an id");
-    workspace.quorum(&["cancel", run]).exits(0);
+    workspace.quorum(&["cancel", run, "--yes"]).exits(0);
     let document = workspace.status();
     assert_eq!(
         (&document["state"], &document["outcome"]),
         (&json!("ended"), &json!("task_failed"))
     );
-    workspace.quorum(&["cancel", run]).exits(0);
+    workspace.quorum(&["cancel", run, "--yes"]).exits(0);
     // Nothing is in the way any more.
     workspace.run_json(6, &[]);
 }

@@ -283,7 +283,7 @@ fn another_question_never_gets_the_recorded_reply() {
 
     // A judge is asked by another criterion: its verdict is missing, which is no low score.
     workspace.write("mission.yaml", text.replace("It is deep.", "It is wide."));
-    let document = run(&workspace, false, &[&offline[..], &["--fresh"]].concat())
+    let document = run(&workspace, false, &[&offline[..], &["--fresh", "--yes"]].concat())
         .exits(6)
         .json();
     assert_eq!(standing(&document, "panel").0, "awaiting_approval");

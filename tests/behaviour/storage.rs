@@ -111,7 +111,7 @@ fn a_flipped_byte_in_the_middle_is_refused_by_everybody_and_named() {
         }
         // It might be in the way, so it must not be passed over either.
         workspace
-            .quorum(&["run", "mission.yaml", "--fresh"])
+            .quorum(&["run", "mission.yaml", "--fresh", "--yes"])
             .exits(1)
             .says(&["journal.jsonl", "line 3"]);
         assert_eq!(fs::read(&path).unwrap(), bad, "nobody may touch it");

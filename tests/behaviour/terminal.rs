@@ -42,7 +42,7 @@ fn what_would_be_lost_is_asked_about_at_a_terminal() {
         (&["run", "--fresh"], "cancel the unfinished run r1? [y/N]"),
         (
             &["gate", "shut", "--override", "--reason", "it is known"],
-            "let gate 'shut' pass, on record? [y/N]",
+            "override gate 'shut'? This is recorded. [y/N]",
         ),
     ] {
         for refusal in ["n\n", "\n", "what?\n", "\u{4}"] {
@@ -58,12 +58,20 @@ fn what_would_be_lost_is_asked_about_at_a_terminal() {
         let workspace = stuck();
         let agreed = person(&workspace, &[], "y\n", arguments).shows(&[question]);
         assert_ne!(agreed.code, Some(2), "{}", agreed.text);
-        // A script has said by its arguments what it wants, and so has who never wants to be asked.
-        for more in [&["--yes"][..], &["--no-input"]] {
-            let workspace = stuck();
-            let told = person(&workspace, &[], "n\n", &[arguments, more].concat()).hides(&["[y/N]"]);
-            assert_ne!(told.code, Some(2), "{}", told.text);
-        }
+        let workspace = stuck();
+        let told = person(&workspace, &[], "n\n", &[arguments, &["--yes"]].concat()).hides(&["[y/N]"]);
+        assert_ne!(told.code, Some(2), "{}", told.text);
+        // Where nobody can be asked nothing is changed, at a terminal and without one.
+        let workspace = stuck();
+        person(&workspace, &[], "y\n", &[arguments, &["--no-input"]].concat())
+            .exits(2)
+            .hides(&["[y/N]"])
+            .shows(&["confirmation needed", "--no-input", "--yes"]);
+        workspace
+            .quorum(arguments)
+            .exits(2)
+            .says(&["confirmation needed", "no terminal", "--yes"]);
+        assert_eq!(states(&workspace), ["done", "failed", "pending"], "{arguments:?}");
     }
 }
 
@@ -201,11 +209,14 @@ fn verbose_says_who_and_how_and_quiet_only_what_failed() {
     }
     // What failed is told of; what went well is not.
     assert!(!verbose.contains("STDERR [   0.0s] fine"), "{verbose}");
-    let usual = workspace.quorum(&["run", "--fresh"]).exits(3).stderr;
+    let usual = workspace.quorum(&["run", "--fresh", "--yes"]).exits(3).stderr;
     for verb in ["AGENT [", "SPAWN [", "TURN [", "STDERR ["] {
         assert!(!usual.contains(verb), "{usual}");
     }
-    let quiet = workspace.quorum(&["run", "--fresh", "--quiet"]).exits(3).stderr;
+    let quiet = workspace
+        .quorum(&["run", "--fresh", "--quiet", "--yes"])
+        .exits(3)
+        .stderr;
     assert!(quiet.contains("FAIL [") && !quiet.contains("START ["), "{quiet}");
     workspace
         .quorum(&["run", "-q", "-v"])
@@ -223,7 +234,7 @@ fn switches_of_the_environment_are_written_as_people_write_them() {
                 ("QUORUM_QUIET", value),
                 ("QUORUM_ALLOW", "task_failed,gate_failed"),
             ],
-            &["run"],
+            &["run", "--yes"],
         )
     };
     for (value, quiet) in [("1", true), ("on", true), ("", false), ("no", false)] {

@@ -101,7 +101,14 @@ fn the_variable_does_the_same_and_without_either_nothing_waits() {
         .exits(8);
     assert_eq!(waits_on_record(&workspace).len(), 1);
     workspace
-        .quorum(&["run", "mission.yaml", "--fresh", "--wait-approvals", "soon"])
+        .quorum(&[
+            "run",
+            "mission.yaml",
+            "--fresh",
+            "--yes",
+            "--wait-approvals",
+            "soon",
+        ])
         .exits(2)
         .says(&["soon", "duration"]);
 
@@ -137,7 +144,7 @@ fn a_pause_or_a_cancel_ends_the_wait() {
 
     let running = workspace.start(&["resume", "--json"]);
     wait_for("the wait", || waits_on_record(&workspace).len() == 2);
-    workspace.quorum(&["cancel", "work"]).exits(0);
+    workspace.quorum(&["cancel", "work", "--yes"]).exits(0);
     let document = running.finish().exits(3).json();
     assert_eq!(task(&document, "work")["failure"]["mode"], "cancelled");
 }

@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::anyhow;
 use clap::Args;
 use serde_json::json;
 
@@ -14,7 +13,7 @@ use crate::report::doctor::{Check, Verdict};
 use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
 use crate::store::{DamagedJournal, Found, OperatorKey, RunFolder, Salvaged, StateFolder, waiting};
 
-use super::super::confirm::{Answer, ask};
+use super::super::confirm;
 use super::super::failure::Failure;
 use super::super::operate::{Speaker, refuse_agents, told};
 use super::super::project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder};
@@ -294,14 +293,7 @@ fn confirm(damage: &str, screen: &Screen) -> Result<(), Failure> {
         screen.error(&format!("{damage}\n"));
     }
     let question = "keep what stands before it, and count the rest as unknown?";
-    match ask(screen, question, Answer::No) {
-        Answer::Yes => Ok(()),
-        Answer::No => Err(Failure::usage(anyhow!("nothing was changed"))),
-        Answer::NobodyToAsk => Err(Failure::usage(anyhow!(
-            "what is recorded behind the damage would count as unknown, and nobody can be asked"
-        ))
-        .help("add --yes")),
-    }
+    confirm::confirm(screen, question, "add --yes to do it without a question")
 }
 
 fn said(screen: &Screen, run: &RunFolder, salvaged: Option<&Salvaged>) -> u8 {

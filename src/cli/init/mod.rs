@@ -14,7 +14,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::confirm::{Answer, ask};
+use super::confirm::is_welcome;
 use super::failure::Failure;
 use super::screen::Screen;
 use templates::File;
@@ -112,7 +112,7 @@ fn confirmed(folder: &Path, files: &[File], screen: &Screen) -> bool {
         .iter()
         .map(|file| format!("  {}\n", folder.join(file.path).display()));
     let question = format!("{}write these files?", files.collect::<String>());
-    ask(screen, &question, Answer::Yes) != Answer::No
+    is_welcome(screen, &question)
 }
 
 fn failed(folder: &Path, file: &str, error: &io::Error) -> Failure {

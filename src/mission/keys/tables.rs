@@ -7,7 +7,7 @@ use semver::VersionReq;
 use super::budget::{BUDGET, PRICE};
 use super::channels::CHANNEL;
 use super::finish::VERIFY;
-use super::later::Isolation;
+use super::later::{AgentSession, FileScope, Isolation, Merge, Network, Permissions, Sandbox};
 use super::middleware::{CLARIFICATION, MIDDLEWARE_KEY, OWN_MIDDLEWARE};
 use super::rubric::RUBRIC;
 use super::scrutiny::{AUTONOMY, RED_TEAM_KEY, STAGES, STAKES, VISION_KEY};
@@ -21,7 +21,9 @@ use crate::mission::model::{
     Adapter, Consensus, GateFailure, Independence, Input, OnExhausted, PanelMode, Remedy, Review, TaskType,
     ToolKind, ToolPolicy, Url,
 };
-use crate::mission::scalar::{Deadline, Filled, InnerGlob, InnerPath, Name, Positive, Temperature};
+use crate::mission::scalar::{
+    Deadline, Filled, InnerGlob, InnerPath, Name, Positive, TargetFile, Temperature, Tries,
+};
 
 const TITLE: OneShape = one_shape::<Name>();
 const TEXT: Shape = one::<String>();
@@ -30,6 +32,8 @@ pub(super) const PATH: Shape = one::<InnerPath>();
 pub(super) const FLAG: Shape = one::<bool>();
 const COUNT: Shape = one::<NonZeroU32>();
 const NUMBER: Shape = one::<u32>();
+const TRIES: Shape = one::<Tries>();
+const TARGETS: Shape = Shape::List(&one::<TargetFile>());
 pub(super) const BAR: Shape = one::<Points>();
 pub(super) const SPAN: Shape = one::<Millis>();
 const TEXTS: Shape = Shape::List(&FILLED);
@@ -56,6 +60,24 @@ const ISOLATION: Key = key(
     "What tasks share of the workspace [shared].",
 )
 .later_unless("isolation", "shared");
+const SANDBOX: Key = key(
+    "sandbox",
+    one::<Sandbox>(),
+    "Whether agents are kept away from what judges them by the system [auto].",
+)
+.later("confinement");
+const NETWORK: Key = key(
+    "network",
+    one::<Network>(),
+    "Whether agents reach the network [allow].",
+)
+.later("confinement");
+const FILES: Key = key(
+    "files",
+    one::<FileScope>(),
+    "Which files agents may change [open].",
+)
+.later("confinement");
 const BUDGET_KEY: Key = key(
     "budget",
     Shape::Map(&BUDGET),
@@ -141,7 +163,32 @@ pub(in crate::mission) static MISSION: Table = Table {
 /// A `quorum.yaml`.
 pub(in crate::mission) static CONFIG: Table = Table {
     name: "a quorum.yaml",
-    keys: &[AGENTS, CHANNELS, RUBRICS, SETTINGS_KEY],
+    keys: &[AGENTS, CHANNELS, RUBRICS, SETTINGS_KEY, PRESETS],
+};
+
+const ONE_PRESET: Shape = Shape::Map(&PRESET);
+const PRESETS: Key = key(
+    "presets",
+    Shape::Named(&TITLE, &ONE_PRESET),
+    "How agent programs are started and read, by name.",
+)
+.later("presets");
+static PRESET: Table = Table {
+    name: "a preset",
+    keys: &[key("argv", COMMAND_LINE, "The program with its arguments.")],
+};
+static WORKTREE: Table = Table {
+    name: "worktree",
+    keys: &[
+        key("copy", PATHS, "Files that are copied into each worktree."),
+        key("link", PATHS, "Files and folders that each worktree links to."),
+        key("setup", FILLED, "A command that prepares a worktree."),
+        key(
+            "merge",
+            Shape::Either(&[one::<Merge>(), FILLED]),
+            "What becomes of the branch at the end: ff, never, or `branch NAME` [ff].",
+        ),
+    ],
 };
 
 const ONE_AGENT: Shape = Shape::Map(&AGENT);
@@ -296,6 +343,33 @@ static AGENT: Table = Table {
             "The most that one of its turns may cost, reserved before it starts and charged where it does not say; 0 \
              for an agent that costs nothing.",
         ),
+        key(
+            "passEnv",
+            TEXTS,
+            "Variables that are passed on where they are set.",
+        )
+        .later("presets"),
+        key(
+            "session",
+            one::<AgentSession>(),
+            "Whether a fix goes on in the same session [keep].",
+        )
+        .later("presets"),
+        key(
+            "permissions",
+            Shape::Either(&[one::<Permissions>(), Shape::Named(&TITLE, &FILLED)]),
+            "What it may do: read, edit, full, or rules [edit].",
+        )
+        .later("presets"),
+        key(
+            "queue",
+            FILLED,
+            "The queue of workers on other machines that it belongs to.",
+        )
+        .later("workers"),
+        SANDBOX,
+        NETWORK,
+        FILES,
     ],
 };
 
@@ -416,6 +490,15 @@ static SETTINGS: Table = Table {
             CHANNEL_NAMES,
             "Channels of notifications that name none: waiting approvals, failed tasks and gates, the end of the run.",
         ),
+        key(
+            "worktree",
+            Shape::Map(&WORKTREE),
+            "How worktrees are prepared and merged, where tasks are isolated in them.",
+        )
+        .later("isolation"),
+        SANDBOX,
+        NETWORK,
+        FILES,
     ],
 };
 
@@ -499,7 +582,7 @@ static TASK: Table = Table {
         ),
         key(
             "targetFiles",
-            PATHS,
+            TARGETS,
             "Files that it must produce, relative to the workspace.",
         ),
         PROTECT,
@@ -517,10 +600,10 @@ static TASK: Table = Table {
         key("maxAttempts", COUNT, "The most attempts of every kind."),
         key(
             "maxFixAttempts",
-            NUMBER,
+            TRIES,
             "Fixes after one first attempt or retry [2].",
         ),
-        key("maxRetries", NUMBER, "Retries in all [3]."),
+        key("maxRetries", TRIES, "Retries in all [3]."),
         key(
             "staleThreshold",
             SPAN,
@@ -534,6 +617,9 @@ static TASK: Table = Table {
             "Where its agent works, relative to the mission's folder.",
         ),
         ISOLATION,
+        SANDBOX,
+        NETWORK,
+        FILES,
         DEADLINE,
         AUTONOMY,
         STAKES,

@@ -8,7 +8,7 @@ use thin_vec::ThinVec;
 use crate::domain::Edge;
 use crate::mission::read;
 use crate::mission::scalar::{
-    Deadline, Filled, InnerGlob, InnerPath, Positive, Span, TaskTitle, Title, Tries,
+    Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, Tries,
 };
 
 use super::approval::{Approval, approval};
@@ -62,7 +62,7 @@ pub struct Task {
     #[serde(deserialize_with = "read::option")]
     pub requires_tool_calls: Option<bool>,
     /// Files it must produce.
-    #[serde(deserialize_with = "read::list_as::<InnerPath, _, _>")]
+    #[serde(deserialize_with = "read::list_as::<TargetFile, _, _>")]
     pub target_files: ThinVec<Box<str>>,
     /// Paths or globs of files that its agent must not change, beside the mission's.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _, _>")]

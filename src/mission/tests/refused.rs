@@ -394,12 +394,49 @@ fn unset_variables_are_errors_of_a_run_only() {
 }
 
 #[test]
-fn what_is_not_built_stops_a_run() {
-    let loaded = load_text(&minimal("settings: {hooks: {done: x}}\n")).unwrap();
-    let later = later_keys(&loaded);
-    assert_eq!(later.len(), 1);
-    assert_eq!(later[0].severity, Severity::Error);
-    assert!(later_keys(&load_text(&minimal("")).unwrap()).is_empty());
+fn what_is_not_built_is_refused() {
+    for (text, what) in [
+        (minimal("settings: {hooks: {done: x}}\n"), "hooks"),
+        (minimal("settings: {sandbox: required}\n"), "sandbox"),
+        (minimal("settings: {worktree: {merge: never}}\n"), "worktree"),
+        (minimal("isolation: worktree\n"), "isolation"),
+        (agent("run: [x], network: deny"), "network"),
+        (agent("run: [x], passEnv: [HTTPS_PROXY]"), "passEnv"),
+        (agent("run: [x], permissions: read"), "permissions"),
+        (agent("run: [x], queue: gpu"), "queue"),
+    ] {
+        let report = load_text(&text).expect_err(what);
+        let codes: Vec<_> = report.diagnostics.iter().map(|found| found.code).collect();
+        assert_eq!(codes, [Code::NotBuiltYet], "{what}");
+        assert_eq!(report.diagnostics[0].severity, Severity::Error, "{what}");
+        assert!(report.diagnostics[0].message.contains(what), "{what}");
+    }
+    let claude = load_text(&agent("adapter: claude")).expect_err("it is not built");
+    assert!(
+        claude
+            .render(crate::mission::Style::default())
+            .contains("run: [claude, -p]")
+    );
+}
+
+#[test]
+fn a_glob_among_target_files_is_refused_with_what_to_write() {
+    let text = minimal("").replace("title: t", "title: t, targetFiles: ['src/*.rs']");
+    let report = load_text(&text).expect_err("a glob is no file");
+    assert!(
+        report
+            .render(crate::mission::Style::default())
+            .contains("file_exists")
+    );
+}
+
+#[test]
+fn the_largest_number_of_tries_is_refused_as_any_other_bad_value() {
+    for key in ["maxRetries", "maxFixAttempts"] {
+        let text = minimal("").replace("title: t", &format!("title: t, {key}: 4294967295"));
+        let report = load_text(&text).expect_err("out of range");
+        assert_eq!(report.diagnostics[0].code, Code::BadValue, "{key}");
+    }
 }
 
 #[test]

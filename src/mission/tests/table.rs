@@ -93,13 +93,13 @@ fn every_key_of_the_contract_is_known() {
     let mission = "name description requires workspace isolation deadline qualityThreshold agents channels rubrics \
         settings tasks qualityGates checkpoints delays budget redTeam vision stages autonomy stakes onExhausted";
     let agent = "adapter run input env timeout staleThreshold maxConcurrent role reportsTo family model baseUrl apiKey headers \
-        temperature maxTokens vision tools fallback maxCostPerTurn";
+        temperature maxTokens vision tools fallback maxCostPerTurn passEnv session permissions queue sandbox network files";
     let settings = "concurrency orchestrator evaluate evalThreshold failOpenOnUnparsedEval maxAttempts maxFixAttempts \
         maxRetries maxQuestionRounds maxResolutionAttempts maxAssessmentRetries taskTimeout staleThreshold \
         approvalGates autoRejectOnTimeout independence consensus panel referBelow judgeBreaker verifyPriorFeedback \
         foundation maxDelegationDepth maxDelegations onDependencyFailed protect sla budget middleware clarification \
-        hooks prices defaultChannels";
-    let task = "title assignTo description type workspace isolation deadline autonomy stakes onExhausted maxAttempts \
+        hooks prices defaultChannels worktree sandbox network files";
+    let task = "title assignTo description type workspace isolation sandbox network files deadline autonomy stakes onExhausted maxAttempts \
         maxFixAttempts maxRetries maxDuration staleThreshold onDependencyFailed dependsOn priority tags exclusive sideEffects \
         requiresApproval requiresToolCalls targetFiles protect delegatedBy review expectations acceptance \
         verification decomposer verify stages middleware onPass onFail onRefer maxVisits";

@@ -1,0 +1,150 @@
+//! What was found is told: causes of failures and findings of accepted work, in every output.
+
+use serde_json::Value;
+
+use crate::support::{Workspace, junit, task};
+
+/// Work that two reviewers accept at the bar, with a finding that nobody should miss.
+fn accepted_with_a_finding() -> Workspace {
+    let workspace = Workspace::with(
+        "
+name: accepted with a finding
+agents:
+  worker: {run: 'cat > /dev/null; echo done'}
+  alice: {run: [/bin/sh, '@agents/judge.sh', alice], role: reviewer}
+  bob: {run: [/bin/sh, '@agents/judge.sh', bob], role: reviewer}
+tasks:
+  - title: work
+    assignTo: worker
+    expectations:
+      - {type: llm_review, reviewers: [alice, bob], dimensions: [{name: security, weight: 1}]}
+",
+    );
+    let reply = r#"{"dimensions": [{"dimension": "security", "score": 3, "reasoning": "so so"}],
+        "findings": [{"severity": "high", "description": "A password is committed", "evidence": "app.py:1"}]}"#;
+    workspace.judge("alice", &[reply]);
+    workspace.judge("bob", &[reply]);
+    workspace
+}
+
+#[test]
+fn a_severe_finding_of_accepted_work_is_in_every_output() {
+    let workspace = accepted_with_a_finding();
+    let finished = workspace.quorum(&[
+        "run",
+        "mission.yaml",
+        "--report",
+        "junit=junit.xml",
+        "--report",
+        "markdown=report.md",
+    ]);
+    let finished = finished.exits(0);
+    assert!(
+        finished.stdout.contains("findings in accepted work: 1 high"),
+        "{}",
+        finished.stdout
+    );
+    assert!(
+        finished
+            .stdout
+            .contains("work: [high] A password is committed (alice)"),
+        "{}",
+        finished.stdout
+    );
+    assert!(workspace.read("report.md").contains("A password is committed"));
+    let root = junit::read(&workspace.read("junit.xml"));
+    assert!(
+        root.case("work")
+            .property("finding")
+            .is_some_and(|text| text.contains("A password is committed"))
+    );
+
+    let document = workspace.status();
+    assert_eq!(document["counts"]["findings"]["high"], 1);
+    let found: Vec<&Value> = task(&document, "work")["findings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .collect();
+    let [found] = found[..] else {
+        panic!("one finding, told once: {found:?}")
+    };
+    assert_eq!(
+        (
+            &found["stage"],
+            &found["reviewer"],
+            &found["severity"],
+            &found["open"]
+        ),
+        (
+            &Value::from("judge"),
+            &Value::from("alice"),
+            &Value::from("high"),
+            &Value::from(false)
+        )
+    );
+    assert_eq!(found["evidence"], "app.py:1");
+}
+
+#[test]
+fn a_failed_check_says_why_on_the_screen_and_in_the_document() {
+    let workspace = Workspace::with(
+        "
+name: a secret
+agents: {worker: {run: 'true'}}
+settings: {maxRetries: 0, maxFixAttempts: 0}
+tasks:
+  - title: decide
+    expectations: [{type: test, command: 'echo \"app.py:1 looks like a secret\"; exit 1'}]
+",
+    );
+    let finished = workspace.quorum(&["run", "mission.yaml"]).exits(3);
+    let block = finished.stdout;
+    assert!(block.contains("decide: quality: a check failed"), "{block}");
+    assert!(block.contains("app.py:1 looks like a secret"), "{block}");
+    let document = workspace.status();
+    let found = &task(&document, "decide")["findings"][0];
+    assert_eq!(found["stage"], "checks");
+    assert!(
+        found.to_string().contains("app.py:1 looks like a secret"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_score_alone_is_no_finding() {
+    let workspace = Workspace::with(
+        "
+name: a score alone
+agents:
+  worker: {run: 'true'}
+  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
+tasks: [{title: work, assignTo: worker}]
+",
+    );
+    workspace.judge("judge", &["SCORE: 41"]);
+    workspace.quorum(&["run", "mission.yaml"]).exits(5);
+    let document = workspace.status();
+    assert_eq!(task(&document, "work")["findings"], serde_json::json!([]));
+}
+
+#[test]
+fn a_run_that_was_called_off_is_cancelled_and_one_that_was_stopped_interrupted() {
+    let workspace = Workspace::with(
+        "
+name: called off
+agents: {worker: {run: 'true'}}
+tasks:
+  - {title: first, assignTo: worker, requiresApproval: true}
+",
+    );
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+        .exits(8);
+    workspace.quorum(&["cancel", "r1", "--yes"]).exits(0);
+    let document = workspace.status();
+    assert_eq!(document["cancelled"], true);
+    assert_eq!(document["counts"]["failed"], 1);
+    let runs = workspace.quorum(&["runs"]).exits(0);
+    assert!(runs.stdout.contains("cancelled"), "{}", runs.stdout);
+}
