@@ -64,6 +64,8 @@ mod fallback;
 mod false_greens;
 #[path = "behaviour/false_greens_found.rs"]
 mod false_greens_found;
+#[path = "behaviour/false_greens_of_runs.rs"]
+mod false_greens_of_runs;
 #[path = "behaviour/findings.rs"]
 mod findings;
 #[path = "behaviour/fixups.rs"]
@@ -114,6 +116,10 @@ mod looking;
 mod looking_further;
 #[path = "behaviour/middleware.rs"]
 mod middleware;
+#[path = "behaviour/moved_state.rs"]
+mod moved_state;
+#[path = "behaviour/newest_run.rs"]
+mod newest_run;
 #[path = "behaviour/notifications.rs"]
 mod notifications;
 #[path = "behaviour/only.rs"]

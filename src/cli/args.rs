@@ -63,6 +63,16 @@ fn switch(text: &str) -> Result<bool, String> {
     }
 }
 
+/// What names the run that began last can name no other one.
+fn new_run_id(text: &str) -> Result<RunId, String> {
+    match RunId::new(text) {
+        Ok(id) if id.as_str() == super::project::LATEST => {
+            Err("it is the word for the run that began last".to_owned())
+        }
+        id => id.map_err(|error| error.to_string()),
+    }
+}
+
 /// A ceiling of nothing would be no run.
 fn max_cost(text: &str) -> Result<Money, String> {
     let amount: Money = text
@@ -346,7 +356,7 @@ pub struct Run {
 #[derive(Debug, Clone, Args)]
 pub struct RunFlags {
     /// Name the run instead of letting quorum do it
-    #[arg(long, value_name = "ID", env = "QUORUM_NEW_RUN_ID")]
+    #[arg(long, value_name = "ID", env = "QUORUM_NEW_RUN_ID", value_parser = new_run_id)]
     pub run_id: Option<RunId>,
     /// Cancel the unfinished runs that have a task in common with this mission
     #[arg(long, env = "QUORUM_FRESH")]

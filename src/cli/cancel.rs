@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::operate::{Speaker, give, refuse_agents, say};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::Screen;
+use crate::store::{RunFolder, StateFolder};
 
 #[derive(Debug, Args)]
 pub struct Cancel {
@@ -36,31 +37,38 @@ pub struct Pause {
 pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
     let folder = state_folder(screen.output())?;
-    let named = RunId::new(arguments.target.clone()).ok();
-    let whole = named.filter(|id| arguments.run.is_none() && folder.run(id).journal().is_file());
-    let run = find_run(&folder, whole.as_ref().or(arguments.run.as_ref()))?;
-    let command = if whole.is_some() {
-        Command::CancelRun
-    } else {
-        let plan = open_run(&run, |_, _| {})?.state.plan;
-        let task = plan
-            .task_ids()
-            .find(|id| is_same_name(&plan.task(*id).title, &arguments.target));
-        let task = task.ok_or_else(|| {
-            Failure::usage(anyhow!(
-                "'{}' is neither a run nor a task of run {}",
-                arguments.target,
-                run.id()
-            ))
-            .help("`quorum status` shows the tasks of a run")
-        })?;
-        Command::CancelTask { task }
-    };
+    let (run, command) = meant(&folder, arguments)?;
     refuse_agents()?;
     let question = format!("cancel {}?", arguments.target);
     confirm(screen, &question, "add --yes to cancel it without a question")?;
     let given = give(&folder, &run, command, &arguments.speaker)?;
     Ok(say(screen, &run, given, &format!("cancel {}", arguments.target)))
+}
+
+/// The run with this very id, else the task with this title, else the run that is meant by a part of its id.
+fn meant(folder: &StateFolder, arguments: &Cancel) -> Result<(RunFolder, Command), Failure> {
+    let named = RunId::new(arguments.target.clone()).ok();
+    let named = named.filter(|_| arguments.run.is_none());
+    if let Some(id) = named.as_ref().filter(|id| folder.run(id).journal().is_file()) {
+        return Ok((find_run(folder, Some(id))?, Command::CancelRun));
+    }
+    let run = find_run(folder, arguments.run.as_ref())?;
+    let plan = open_run(&run, |_, _| {})?.state.plan;
+    let task = plan
+        .task_ids()
+        .find(|id| is_same_name(&plan.task(*id).title, &arguments.target));
+    if let Some(task) = task {
+        return Ok((run, Command::CancelTask { task }));
+    }
+    if let Some(Ok(run)) = named.map(|id| find_run(folder, Some(&id))) {
+        return Ok((run, Command::CancelRun));
+    }
+    Err(Failure::usage(anyhow!(
+        "'{}' is neither a run nor a task of run {}",
+        arguments.target,
+        run.id()
+    ))
+    .help("`quorum status` shows the tasks of a run"))
 }
 
 pub fn pause(arguments: &Pause, screen: &Screen) -> Result<u8, Failure> {

@@ -90,7 +90,12 @@ pub fn gate(arguments: &Gate, screen: &Screen) -> Result<u8, Failure> {
     }
     if screen.is_json() {
         let rows: Vec<Value> = gates.iter().map(|id| document(&state, *id)).collect();
-        screen.document(&json!({"schema": "quorum.gate/v1", "runId": run.id().as_str(), "gates": rows}));
+        screen.document(&json!({
+            "schema": "quorum.gate/v1",
+            "runId": run.id().as_str(),
+            "gates": rows,
+            "warnings": state.notes,
+        }));
     } else {
         for id in &gates {
             let gate = gate_view(&state, *id);

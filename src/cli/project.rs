@@ -1,12 +1,15 @@
 //! Where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it.
 
 use anyhow::anyhow;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::domain::RunId;
 use crate::engine::State;
 use crate::mission::ConfigLayer;
-use crate::runtime::{RecoverError, Recovered, SettingsError, recover, settings_files};
+use crate::runtime::{
+    RecoverError, Recovered, SettingsError, newest, operator_key, origin, recover, settings_files,
+};
 use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFolder, is_unfit};
 
 use super::args::Output;
@@ -83,45 +86,113 @@ pub fn unchecked_state_folder(output: &Output) -> Result<StateFolder, Failure> {
     folder.map_err(Failure::environment)
 }
 
-/// All runs, the oldest first.
+/// All runs, the one that began first at first.
 pub fn all_runs(folder: &StateFolder) -> Result<Vec<RunFolder>, Failure> {
-    folder.runs().map_err(|error| {
-        let failure = Failure::environment(anyhow!(
-            "cannot read the runs in {}: {error}",
-            folder.path().display()
-        ));
-        match is_unfit(&error) {
-            true => failure.help(MISPLACED),
-            false => failure,
-        }
-    })
+    folder.runs().map_err(|error| unlisted(folder, &error))
 }
 
-/// The named run, or the latest.
+fn unlisted(folder: &StateFolder, error: &std::io::Error) -> Failure {
+    let place = folder.path().display();
+    let failure = Failure::environment(anyhow!("cannot read the runs in {place}: {error}"));
+    match is_unfit(error) {
+        true => failure.help(MISPLACED),
+        false => failure,
+    }
+}
+
+/// The word for the run that began last.
+pub const LATEST: &str = "latest";
+
+/// The run that is meant: by its id, by a beginning or an end of one that no other run has, or the one that began last. What
+/// was passed over because nobody vouches for it is named on standard error.
 pub fn find_run(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, Failure> {
-    let runs = all_runs(folder)?;
-    let found = match wanted {
-        Some(id) => runs.iter().find(|run| run.id() == id),
-        None => runs.last(),
+    let run = match wanted.filter(|id| id.as_str() != LATEST) {
+        Some(id) => named_run(folder, id)?,
+        None => latest_run(folder)?,
     };
-    found.cloned().ok_or_else(|| {
-        let place = folder.path().display();
-        match wanted {
-            _ if runs.is_empty() => Failure::usage(anyhow!("there is no run in {place}"))
-                .help("start one with `quorum run MISSION`"),
-            None => Failure::usage(anyhow!("there is no run in {place}")),
-            Some(id) => {
-                let known: Vec<&str> = runs.iter().rev().take(5).map(|run| run.id().as_str()).collect();
-                Failure::usage(anyhow!("there is no run '{id}' in {place}"))
-                    .help(format!("the latest runs are: {}", known.join(", ")))
+    if let Some(note) = origin(&run, operator_key().as_ref()).note(run.id()) {
+        warn(&note);
+    }
+    Ok(run)
+}
+
+/// Says something beside the result. Whoever read it may be gone: that is silent.
+fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
+}
+
+fn named_run(folder: &StateFolder, wanted: &RunId) -> Result<RunFolder, Failure> {
+    let exact = folder.run(wanted);
+    if exact.journal().is_file() {
+        return Ok(exact);
+    }
+    let mut runs = all_runs(folder)?;
+    let place = folder.path().display();
+    if runs.is_empty() {
+        return Err(no_run(folder));
+    }
+    let names = |runs: &[RunFolder]| {
+        let names: Vec<&str> = runs.iter().rev().take(5).map(|run| run.id().as_str()).collect();
+        names.join(", ")
+    };
+    let latest = names(&runs);
+    let is_meant = |run: &RunFolder| {
+        let (id, part) = (run.id().as_str(), wanted.as_str());
+        id.starts_with(part) || id.ends_with(part)
+    };
+    runs.retain(is_meant);
+    match runs.as_slice() {
+        [run] => Ok(run.clone()),
+        [] => Err(Failure::usage(anyhow!("there is no run '{wanted}' in {place}"))
+            .help(format!("the latest runs are: {latest}"))),
+        several => Err(Failure::usage(anyhow!(
+            "'{wanted}' begins or ends the ids of {} runs in {place}",
+            several.len()
+        ))
+        .help(format!(
+            "write more of the id; it may be one of: {}",
+            names(several)
+        ))),
+    }
+}
+
+fn latest_run(folder: &StateFolder) -> Result<RunFolder, Failure> {
+    let runs = folder.known_runs().map_err(|error| unlisted(folder, &error))?;
+    let found = newest(runs, operator_key().as_ref());
+    let ids: Vec<&str> = found.passed_over.iter().map(|run| run.id().as_str()).collect();
+    match found.run {
+        Some(run) => {
+            if !ids.is_empty() {
+                warn(&passed_over(&ids));
             }
+            Ok(run)
         }
-    })
+        None if ids.is_empty() => Err(no_run(folder)),
+        None => Err(Failure::internal(anyhow!(passed_over(&ids)))
+            .help("name a run to look at it all the same: `quorum status RUN`")),
+    }
+}
+
+fn passed_over(ids: &[&str]) -> String {
+    format!(
+        "passed over, because this machine's key does not vouch for it and somebody else may have put it there: {}",
+        ids.join(", ")
+    )
+}
+
+fn no_run(folder: &StateFolder) -> Failure {
+    Failure::usage(anyhow!("there is no run in {}", folder.path().display()))
+        .help("start one with `quorum run MISSION`")
 }
 
 /// Folds a run's journal.
 pub fn open_run(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, Failure> {
-    recover(run, watch).map_err(refuse)
+    let mut recovered = recover(run, watch).map_err(refuse)?;
+    recovered
+        .state
+        .notes
+        .extend(origin(run, operator_key().as_ref()).note(run.id()));
+    Ok(recovered)
 }
 
 /// What an unreadable run means for a command: the user changed something, or the state is damaged.

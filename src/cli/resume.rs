@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args};
 
 use crate::domain::{RunId, Status, TaskId, is_same_name};
 use crate::engine::{Input, State};
-use crate::runtime::{Recovered, TellError, adopt, tell, unfinished_with};
+use crate::runtime::{Recovered, TellError, adopt, state_base, tell, unfinished_with};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 
 use super::accept::ChangedMission;
@@ -69,10 +69,13 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     refuse_changed_mission(&run, &recovered)?;
 
     let mut options = recovered.state.options.clone();
+    options.forget_session();
+    options.state_base = state_base(&folder);
     lay_over(&mut options, &arguments.flags, matches)?;
     recovered.replan(&options).map_err(refuse)?;
     refuse_unpriced(&recovered.state)?;
     let programs = resolve_programs(&recovered.state, &options, run.id())?;
+    refuse_lost_folder(&recovered.state)?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
 
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
@@ -89,9 +92,36 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     };
     reports.clear()?;
     let watchers = screen.watch(&run, &arguments.flags, programs.places(&state), view);
-    let ending = drive(&run, state, journal, keeping, programs, watchers.observers, input)
-        .map_err(|failure| reports.after_failure(&run, failure, screen))?;
+    let ending = drive(
+        &run,
+        state,
+        journal,
+        keeping,
+        programs,
+        watchers.observers,
+        (input, None),
+    )
+    .map_err(|failure| reports.after_failure(&run, failure, screen))?;
     Ok(screen.finish(&run, ending, watchers.view, &reports))
+}
+
+/// A folder that is gone is not made anew: the work that was done in it is not there.
+fn refuse_lost_folder(state: &State) -> Result<(), Failure> {
+    let folder = &state.options.mission_folder;
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let from = state.moved_from.as_ref();
+    let from = from.map_or_else(String::new, |from| {
+        format!("; the state was carried here from {}", from.display())
+    });
+    Err(Failure::environment(anyhow!(
+        "the folder of the mission, {}, is not there{from}",
+        folder.display()
+    ))
+    .help(
+        "bring the mission's folder and its workspace with the state, or start a new run with `quorum run`",
+    ))
 }
 
 /// Withdraws what is to be done once more. It is durable before the session begins, which then finds it pending.

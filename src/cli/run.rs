@@ -10,8 +10,13 @@ use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source};
-use crate::runtime::{Ending, Keeping, Observer, Programs, Unfinished, layers_of, tell, unfinished_runs};
-use crate::store::{FsLog, Journal, JournalEnd, Lock, LockError, RunFolder, StateFolder, replace_file};
+use crate::runtime::{
+    Ending, Keeping, Observer, Programs, Unfinished, below, code_of_start, layers_of, next_start, state_base,
+    tell, unfinished_runs,
+};
+use crate::store::{
+    FsLog, Journal, JournalEnd, Lock, LockError, OperatorKey, RunFolder, StateFolder, replace_file,
+};
 
 use super::args::{Run, RunFlags};
 use super::confirm::{can_ask, confirm};
@@ -57,6 +62,8 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let reports = Reports::of_session(&arguments.flags.session.reports)?;
 
     folder.create().map_err(unusable)?;
+    options.state_base = state_base(&folder);
+    options.mission_folder = below(options.state_base.as_deref(), options.mission_folder);
     let _lock = lock(&folder, "quorum run", &id)?;
     clear_the_way(&folder, &state.plan, &arguments.flags, screen)?;
     make_workspace(&state.plan.rules.workspace)?;
@@ -110,6 +117,9 @@ impl Launch<'_> {
         })?;
         let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.path().display()));
         replace_file(&run.mission(1), self.mission).map_err(io)?;
+        let key = OperatorKey::existing_or_new().ok();
+        let begins = next_start(&run.state_folder(), key.as_ref());
+        let mission_digest = Digest::of(self.mission);
         let file = FsLog::open(&run.journal(), 0).map_err(io)?;
         crate::store::sync_parent(&run.journal()).map_err(io)?;
         let journal = Journal::new(file, &run.journal(), JournalEnd::START);
@@ -120,10 +130,11 @@ impl Launch<'_> {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             run_id: run.id().clone(),
-            mission_digest: Digest::of(self.mission),
+            mission_digest,
             mission_path: self.mission_path,
             options: self.options,
             keeper: keeper_ref(&self.keeper),
+            origin: key.map(|key| code_of_start(&key, run.id(), begins, mission_digest)),
         };
         let first = Input::Start(Box::new(started));
         drive(
@@ -133,7 +144,7 @@ impl Launch<'_> {
             Keeping::fresh(self.keeper),
             self.programs,
             self.observers,
-            first,
+            (first, Some(begins)),
         )
     }
 }

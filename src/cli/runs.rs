@@ -5,7 +5,7 @@ use clap::Args;
 use crate::domain::Timestamp;
 use crate::report::json::Standing;
 use crate::report::runs::{RunRow, document, human};
-use crate::runtime::{Left, RecoverError, recover};
+use crate::runtime::{Left, RecoverError, operator_key, origin, recover};
 use crate::store::{RunFolder, StateFolder};
 
 use super::failure::Failure;
@@ -57,7 +57,8 @@ pub fn list(folder: &StateFolder, run: RunFolder) -> Listed {
         view.take(state, record);
         last_at = Some(record.at);
     });
-    let (id, path) = (run.id().clone(), run.path().to_owned());
+    let origin = origin(&run, operator_key().as_ref()).as_str();
+    let (id, path) = (run.id().clone(), (run.path().to_owned(), origin));
     match recovered {
         Ok(recovered) => {
             let mut view = view.into_view(&recovered.state);

@@ -50,7 +50,9 @@ impl LiveView {
 
     /// The view; empty if nothing happened.
     pub fn into_view(self, state: &State) -> RunView {
-        self.0.unwrap_or_else(|| RunView::new(&state.plan))
+        let mut view = self.0.unwrap_or_else(|| RunView::new(&state.plan));
+        view.warnings.extend(state.notes.iter().cloned());
+        view
     }
 }
 

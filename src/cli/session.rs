@@ -9,12 +9,12 @@ use clap::parser::ValueSource;
 
 use crate::agents::cassette::{Cassette, CassetteError};
 use crate::agents::line::Network;
-use crate::domain::{Bar, BarOrigin, Points, RunId};
+use crate::domain::{Bar, BarOrigin, Points, RunId, Timestamp};
 use crate::engine::{Input, KeeperRef, State, agents_needed};
 use crate::keeper;
 use crate::mission::RunOptions;
 use crate::runtime::{Ending, EnvironmentProblem, Keeping, Observer, Programs, Session, SessionSetup};
-use crate::store::{FsLog, Journal, RunFolder};
+use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 
 use super::args::SessionFlags;
 use super::failure::Failure;
@@ -182,7 +182,7 @@ pub fn drive(
     keeping: Keeping,
     programs: Programs,
     observers: Vec<Box<dyn Observer>>,
-    first: Input,
+    (first, begins): (Input, Option<Timestamp>),
 ) -> Result<Ending, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
@@ -202,6 +202,9 @@ pub fn drive(
             programs,
             adopted: keeping.adopted,
             observers,
+            // Without a key the run can be worked on all the same; its readers say that nobody vouches for it.
+            key: OperatorKey::existing_or_new().ok(),
+            begins,
         };
         Session::new(setup).run(first).await.map_err(|error| {
             Failure::internal(error).help(format!(

@@ -46,6 +46,7 @@ fn change(state: &mut State, event: &Event) {
             state.foreign = false;
         }
         Event::StateForeign { .. } => state.foreign = true,
+        Event::RunMoved { from, .. } => state.moved_from = Some(from.clone()),
         Event::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
             state.stop = Some(*cause);

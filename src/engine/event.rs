@@ -3,6 +3,8 @@
 //! Codes and short keys keep a record of a trivial task below two hundred bytes; `quorum events` prints full names
 //! (see `report::events`). Fields are only ever added, with a default.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
@@ -18,9 +20,9 @@ use super::ledger::{CallId, Ceiling};
 use super::mission_change::MissionChange;
 use super::notice::NoticeEvent;
 use super::payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, ProcessRef, ReplyRef,
-    RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
-    Way,
+    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode, ProcessRef,
+    ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles,
+    Usage, Used, Way,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -38,6 +40,16 @@ pub enum Event {
         /// The process that holds this session's children.
         #[serde(rename = "k")]
         keeper: KeeperRef,
+    },
+    /// `run:moved`: the state was carried elsewhere, and the session that begins works where it lies now.
+    #[serde(rename = "mv")]
+    RunMoved {
+        /// The folder in which it lay.
+        #[serde(rename = "f")]
+        from: PathBuf,
+        /// The folder in which it lies.
+        #[serde(rename = "t")]
+        to: PathBuf,
     },
     /// The session stops: nothing new is started, running turns are ended.
     #[serde(rename = "stop")]
@@ -58,6 +70,10 @@ pub enum Event {
         /// Conditions that hold and were allowed by `--allow`.
         #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
         allowed: Vec<OutcomeClass>,
+        /// By whose key it is vouched for, together with all that stands before it. Rules know nothing of keys: whoever
+        /// writes the record adds it.
+        #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Box<OriginCode>>,
     },
     /// `task:transition`
     #[serde(rename = "tr")]

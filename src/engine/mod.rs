@@ -52,9 +52,9 @@ pub use mission_change::MissionChange;
 pub use notice::{FailedOperation, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic};
 pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
-    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, ProcessRef, ReplyRef,
-    RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
-    Way, add_known,
+    Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode, ProcessRef,
+    ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles,
+    Usage, Used, Way, add_known,
 };
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use state::{

@@ -29,6 +29,20 @@ pub struct RunStarted {
     pub options: RunOptions,
     /// The process that holds this session's children.
     pub keeper: KeeperRef,
+    /// By whose key it is vouched for; `None` where there was no key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<OriginCode>,
+}
+
+/// The word of an operator's key for a record (decision 4): a run that somebody else put into the state folder has none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OriginCode {
+    /// The key's fingerprint, which tells nothing of the key.
+    #[serde(rename = "f")]
+    pub key: String,
+    /// The key's code of what the record says.
+    #[serde(rename = "c")]
+    pub code: String,
 }
 
 /// The keeper of a session, as it can be recognised after a crash: a pid alone may be reused.

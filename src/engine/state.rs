@@ -3,6 +3,7 @@
 mod task;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{GateId, HoldId, Points, QualityFlag, TaskId, Timestamp, TurnId};
@@ -33,6 +34,10 @@ pub struct State {
     pub stop: Option<StopCause>,
     /// The options that hold.
     pub options: RunOptions,
+    /// The folder from which the state was carried to where it lies now.
+    pub moved_from: Option<PathBuf>,
+    /// What a reader should know of where the run comes from. No rule looks at it.
+    pub notes: Vec<String>,
     /// One for each task of the plan.
     pub tasks: Vec<TaskState>,
     /// One for each gate of the plan.
@@ -217,6 +222,8 @@ impl State {
             phase: RunPhase::New,
             stop: None,
             options: RunOptions::default(),
+            moved_from: None,
+            notes: Vec::new(),
             tasks: Vec::new(),
             gates: Vec::new(),
             holds: Vec::new(),

@@ -644,6 +644,10 @@ impl SlaPlan {
 pub struct RunOptions {
     /// The folder of the mission file, absolute. `workspace` is relative to it.
     pub mission_folder: std::path::PathBuf,
+    /// The folder in which the state lies, absolute and without links. The paths beside it mean what lies there: where the
+    /// state was carried elsewhere, they go along (semantics, section 22). `None` in journals that do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_base: Option<std::path::PathBuf>,
     /// `--no-eval`, `EVAL=off`: no judge of any kind is called.
     pub no_eval: bool,
     /// `--eval-threshold`, `EVAL_THRESHOLD`.
@@ -684,4 +688,14 @@ pub struct RunOptions {
     pub project_config: Option<String>,
     /// The text of the user's `quorum.yaml`, where there is one.
     pub user_config: Option<String>,
+}
+
+impl RunOptions {
+    /// Withdraws what holds for one session only: flags of meaning stay frozen, limits of a session do not outlive it
+    /// (semantics, section 5).
+    pub fn forget_session(&mut self) {
+        self.timeout = None;
+        self.wait_approvals = None;
+        self.jobs = None;
+    }
 }

@@ -401,6 +401,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::TurnAdopted { turn } => Some(turn.task),
         Event::RunStarted(_)
         | Event::RunResumed { .. }
+        | Event::RunMoved { .. }
         | Event::Stopping { .. }
         | Event::RunFinished { .. }
         | Event::GateEvaluated { .. }

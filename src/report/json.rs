@@ -7,6 +7,7 @@ mod task;
 
 use std::borrow::Cow;
 use std::io;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -110,6 +111,7 @@ fn document<'a>(
         allowed: outcome.map_or_else(Vec::new, |outcome| names(&outcome.allowed)),
         cancelled: is_cancelled(state),
         unconfined: None,
+        moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
         started_at: view.started_at.map(Timestamp::to_rfc3339),
         finished_at: view.finished_at.map(Timestamp::to_rfc3339),
         deadline: state.deadlines.of(None).map(|known| known.due.to_rfc3339()),
@@ -158,6 +160,8 @@ struct RunDocument<'a> {
     cancelled: bool,
     /// Whether agents worked without confinement; `null` as long as nobody can tell.
     unconfined: Option<bool>,
+    /// The folder from which the state was carried to where it lies.
+    moved_from: Option<Cow<'a, str>>,
     started_at: Option<String>,
     finished_at: Option<String>,
     deadline: Option<String>,

@@ -42,6 +42,8 @@ pub struct RunRow {
     pub finished_at: Option<String>,
     /// Where it lies.
     pub path: PathBuf,
+    /// What this machine's key says of it: `verified`, `unknown` or `forged`.
+    pub origin: &'static str,
     /// Why it cannot be read.
     pub error: Option<String>,
     /// Whether agents of it outlived its last session and are still at work.
@@ -57,7 +59,13 @@ struct RunsDocument<'a> {
 impl RunRow {
     /// A run that was folded.
     #[must_use]
-    pub fn of(run: RunId, path: PathBuf, state: &State, view: &RunView, standing: Standing) -> Self {
+    pub fn of(
+        run: RunId,
+        (path, origin): (PathBuf, &'static str),
+        state: &State,
+        view: &RunView,
+        standing: Standing,
+    ) -> Self {
         let outcome = view.outcome.as_ref().map(|outcome| outcome.class);
         Self {
             run_id: run,
@@ -71,6 +79,7 @@ impl RunRow {
             started_at: view.started_at.map(Timestamp::to_rfc3339),
             finished_at: view.finished_at.map(Timestamp::to_rfc3339),
             path,
+            origin,
             error: None,
             agents_at_work: !view.at_work.is_empty(),
         }
@@ -78,7 +87,7 @@ impl RunRow {
 
     /// A run that cannot be folded: it must not hide the others.
     #[must_use]
-    pub fn unreadable(run: RunId, path: PathBuf, error: String) -> Self {
+    pub fn unreadable(run: RunId, (path, origin): (PathBuf, &'static str), error: String) -> Self {
         Self {
             run_id: run,
             mission: None,
@@ -91,6 +100,7 @@ impl RunRow {
             started_at: None,
             finished_at: None,
             path,
+            origin,
             error: Some(error),
             agents_at_work: false,
         }
@@ -178,6 +188,12 @@ pub fn human(runs: &[RunRow], screen: &Screen) -> String {
     let _ = writeln!(text, "{}", screen.style.paint(Role::Dim, line(&heads)));
     for row in &rows {
         let _ = writeln!(text, "{}", line(row));
+    }
+    let unvouched = runs.iter().filter(|run| run.origin != "verified");
+    let unvouched: Vec<&str> = unvouched.map(|run| run.run_id.as_str()).collect();
+    if !unvouched.is_empty() {
+        let words = format!("origin not verified: {}\n", unvouched.join(", "));
+        text.push_str(&screen.wrap(&words));
     }
     text
 }

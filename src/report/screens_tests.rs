@@ -113,14 +113,14 @@ fn the_runs_of_a_folder() {
     let rows = [
         RunRow::of(
             run_id(),
-            "/r".into(),
+            ("/r".into(), "verified"),
             &scene.state,
             &scene.view,
             Standing::Suspended,
         ),
         RunRow::unreadable(
             run("20261121-220000-002"),
-            "/r".into(),
+            ("/r".into(), "verified"),
             format!("journal: {LONG}"),
         ),
     ];

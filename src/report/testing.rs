@@ -530,6 +530,7 @@ pub(super) fn run_started() -> RunStarted {
         mission_path: Some("/home/ada/mission.yaml".into()),
         options: RunOptions::default(),
         keeper: KeeperRef::default(),
+        origin: None,
     }
 }
 

@@ -189,6 +189,7 @@ impl RunView {
                 outcome,
                 conditions,
                 allowed,
+                ..
             } => {
                 self.session_lives = false;
                 self.finished_at = Some(at);
@@ -245,6 +246,7 @@ impl RunView {
             | Event::ConsultReplied { .. } => self.apply_call(plan, at, event),
             // State or the journal alone holds what these say.
             Event::Stopping { .. }
+            | Event::RunMoved { .. }
             | Event::FilesNoted { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnLost { .. }

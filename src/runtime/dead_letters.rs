@@ -287,7 +287,10 @@ fn channel_of_letter(folder: &StateFolder, letter: &DeadLetter) -> Result<Arc<Ch
 fn started(run: &RunFolder) -> Option<RunStarted> {
     let first = Reader::open(&run.journal()).ok()?.next_record().ok()??;
     match first.events.into_iter().next() {
-        Some(Event::RunStarted(started)) => Some(*started),
+        Some(Event::RunStarted(mut started)) => {
+            super::moved::take_start_along(&mut started, &run.state_folder());
+            Some(*started)
+        }
         _ => None,
     }
 }

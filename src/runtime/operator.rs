@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::domain::Timestamp;
+use crate::domain::{RunId, Timestamp};
 use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, RunPhase, State, Timer};
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
@@ -53,6 +53,8 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
     };
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(open)?;
     let mut teller = Teller {
+        run: run.id().clone(),
+        key: super::origin::operator_key(),
         journal: Journal::new(file, &run.journal(), recovered.end),
         state: recovered.state,
     };
@@ -68,8 +70,10 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
         moved |= teller.decide(input)?;
     }
     if moved && !teller.state.is_unfinished() && teller.state.phase != RunPhase::New {
+        let mut options = teller.state.options.clone();
+        options.state_base = super::moved::state_base(&run.state_folder());
         let resume = Input::Resume {
-            options: Box::new(teller.state.options.clone()),
+            options: Box::new(options),
             keeper: recovered.keeper,
             kept: Vec::new(),
             last: None,
@@ -172,6 +176,8 @@ fn end_what_is_called_off(run: &RunFolder, recovered: &Recovered, inputs: &[Inpu
 }
 
 struct Teller {
+    run: RunId,
+    key: Option<OperatorKey>,
     journal: Journal<FsLog>,
     state: State,
 }
@@ -180,7 +186,9 @@ impl Teller {
     /// Whether the input changed anything.
     fn decide(&mut self, input: &Input) -> Result<bool, JournalError> {
         let now = Timestamp::now();
-        let events = engine::decide(&self.state, input, now);
+        let mut events = engine::decide(&self.state, input, now);
+        let (key, run) = (self.key.as_ref(), &self.run);
+        super::origin::vouch(key, run, &mut self.journal, now, &mut events)?;
         if events.is_empty() {
             return Ok(false);
         }

@@ -11,6 +11,7 @@ use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFol
 
 use super::adopt::Left;
 use super::missions::Missions;
+use super::moved;
 
 /// A run as its journal tells it.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Recovered {
     pub finished: Option<OutcomeClass>,
     /// When the last session is known to have worked last.
     pub worked_last: Option<Timestamp>,
+    /// Whether the folder that its state was carried from has the run too.
+    pub is_copy: bool,
 }
 
 /// Why a run cannot be recovered.
@@ -179,7 +182,9 @@ fn fold(
             found: started.format,
         });
     }
-    let started = (**started).clone();
+    let mut started = (**started).clone();
+    let folder = run.state_folder();
+    moved::take_start_along(&mut started, &folder);
     let (missions, plan) = Missions::of(run, &started)?;
     let mut recovered = Recovered {
         state: State::new(plan),
@@ -191,6 +196,7 @@ fn fold(
         torn: None,
         finished: None,
         worked_last: None,
+        is_copy: false,
     };
     let mut record = Some(first);
     while let Some(mut current) = record {
@@ -206,6 +212,10 @@ fn fold(
     }
     recovered.end = reader.end();
     recovered.torn = reader.torn();
+    if let Some(then) = moved::take_along(&mut recovered.state.options, &folder) {
+        recovered.is_copy = moved::is_copy(run, &then);
+        recovered.state.moved_from = Some(then);
+    }
     let options = recovered.state.options.clone();
     if options != recovered.started.options {
         recovered.replan(&options)?;
@@ -265,6 +275,10 @@ impl Recovered {
     /// What the last session may have left running.
     #[must_use]
     pub fn left(&self) -> Left {
+        // What runs belongs to the original, which somebody may go on with.
+        if self.is_copy {
+            return Left::default();
+        }
         Left {
             keeper: self.keeper.clone(),
             processes: self.processes.clone(),

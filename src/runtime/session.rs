@@ -19,8 +19,10 @@ use super::clock::Clock;
 use super::control::{Answer, Asked, Door, Knock};
 use super::dead_letters;
 use super::errands::Errand;
+use super::foreign_runs::ForeignRuns;
 use super::observer::Observer;
 use super::operator;
+use super::origin;
 use super::others::Others;
 use super::reach::Programs;
 use super::signals::Signals;
@@ -58,6 +60,10 @@ pub struct SessionSetup {
     pub adopted: Adopted,
     /// Who watches.
     pub observers: Vec<Box<dyn Observer>>,
+    /// What vouches for the end of the session.
+    pub key: Option<OperatorKey>,
+    /// When the session begins, if not now.
+    pub begins: Option<Timestamp>,
 }
 
 /// What a session ended with.
@@ -120,6 +126,9 @@ pub struct Session {
     errands: mpsc::UnboundedReceiver<Errand>,
     adopted: Adopted,
     observers: Vec<Box<dyn Observer>>,
+    key: Option<OperatorKey>,
+    begins: Option<Timestamp>,
+    foreign_runs: ForeignRuns,
 }
 
 impl Session {
@@ -137,6 +146,7 @@ impl Session {
             snapshots,
             world,
             others: Others::of(folder.state_folder()),
+            foreign_runs: ForeignRuns::since_now(&folder),
             folder,
             inbox_trouble: false,
             strangers: BTreeSet::new(),
@@ -146,6 +156,8 @@ impl Session {
             errands,
             adopted: setup.adopted,
             observers: setup.observers,
+            key: setup.key,
+            begins: setup.begins,
         }
     }
 
@@ -237,6 +249,7 @@ impl Session {
                 moment = clock.next() => inputs.extend(clock.due(&self.state, moment)),
                 _ = looks.tick() => {
                     self.look_into_inbox(&mut inputs, &mut taken);
+                    inputs.extend(self.foreign_runs.look());
                     self.world.listen(&mut inputs);
                     self.world.look_for_silence(&self.state, &mut inputs);
                 }
@@ -368,8 +381,19 @@ impl Session {
         loop {
             let input = queue.pop_front().unwrap_or(Input::Advance);
             let advanced = matches!(input, Input::Advance);
-            let now = Timestamp::now();
-            let events = engine::decide(&self.state, &input, now);
+            let now = self.begins.take().unwrap_or_else(Timestamp::now);
+            let mut events = engine::decide(&self.state, &input, now);
+            if ends(&events) {
+                // Nobody looks any more once it has ended.
+                let found = self.foreign_runs.look();
+                if !found.is_empty() {
+                    queue.push_front(input);
+                    found.into_iter().for_each(|input| queue.push_front(input));
+                    continue;
+                }
+                let run = self.folder.id();
+                origin::vouch(self.key.as_ref(), run, &mut self.journal, now, &mut events)?;
+            }
             if events.is_empty() {
                 if advanced && queue.is_empty() {
                     break;
@@ -479,6 +503,11 @@ impl Session {
             state: self.state,
         })
     }
+}
+
+/// Whether a decision is the end of a session.
+fn ends(events: &[Event]) -> bool {
+    matches!(events.last(), Some(Event::RunFinished { .. }))
 }
 
 /// What a command that was taken met.

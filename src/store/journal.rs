@@ -242,6 +242,18 @@ impl DamagedJournal {
     }
 }
 
+/// The first record of a journal, without a look at what follows; `None` if there is none that can be read.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn first_record(path: &Path) -> io::Result<Option<Record>> {
+    let mut line = Vec::new();
+    let file = open_regular(path)?.take(LONGEST_RECORD);
+    BufReader::with_capacity(16 * 1024, file).read_until(b'\n', &mut line)?;
+    let record = line.strip_suffix(b"\n").map(Record::decode);
+    Ok(record.and_then(Result::ok).filter(|record| record.seq == 1))
+}
+
 /// Reads a journal record by record, up to the last complete one.
 pub struct Reader<R = BufReader<File>> {
     input: R,

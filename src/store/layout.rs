@@ -5,14 +5,16 @@ use std::fmt::{self, Write};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
-use crate::domain::{ConsultId, RunId, TurnId};
+use crate::domain::{ConsultId, RunId, Timestamp, TurnId};
 use crate::engine::SeatId;
 
 use super::file_util::{create_dir_durable, read_regular, replace_file};
-use super::journal::{DamagedJournal, Reader};
+use super::journal::{DamagedJournal, Reader, first_record};
 use super::log_file::foreign_write_mark;
 use super::no_links::{Folder, real_parent, real_path};
+use super::record::Record;
 use super::survey::{Misplaced, OF_RUN, OF_STATE, look_at, look_at_root, may_be_run};
 
 /// Before the name of a run that is being removed: no run id begins like this, so nobody takes it for a run.
@@ -164,11 +166,21 @@ impl StateFolder {
         }
     }
 
-    /// All runs that have a journal, oldest first.
+    /// All runs that have a journal, the one that began first at first.
     ///
     /// # Errors
     /// When the folder cannot be read, or something else is in the place of a run; a missing folder has no runs.
     pub fn runs(&self) -> io::Result<Vec<RunFolder>> {
+        let runs = self.known_runs()?.into_iter();
+        Ok(runs.map(|known| known.folder).collect())
+    }
+
+    /// The same with their first records. Which run is the newest is what these say, never the names of folders
+    /// (semantics, section 22).
+    ///
+    /// # Errors
+    /// As [`Self::runs`].
+    pub fn known_runs(&self) -> io::Result<Vec<KnownRun>> {
         let mut runs = Vec::new();
         for name in self.names_of_runs()?.1 {
             let Some(id) = name.to_str().and_then(|name| RunId::new(name).ok()) else {
@@ -177,11 +189,25 @@ impl StateFolder {
             let run = self.run(&id);
             // What is in the place of a journal is a journal that cannot be read.
             if may_be_run(&self.root, run.path())? && fs::symlink_metadata(run.journal()).is_ok() {
-                runs.push(run);
+                runs.push(KnownRun::of(run));
             }
         }
-        runs.sort_by(|a, b| a.id.cmp(&b.id));
+        runs.sort_by(|a, b| (a.began, &a.folder.id).cmp(&(b.began, &b.folder.id)));
         Ok(runs)
+    }
+
+    /// The names of all folders that are taken for runs; none where that cannot be told.
+    #[must_use]
+    pub fn run_names(&self) -> Vec<String> {
+        let names = self
+            .names_of_runs()
+            .map_or_else(|_| Vec::new(), |(_, names)| names);
+        let names = names.into_iter().filter_map(|name| name.into_string().ok());
+        let is_run = |name: &String| {
+            let id = RunId::new(name.as_str()).ok();
+            id.is_some_and(|id| fs::symlink_metadata(self.run(&id).journal()).is_ok())
+        };
+        names.filter(is_run).collect()
     }
 
     /// Removes what the interrupted removal of a run left behind. The caller holds the lock.
@@ -210,6 +236,38 @@ impl StateFolder {
         let names = folder.names()?;
         Ok((Some(folder), names))
     }
+}
+
+/// A run of a state folder and how it began.
+#[derive(Debug, Clone)]
+pub struct KnownRun {
+    /// The run.
+    pub folder: RunFolder,
+    /// Its first record; `None` where that cannot be read.
+    pub first: Option<Record>,
+    /// When it began, by that record.
+    pub began: Timestamp,
+}
+
+impl KnownRun {
+    fn of(folder: RunFolder) -> Self {
+        let first = first_record(&folder.journal()).ok().flatten();
+        let began = match &first {
+            Some(first) => first.at,
+            None if folder.never_began() => Timestamp(0),
+            // What cannot be read may well be the newest: it must not be passed over for an older one. Its mission was
+            // frozen when it began, and is written once.
+            None => last_change(&folder.mission(1)),
+        };
+        Self { folder, first, began }
+    }
+}
+
+/// When a file was changed last; the beginning of time where that cannot be told.
+fn last_change(path: &Path) -> Timestamp {
+    let changed = fs::metadata(path).and_then(|file| file.modified());
+    let since = changed.map(|at| at.duration_since(UNIX_EPOCH).unwrap_or_default());
+    Timestamp(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
 }
 
 /// The folder of one run.

@@ -32,8 +32,8 @@ pub use file_util::{
     read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
 };
 pub use inbox::{Found, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
-pub use journal::{DamagedJournal, Journal, JournalError, Reader};
-pub use layout::{FolderError, RunFolder, SpoolName, StateFolder};
+pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader, first_record};
+pub use layout::{FolderError, KnownRun, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;

@@ -56,6 +56,12 @@ impl OperatorKey {
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the key was just made and is gone"))
     }
 
+    /// What tells this key from others, and tells nothing of it.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        self.code("fingerprint")[..16].to_owned()
+    }
+
     /// The code of a text.
     #[must_use]
     pub fn code(&self, text: &str) -> String {

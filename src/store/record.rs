@@ -68,6 +68,14 @@ impl Record {
         Ok(())
     }
 
+    /// Reads a line without its line feed.
+    ///
+    /// # Errors
+    /// In words, what is wrong with it.
+    pub fn of_line(line: &[u8]) -> Result<Self, String> {
+        Self::decode(line)
+    }
+
     /// Reads a line without its line feed; the error says what is wrong with it.
     pub(super) fn decode(line: &[u8]) -> Result<Self, String> {
         checked_line::verify(line)?;

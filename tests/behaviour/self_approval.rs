@@ -235,7 +235,7 @@ fn false_green_20_agents_are_never_given_the_users_key() {
 #[test]
 fn false_green_20_a_pipe_in_the_place_of_the_key_holds_nothing_up() {
     let workspace = burgled(
-        "mkdir -p $HOME/.local/state/quorum; mkfifo -m 600 $HOME/.local/state/quorum/key
+        "rm -f $HOME/.local/state/quorum/key; mkfifo -m 600 $HOME/.local/state/quorum/key
         mkdir -p .polpo/inbox; cp letter .polpo/inbox/letter.json
         while ! @quorum status r1 --json | grep -q 'not a regular file'; do sleep 0.02; done
         rm $HOME/.local/state/quorum/key

@@ -82,8 +82,10 @@ fn nobody_answers_in_time_and_the_run_can_be_resumed() {
     );
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert_eq!(waits_on_record(&workspace).len(), 1);
-    // What the run was started with holds for later sessions, until they say otherwise.
+    // What a session was told to wait holds for that session.
     workspace.resume_json(8, &[]);
+    assert_eq!(waits_on_record(&workspace).len(), 1);
+    workspace.resume_json(8, &["--wait-approvals", "50ms"]);
     assert_eq!(waits_on_record(&workspace).len(), 2);
     let running = workspace.start(&["resume", "--json", "--wait-approvals", "1h"]);
     wait_for("the third wait", || waits_on_record(&workspace).len() == 3);
@@ -142,7 +144,7 @@ fn a_pause_or_a_cancel_ends_the_wait() {
     workspace.quorum(&["pause"]).exits(0);
     running.finish().exits(8);
 
-    let running = workspace.start(&["resume", "--json"]);
+    let running = workspace.start(&["resume", "--json", "--wait-approvals", "1h"]);
     wait_for("the wait", || waits_on_record(&workspace).len() == 2);
     workspace.quorum(&["cancel", "work", "--yes"]).exits(0);
     let document = running.finish().exits(3).json();
@@ -160,7 +162,7 @@ fn a_runner_that_dies_in_its_wait_is_resumed_and_waits_again() {
     );
     let page = workspace.quorum(&["status"]).exits(0).stdout;
     assert!(!page.contains("waits for a person until"), "{page}");
-    let running = workspace.start(&["resume", "--json"]);
+    let running = workspace.start(&["resume", "--json", "--wait-approvals", "1h"]);
     wait_for("the wait", || waits_on_record(&workspace).len() == 2);
     workspace
         .quorum(&["approve", &only_approval(&workspace)])

@@ -38,11 +38,8 @@ pub(super) fn refuse_what_it_cannot_heed(matches: &ArgMatches) -> Result<(), Fai
 /// Derives, compares, prints. Starts nothing and takes no lock.
 pub(super) fn replay(wanted: &str, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
-    let wanted = match wanted {
-        LATEST => None,
-        id => Some(RunId::new(id).map_err(Failure::usage)?),
-    };
-    let run = find_run(&folder, wanted.as_ref())?;
+    let wanted = RunId::new(wanted).map_err(Failure::usage)?;
+    let run = find_run(&folder, Some(&wanted))?;
     let replayed = crate::runtime::replay(&run).map_err(refuse)?;
     if screen.is_json() {
         screen.document(&document(&replayed));

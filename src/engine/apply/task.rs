@@ -261,6 +261,7 @@ impl TaskState {
             | Event::DependencyFailed { .. } => {}
             Event::RunStarted(_)
             | Event::RunResumed { .. }
+            | Event::RunMoved { .. }
             | Event::Stopping { .. }
             | Event::RunFinished { .. }
             | Event::GateEvaluated { .. }

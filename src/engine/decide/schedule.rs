@@ -225,6 +225,7 @@ pub(super) fn run_finished(state: &State) -> Vec<Event> {
         outcome: outcome.class,
         conditions: outcome.conditions,
         allowed: outcome.allowed,
+        origin: None,
     }]
 }
 
@@ -274,6 +275,14 @@ pub(super) fn resume(state: &State, options: &RunOptions, keeper: &KeeperRef, ke
         options: Box::new(options.clone()),
         keeper: keeper.clone(),
     }];
+    if let (Some(from), Some(to)) = (&state.options.state_base, &options.state_base)
+        && from != to
+    {
+        events.push(Event::RunMoved {
+            from: from.clone(),
+            to: to.clone(),
+        });
+    }
     for id in state.plan.task_ids() {
         let task = state.task(id);
         if task.running.is_some() {

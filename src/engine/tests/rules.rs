@@ -55,6 +55,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
         mission_path: None,
         options: options(),
         keeper: KeeperRef::default(),
+        origin: None,
     }));
     for input in [
         Input::Resume {

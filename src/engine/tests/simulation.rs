@@ -118,6 +118,7 @@ impl Simulation {
             mission_path: None,
             options,
             keeper: KeeperRef::default(),
+            origin: None,
         })));
         simulation
     }

@@ -118,6 +118,11 @@ impl Exploder {
             Event::RunResumed { options, .. } => {
                 vec![("run:resumed", Payload::default().with("options", json!(options)))]
             }
+            Event::RunMoved { from, to } => {
+                let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
+                let payload = Payload::default().with("from", path(from)).with("to", path(to));
+                vec![("run:moved", payload)]
+            }
             Event::Stopping { cause } => {
                 vec![(
                     "run:stopping",
@@ -128,6 +133,7 @@ impl Exploder {
                 outcome,
                 conditions,
                 allowed,
+                ..
             } => vec![("run:finished", run_finished(*outcome, conditions, allowed))],
             Event::Deadline(event) => self.deadline_event(event),
             Event::AgentStale { turn, idle, killed } => {

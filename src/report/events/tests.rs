@@ -15,6 +15,7 @@ fn variant(event: &Event) -> &'static str {
     match event {
         Event::RunStarted(_) => "RunStarted",
         Event::RunResumed { .. } => "RunResumed",
+        Event::RunMoved { .. } => "RunMoved",
         Event::Stopping { .. } => "Stopping",
         Event::StateForeign { .. } => "StateForeign",
         Event::RunFinished { .. } => "RunFinished",
@@ -94,7 +95,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 77;
+const VARIANTS: usize = 78;
 
 fn mission() -> Mission {
     Mission::new("m")

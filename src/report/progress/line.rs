@@ -144,6 +144,7 @@ impl Lines {
         match event {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
+            | Event::RunMoved { .. }
             | Event::MissionChanged(_)
             | Event::TasksAdded(_)
             | Event::TasksWithdrawn { .. }

@@ -249,6 +249,7 @@ pub(super) fn essence(state: &State, event: &Event) -> Value {
             outcome,
             conditions,
             allowed,
+            ..
         } => {
             let names = |classes: &[crate::domain::OutcomeClass]| -> Vec<_> {
                 classes.iter().map(|class| class.as_str()).collect()

@@ -140,6 +140,7 @@ impl History {
                 mission_path: None,
                 options: self.missions.first_options().clone(),
                 keeper: KeeperRef::default(),
+                origin: None,
             };
             self.turn(vec![Input::Start(Box::new(started))], Vec::new())
         } else {

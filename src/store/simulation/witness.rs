@@ -425,7 +425,7 @@ impl Witness {
                 assert!(result.as_ref().is_some_and(|result| !result.passed), "{event:?}");
                 *overridden = true;
             }
-            Event::RunStarted(_) => {}
+            Event::RunStarted(_) | Event::RunMoved { .. } => {}
             Event::RunResumed { .. } => {
                 (self.stop, self.paused, self.threshold) = (None, false, false);
                 self.limit = false;

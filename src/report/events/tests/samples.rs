@@ -72,6 +72,10 @@ pub(super) fn run_samples() -> Vec<Event> {
             options: Box::new(RunOptions::default()),
             keeper: KeeperRef::default(),
         },
+        Event::RunMoved {
+            from: "/home/ada/one".into(),
+            to: "/home/ada/two".into(),
+        },
         Event::Stopping {
             cause: StopCause::TimeLimit,
         },
@@ -638,6 +642,7 @@ pub(super) fn task_samples() -> Vec<Event> {
             outcome: OutcomeClass::TaskFailed,
             conditions: vec![OutcomeClass::TaskFailed, OutcomeClass::BelowThreshold],
             allowed: vec![OutcomeClass::BelowThreshold],
+            origin: None,
         },
     ]
 }

@@ -28,10 +28,23 @@ impl Lines {
                 let detail = format!("{}{left_out}, {slots} at a time{review}  {run}", tasks());
                 Line::new("RUN", Role::Active, mission, detail)
             }
-            Event::RunResumed { .. } => {
+            Event::RunResumed { options, .. } => {
                 let finished = state.counts.ended();
-                let detail = format!("{finished} of {} finished before", tasks());
+                let mut detail = format!("{finished} of {} finished before", tasks());
+                // What holds for this session only is said, so that nobody looks for it in the next one.
+                let limits = [
+                    options.timeout.map(|span| format!(", stops after {span}")),
+                    options
+                        .wait_approvals
+                        .map(|span| format!(", waits {span} for answers")),
+                    options.jobs.map(|jobs| format!(", {jobs} at a time")),
+                ];
+                detail.extend(limits.into_iter().flatten());
                 Line::new("RESUME", Role::Active, mission, detail)
+            }
+            Event::RunMoved { from, to } => {
+                let detail = format!("from {} to {}, and works there", from.display(), to.display());
+                Line::new("RESUME", Role::Warn, "the state was moved", detail)
             }
             Event::MissionChanged(change) => {
                 let parts = [

@@ -1,0 +1,285 @@
+//! Where a run comes from: whether the key of this machine's operator vouches for it (decision 4).
+//!
+//! Agents can write to the state folder where nothing confines them. They do not have the key, so a run that they put
+//! there, or one whose end they rewrote, carries no code of it, or a wrong one. `run:started` is vouched for by what it
+//! says of itself; `run:finished` by what it says and by everything that stands before it in the journal.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
+use crate::domain::{Digest, OutcomeClass, RunId, Timestamp};
+use crate::engine::{Event, OriginCode};
+use crate::store::{
+    Journal, JournalEnd, JournalError, KnownRun, LONGEST_RECORD, LogFile, OperatorKey, Record,
+};
+use crate::store::{Reader, RunFolder, StateFolder, open_regular};
+
+/// What a record holds in which a session ends. A title or a finding that reads like it only costs a closer look.
+static END: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""fin":\{"#).expect("it is a plain text"));
+
+/// What this machine's key says of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A code is not that of what it stands beside: somebody else made this.
+    Forged,
+    /// Nothing: it carries no code, or that of another key, or there is no key here.
+    Unknown,
+    /// It was made by whoever has the key.
+    Verified,
+}
+
+impl Origin {
+    /// The name as written in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Forged => "forged",
+            Self::Unknown => "unknown",
+            Self::Verified => "verified",
+        }
+    }
+
+    /// What every output says of such a run; nothing where all is well.
+    #[must_use]
+    pub fn note(self, run: &RunId) -> Option<String> {
+        match self {
+            Self::Verified => None,
+            Self::Unknown => Some(format!(
+                "origin not verified: run {run} carries no code of this machine's key, so nobody can say who wrote it"
+            )),
+            Self::Forged => Some(format!(
+                "origin not verified: run {run} carries a wrong code; it was changed or put there by somebody else"
+            )),
+        }
+    }
+}
+
+/// The key of this machine's operator, if there is one that can be used.
+#[must_use]
+pub fn operator_key() -> Option<OperatorKey> {
+    OperatorKey::existing().ok().flatten()
+}
+
+/// The code of the beginning of a run.
+#[must_use]
+pub fn code_of_start(key: &OperatorKey, run: &RunId, at: Timestamp, mission: Digest) -> OriginCode {
+    code(key, &text_of_start(run, at, mission))
+}
+
+fn code(key: &OperatorKey, text: &str) -> OriginCode {
+    OriginCode {
+        key: key.fingerprint(),
+        code: key.code(text),
+    }
+}
+
+fn text_of_start(run: &RunId, at: Timestamp, mission: Digest) -> String {
+    format!("run:started\n{run}\n{}\n{mission}", at.0)
+}
+
+fn text_of_end(
+    run: &RunId,
+    at: Timestamp,
+    before: JournalEnd,
+    conditions: [&[OutcomeClass]; 2],
+    outcome: OutcomeClass,
+) -> String {
+    let [conditions, allowed] = conditions.map(|classes| {
+        let names: Vec<&str> = classes.iter().map(|class| class.as_str()).collect();
+        names.join(",")
+    });
+    let JournalEnd {
+        seq,
+        offset,
+        checksum,
+    } = before;
+    let (at, outcome) = (at.0, outcome.as_str());
+    format!("run:finished\n{run}\n{at}\n{seq} {offset} {checksum}\n{outcome}\n{conditions}\n{allowed}")
+}
+
+/// Vouches for the end of a session, if it is among these events, which come next in the journal.
+///
+/// # Errors
+/// When what stands before it cannot be written.
+pub(super) fn vouch<F: LogFile>(
+    key: Option<&OperatorKey>,
+    run: &RunId,
+    journal: &mut Journal<F>,
+    at: Timestamp,
+    events: &mut [Event],
+) -> Result<(), JournalError> {
+    let Some(Event::RunFinished {
+        outcome,
+        conditions,
+        allowed,
+        origin,
+    }) = events.last_mut()
+    else {
+        return Ok(());
+    };
+    if let Some(key) = key {
+        journal.write()?;
+        let text = text_of_end(run, at, journal.end(), [conditions, allowed], *outcome);
+        *origin = Some(Box::new(code(key, &text)));
+    }
+    Ok(())
+}
+
+fn says(key: &OperatorKey, origin: Option<&OriginCode>, text: &str) -> Origin {
+    match origin {
+        Some(origin) if origin.key != key.fingerprint() => Origin::Unknown,
+        Some(origin) if key.verifies(text, &origin.code) => Origin::Verified,
+        Some(_) => Origin::Forged,
+        None => Origin::Unknown,
+    }
+}
+
+/// What a key says of the beginning of a run.
+fn of_start(key: &OperatorKey, run: &RunFolder, first: &Record) -> Origin {
+    match first.events.first() {
+        Some(Event::RunStarted(started)) if started.run_id == *run.id() => {
+            let text = text_of_start(run.id(), first.at, started.mission_digest);
+            says(key, started.origin.as_ref(), &text)
+        }
+        _ => Origin::Forged,
+    }
+}
+
+/// What a key says of all of a run: the worst that it says of its beginning and of the end of each session. What cannot
+/// be read is for whoever folds the journal to complain about.
+#[must_use]
+pub fn origin(run: &RunFolder, key: Option<&OperatorKey>) -> Origin {
+    let Some(key) = key else {
+        return Origin::Unknown;
+    };
+    let mut worst = Origin::Verified;
+    let looked = each_line(run, |line, before| {
+        if before.offset > 0 && !END.is_match(line) {
+            return None;
+        }
+        let record = Record::of_line(line).ok()?;
+        let said = match record.events.last() {
+            _ if before.offset == 0 => of_start(key, run, &record),
+            Some(Event::RunFinished {
+                outcome,
+                conditions,
+                allowed,
+                origin,
+            }) => {
+                let before = JournalEnd {
+                    seq: record.seq,
+                    ..before
+                };
+                let text = text_of_end(run.id(), record.at, before, [conditions, allowed], *outcome);
+                says(key, origin.as_deref(), &text)
+            }
+            _ => return None,
+        };
+        worst = worst.min(said);
+        Some(())
+    });
+    match looked {
+        // A flipped byte is not forged: whoever folds the journal names the place.
+        Ok(()) if worst == Origin::Forged && !is_whole(run) => Origin::Unknown,
+        Ok(()) => worst,
+        Err(_) => Origin::Unknown,
+    }
+}
+
+/// Whether every record of a journal can be read.
+fn is_whole(run: &RunFolder) -> bool {
+    let Ok(mut reader) = Reader::open(&run.journal()) else {
+        return false;
+    };
+    loop {
+        match reader.next_record() {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Shows each whole line of a journal with what stands before it.
+fn each_line(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()>) -> io::Result<()> {
+    let mut input = BufReader::with_capacity(256 * 1024, open_regular(&run.journal())?);
+    let mut checksum = crc32fast::Hasher::new();
+    let (mut line, mut offset) = (Vec::new(), 0);
+    loop {
+        line.clear();
+        input.by_ref().take(LONGEST_RECORD).read_until(b'\n', &mut line)?;
+        let Some(record) = line.strip_suffix(b"\n") else {
+            return Ok(());
+        };
+        let before = JournalEnd {
+            seq: 0,
+            offset,
+            checksum: checksum.clone().finalize(),
+        };
+        see(record, before);
+        checksum.update(&line);
+        offset += line.len() as u64;
+    }
+}
+
+/// What a key says of how each run began, and whether it verifies any.
+fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<Origin>, Origin) {
+    let begins = |known: &KnownRun| match (key, &known.first) {
+        (Some(key), Some(first)) => of_start(key, &known.folder, first),
+        _ => Origin::Unknown,
+    };
+    let begins: Vec<Origin> = runs.iter().map(begins).collect();
+    let needed = match begins.contains(&Origin::Verified) {
+        true => Origin::Verified,
+        false => Origin::Unknown,
+    };
+    (begins, needed)
+}
+
+/// The newest run that can be trusted, and what was passed over for it.
+#[derive(Debug)]
+pub struct Newest {
+    /// The run; `None` where there is none.
+    pub run: Option<RunFolder>,
+    /// Newer ones that somebody else may have put there, the newest first.
+    pub passed_over: Vec<RunFolder>,
+}
+
+/// The run that began last. Where this machine's key verifies any run, one that it does not verify is passed over; where
+/// it verifies none, because the folder was carried here without its key, only what is plainly forged is.
+#[must_use]
+pub fn newest(runs: Vec<KnownRun>, key: Option<&OperatorKey>) -> Newest {
+    let (begins, needed) = beginnings(&runs, key);
+    let mut passed_over = Vec::new();
+    for (known, begins) in runs.into_iter().zip(begins).rev() {
+        // Of one that cannot be read nobody can say that it is not the newest: whoever opens it will hear why.
+        let unreadable = known.first.is_none();
+        if unreadable || (begins >= needed && origin(&known.folder, key) != Origin::Forged) {
+            return Newest {
+                run: Some(known.folder),
+                passed_over,
+            };
+        }
+        passed_over.push(known.folder);
+    }
+    Newest {
+        run: None,
+        passed_over,
+    }
+}
+
+/// The moment that the beginning of the next run gets: now, but behind that of every run of the folder, whatever the
+/// clocks of those who made them said (decision 25). A planted run moves no clock.
+#[must_use]
+pub fn next_start(folder: &StateFolder, key: Option<&OperatorKey>) -> Timestamp {
+    let runs = folder.known_runs().unwrap_or_default();
+    let (begins, needed) = beginnings(&runs, key);
+    let trusted = runs.iter().zip(begins).filter(|(_, begins)| *begins >= needed);
+    let newest = trusted
+        .filter_map(|(known, _)| Some(known.first.as_ref()?.at))
+        .max();
+    let now = Timestamp::now();
+    newest.map_or(now, |newest| now.max(Timestamp(newest.0.saturating_add(1))))
+}

@@ -1,0 +1,204 @@
+//! Rows 28, 29 and 33 of the false greens: the wrong run, in the wrong place, or made by somebody else.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::moved_state::{begun, in_folder};
+use crate::newest_run::rewrite;
+use crate::support::Workspace;
+
+/// The score of the judge stands in a file; a gate holds the work against 70.
+const GATED: &str = "
+name: nightly
+agents:
+  worker: {run: echo work}
+  judge: {run: 'cat >/dev/null; cat score', role: reviewer}
+settings: {maxRetries: 0, maxAttempts: 1}
+tasks:
+  - {title: work, assignTo: worker}
+  - {title: ship, assignTo: worker, review: none}
+qualityGates: [{name: door, afterTasks: [work], blocksTasks: [ship], minScore: 70}]
+";
+
+#[test]
+fn false_green_28_the_newest_run_answers_not_the_one_with_the_greatest_name() {
+    let workspace = Workspace::with(GATED);
+    workspace.write("score", "SCORE: 90");
+    workspace
+        .quorum(&["run", "mission.yaml", "-q", "--run-id", "build-9"])
+        .exits(0);
+    workspace.write("score", "SCORE: 40");
+    workspace
+        .quorum(&["run", "mission.yaml", "-q", "--run-id", "build-10"])
+        .exits(4);
+    workspace.quorum(&["gate", "door"]).exits(4);
+    workspace.quorum(&["status", "--exit-code"]).exits(4);
+    assert_eq!(workspace.status()["runId"], "build-10");
+    workspace.quorum(&["resume"]).exits(4);
+}
+
+#[test]
+fn false_green_29_resume_does_the_work_where_the_state_lies() {
+    let workspace = begun(
+        "
+name: here
+agents: {first: {run: [agents/first.sh]}, second: {run: 'test -e One.txt && echo two > Two.txt'}}
+settings: {maxRetries: 0}
+tasks:
+  - {title: One, assignTo: first}
+  - {title: Two, assignTo: second, dependsOn: [One], requiresApproval: true, targetFiles: [Two.txt]}
+",
+    );
+    // Another checkout with the state of the first one, but without its work.
+    workspace.write("two/mission.yaml", workspace.read("one/mission.yaml"));
+    workspace.bash("cp -a one/agents one/.polpo two/").exits(0);
+    in_folder(&workspace, "two", &["approve", "r1.1.1"]).exits(0);
+    in_folder(&workspace, "two", &["resume"]).exits(3);
+    assert!(
+        !workspace.exists("one/Two.txt"),
+        "the other checkout was worked in"
+    );
+}
+
+/// An honest, green run of the same mission, as an agent would prepare it elsewhere.
+fn green_run(id: &str) -> Workspace {
+    let forger = Workspace::with(GATED);
+    forger.write("score", "SCORE: 95");
+    forger
+        .quorum(&["run", "mission.yaml", "-q", "--run-id", id])
+        .exits(0);
+    forger
+}
+
+fn plant(from: &Workspace, id: &str, to: &Path) {
+    let run = from.path(&format!(".polpo/runs/{id}"));
+    fs::create_dir_all(to).expect("it can be made");
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .arg(run)
+        .arg(to)
+        .status();
+    assert!(copied.expect("it can be copied").success());
+}
+
+#[test]
+fn false_green_33_a_run_that_was_planted_between_sessions_answers_nothing() {
+    for later in [false, true] {
+        let workspace = Workspace::with(GATED);
+        workspace.write("score", "SCORE: 40");
+        workspace
+            .quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"])
+            .exits(4);
+        let forged = green_run("zzz");
+        plant(&forged, "zzz", &workspace.path(".polpo/runs"));
+        if later {
+            let journal = workspace.path(".polpo/runs/zzz/journal.jsonl");
+            let first = fs::read_to_string(&journal).expect("it can be read");
+            let first: Value =
+                serde_json::from_str(first.lines().next().expect("a record")).expect("an object");
+            let at = first["at"].to_string();
+            rewrite(&journal, 0, |body| body.replacen(&at, "9000000000000", 1));
+        }
+        workspace
+            .quorum(&["gate", "door"])
+            .exits(4)
+            .says(&["zzz", "passed over"]);
+        workspace
+            .quorum(&["status", "--exit-code"])
+            .exits(4)
+            .says(&["zzz", "passed over"]);
+        assert_eq!(workspace.status()["runId"], "r1");
+        workspace.quorum(&["resume"]).exits(4);
+        // Who names it sees it, with the warning.
+        let shown = workspace.quorum(&["status", "zzz", "--json"]).exits(0);
+        let warnings = shown.json()["warnings"].to_string();
+        assert!(warnings.contains("origin not verified"), "{warnings}");
+        let listed = workspace.quorum(&["runs"]).exits(0).stdout;
+        assert!(listed.contains("origin not verified: zzz"), "{listed}");
+    }
+}
+
+#[test]
+fn false_green_33_a_run_whose_end_was_rewritten_is_passed_over() {
+    let workspace = Workspace::with(GATED);
+    workspace.write("score", "SCORE: 40");
+    for id in ["r1", "r2"] {
+        workspace
+            .quorum(&["run", "mission.yaml", "-q", "--fresh", "--yes", "--run-id", id])
+            .exits(4);
+    }
+    let journal = workspace.path(".polpo/runs/r2/journal.jsonl");
+    let text = fs::read_to_string(&journal).expect("it can be read");
+    let last = text.lines().count() - 1;
+    rewrite(&journal, last, |body| body.replace("gate_failed", "ok"));
+    let _ = fs::remove_file(workspace.path(".polpo/runs/r2/state.json"));
+    workspace
+        .quorum(&["status", "--exit-code"])
+        .says(&["r2", "passed over"]);
+    assert_eq!(workspace.status()["runId"], "r1");
+    let shown = workspace.quorum(&["status", "r2", "--json"]).exits(0).json();
+    assert!(shown["warnings"].to_string().contains("wrong code"), "{shown}");
+}
+
+#[test]
+fn false_green_33_a_run_that_appears_under_the_lock_ends_the_session() {
+    let forged = green_run("zzz");
+    let plants = format!(
+        "mkdir -p .polpo/runs && cp -a {}/.polpo/runs/zzz .polpo/runs/zzz",
+        forged.root().display()
+    );
+    let workspace = Workspace::with(&GATED.replace("run: echo work", &format!("run: '{plants}; echo work'")));
+    workspace.write("score", "SCORE: 90");
+    let document = workspace.run_json(1, &["--run-id", "r1"]);
+    assert_eq!(document["outcome"], "internal");
+    assert!(document["warnings"].to_string().contains("zzz"), "{document}");
+    let events = workspace.events();
+    let foreign = events.iter().find(|event| event["event"] == "state:foreign");
+    let what = foreign.expect("it is on record")["what"].to_string();
+    assert!(what.contains("'zzz'"), "{what}");
+    workspace.quorum(&["status", "--exit-code"]).exits(1);
+    assert_eq!(workspace.status()["runId"], "r1");
+}
+
+#[test]
+fn false_green_33_where_no_key_vouches_for_any_run_every_output_says_so() {
+    let workspace = Workspace::with(GATED);
+    workspace.write("score", "SCORE: 90");
+    workspace
+        .quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"])
+        .exits(0);
+    // The folder is carried to another machine, which has another key.
+    let other = [("XDG_STATE_HOME", workspace.path("other").display().to_string())];
+    let other: Vec<(&str, &str)> = other
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    for command in [
+        &["status"][..],
+        &["gate", "door"],
+        &["resume"],
+        &["show", "work"],
+        &["runs"],
+        &["events"],
+    ] {
+        let said = workspace.quorum_with(&other, command).exits(0);
+        let said = said.stdout + &said.stderr;
+        assert!(said.contains("origin not verified"), "{command:?}: {said}");
+    }
+    for command in [&["status", "--json"][..], &["gate", "--json"]] {
+        let document = workspace.quorum_with(&other, command).exits(0).json();
+        let warnings = document["warnings"].to_string();
+        assert!(
+            warnings.contains("origin not verified"),
+            "{command:?}: {document}"
+        );
+    }
+    // With the key nothing is said.
+    let said = workspace.quorum(&["status", "--json"]).exits(0);
+    assert_eq!(
+        (said.json()["warnings"].clone(), said.stderr.as_str()),
+        (Value::Array(Vec::new()), "")
+    );
+}

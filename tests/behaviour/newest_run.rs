@@ -1,0 +1,192 @@
+//! Which run is meant: the one that began last, or the one that is named in full or in part.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Finished, Running, Workspace};
+
+const PLAIN: &str = "
+name: plain
+agents: {worker: {run: 'cat result 2>/dev/null; test ! -e broken'}}
+settings: {maxRetries: 0}
+tasks: [{title: work, assignTo: worker}, {title: ship, assignTo: worker}]
+qualityGates: [{name: door, afterTasks: [work], blocksTasks: [ship], requireAllPassed: true}]
+";
+
+/// Three runs, begun in this order.
+fn runs(ids: [&str; 3]) -> Workspace {
+    let workspace = Workspace::with(PLAIN);
+    for id in ids {
+        workspace
+            .quorum(&["run", "mission.yaml", "-q", "--run-id", id])
+            .exits(0);
+    }
+    workspace
+}
+
+fn run_id(finished: &Finished) -> String {
+    finished.json()["runId"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn runs_are_listed_as_they_began_whatever_they_are_called() {
+    let workspace = runs(["zeta", "build-9", "build-10"]);
+    let listed = workspace.quorum(&["runs", "--json"]).exits(0).json();
+    let ids: Vec<&str> = listed["runs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|run| run["runId"].as_str())
+        .collect();
+    assert_eq!(ids, ["zeta", "build-9", "build-10"]);
+    let last = workspace.quorum(&["runs", "-n", "1", "--json"]).exits(0).json();
+    assert_eq!(last["runs"][0]["runId"], "build-10");
+}
+
+#[test]
+fn a_run_is_named_in_full_by_a_part_that_only_it_has_or_as_the_latest() {
+    let workspace = runs(["alpha-1", "alpha-2", "beta-12"]);
+    let forms = [
+        ("alpha-1", "alpha-1"),
+        ("alpha-2", "alpha-2"),
+        ("be", "beta-12"),
+        ("12", "beta-12"),
+        ("a-1", "alpha-1"),
+        ("latest", "beta-12"),
+    ];
+    for (form, id) in forms {
+        let status = workspace.quorum(&["status", form, "--json"]).exits(0);
+        assert_eq!(run_id(&status), id, "{form}");
+        let gate = workspace.quorum(&["gate", "--run", form, "--json"]).exits(0);
+        assert_eq!(run_id(&gate), id, "{form}");
+    }
+    for commands in [
+        &["show", "work", "--run", "12"][..],
+        &["logs", "work", "--run", "12"],
+        &["events", "12"],
+        &["metrics", "12"],
+        &["approvals", "12"],
+        &["requests", "12"],
+        &["resume", "12"],
+        &["doctor", "state", "12"],
+        &["review", "--replay", "12"],
+    ] {
+        workspace.quorum(commands).exits(0);
+    }
+}
+
+#[test]
+fn a_part_that_several_runs_have_is_refused_with_their_names() {
+    let workspace = runs(["alpha-1", "alpha-2", "beta-12"]);
+    for (form, candidates) in [("alpha", ["alpha-1", "alpha-2"]), ("2", ["alpha-2", "beta-12"])] {
+        workspace.quorum(&["status", form]).exits(2).says(&candidates);
+    }
+    workspace.quorum(&["status", "gamma"]).exits(2).says(&["gamma"]);
+}
+
+#[test]
+fn no_run_can_be_called_latest() {
+    let workspace = Workspace::with(PLAIN);
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "latest"])
+        .exits(2)
+        .says(&["latest"]);
+    workspace.assert_nothing_started();
+}
+
+/// Writes a line anew, with other words in it and the checksum that then fits.
+pub fn rewrite(path: &std::path::Path, line: usize, change: impl Fn(&str) -> String) {
+    let text = fs::read_to_string(path).expect("it can be read");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let (_, body) = lines[line].split_once(',').expect("a checksum comes first");
+    let body = change(body);
+    lines[line] = format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()));
+    fs::write(path, lines.join("\n") + "\n").expect("it can be written");
+}
+
+#[test]
+fn a_run_begins_behind_every_run_of_the_folder_whatever_the_clocks_said() {
+    let workspace = Workspace::with(PLAIN);
+    // Without a home there is no key, so the record can be written anew by anybody.
+    let quorum = |arguments: &[&str]| {
+        let mut command = workspace.command(arguments);
+        command.env_remove("HOME");
+        Running::start(command).finish()
+    };
+    quorum(&["run", "mission.yaml", "-q", "--run-id", "early"]).exits(0);
+    let journal = workspace.journal();
+    let future = 4_000_000_000_000_u64;
+    let first = fs::read_to_string(&journal).expect("it can be read");
+    let first: Value = serde_json::from_str(first.lines().next().expect("a record")).expect("an object");
+    let began = first["at"].to_string();
+    rewrite(&journal, 0, |body| {
+        body.replacen(&format!("\"at\":{began}"), &format!("\"at\":{future}"), 1)
+    });
+    quorum(&["run", "mission.yaml", "-q", "--run-id", "a-later-one"]).exits(0);
+    let status = quorum(&["status", "--json"]).exits(0);
+    assert_eq!(run_id(&status), "a-later-one");
+    let later = workspace.read(".polpo/runs/a-later-one/journal.jsonl");
+    let first: Value = serde_json::from_str(later.lines().next().expect("a record")).expect("an object");
+    assert_eq!(first["at"], future + 1);
+    status.says(&["origin not verified"]);
+}
+
+#[test]
+fn a_newest_run_whose_beginning_is_damaged_is_not_passed_over_for_an_older_one() {
+    let workspace = runs(["one", "two", "three"]);
+    let journal = workspace.path(".polpo/runs/three/journal.jsonl");
+    let text = fs::read_to_string(&journal).expect("it can be read");
+    fs::write(&journal, text.replacen("\"seq\":1", "\"seq\":7", 1)).expect("it can be written");
+    let status = workspace.quorum(&["status", "--exit-code"]);
+    assert_eq!(status.code(), Some(1), "{}", status.stderr);
+    workspace.quorum(&["gate"]).exits(1);
+    workspace.quorum(&["gate", "--run", "two"]).exits(0);
+}
+
+#[test]
+fn limits_of_a_session_end_with_it() {
+    let workspace = Workspace::with(
+        "
+name: limited
+agents: {worker: {run: 'while [ ! -e go ]; do sleep 0.02; done'}}
+tasks: [{title: one}, {title: two}, {title: three}]
+",
+    );
+    workspace
+        .quorum(&[
+            "run",
+            "mission.yaml",
+            "--timeout",
+            "300ms",
+            "-j",
+            "1",
+            "--wait-approvals",
+            "1h",
+        ])
+        .exits(7);
+    workspace.write("go", "");
+    // With a limit it is said.
+    let limited = workspace
+        .quorum(&["resume", "--timeout", "40s", "-j", "2"])
+        .exits(0);
+    let resumed = limited.stderr.lines().find(|line| line.contains("RESUME"));
+    let resumed = resumed.expect("the resumption is told");
+    assert!(
+        resumed.contains("stops after 40s") && resumed.contains("2 at a time"),
+        "{resumed}"
+    );
+
+    let workspace = Workspace::with(PLAIN).tap_mission("test ! -e broken", "test -e go || sleep 1");
+    workspace
+        .quorum(&["run", "mission.yaml", "--timeout", "200ms", "-j", "1", "--strict"])
+        .exits(7);
+    workspace.write("go", "");
+    workspace.quorum(&["resume"]).exits(6);
+    let events = workspace.events();
+    let resumed = events.iter().find(|event| event["event"] == "run:resumed");
+    let options = &resumed.expect("it was resumed")["options"];
+    assert_eq!(options["timeout"], Value::Null);
+    assert_eq!(options["jobs"], Value::Null);
+    assert_eq!(options["strict"], true, "a flag of meaning is frozen");
+}
