@@ -128,6 +128,8 @@ mod only;
 mod operator;
 #[path = "behaviour/own_bugs.rs"]
 mod own_bugs;
+#[path = "behaviour/own_workspace.rs"]
+mod own_workspace;
 #[path = "behaviour/panels.rs"]
 mod panels;
 #[path = "behaviour/people.rs"]

@@ -69,13 +69,6 @@ impl World {
         ));
         let variables = self.task_variables(plan, question.task, state.task(question.task).attempt);
         let cwd = workspace(plan, question.task);
-        if plan.task(question.task).workspace.is_some()
-            && let Err(error) = std::fs::create_dir_all(&cwd)
-        {
-            let why = format!("cannot make the workspace {}: {error}", cwd.display());
-            self.post(question.not_asked(&why));
-            return Ok(());
-        }
         let spawn = Spawn {
             label: format!(
                 "{}.approval.{}.{}",

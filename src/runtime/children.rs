@@ -54,15 +54,6 @@ impl World {
             Some(Reach::Command(program, surroundings)) => {
                 self.remember(state, turn);
                 let cwd = workspace(plan, turn.task);
-                // The mission's own was made when the session started.
-                let own = plan.task(turn.task).workspace.is_some();
-                if own && let Err(error) = std::fs::create_dir_all(&cwd) {
-                    self.post(not_reachable(
-                        turn,
-                        format!("cannot make the workspace {}: {error}", cwd.display()),
-                    ));
-                    return Ok(());
-                }
                 // What another agent left there beforehand is not what this one will say.
                 let result = self.folder.spool_file(&SpoolName::Result(turn));
                 let dropped = self.folder.spool_file(&SpoolName::Drop(turn));

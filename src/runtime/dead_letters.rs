@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::agents::secrets::Secrets;
 use crate::agents::channel::{Channel, Refusal};
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, FailedOperation, Input, NoticeEvent, Operation, RunStarted, State};
 use crate::keeper;
-use crate::mission::Plan;
+use crate::mission::{Plan, variables_of};
 use crate::store::{DeadLetters, Lock, QueueError, Reader, RunFolder, StateFolder};
 
 use super::errands::with_errands;
-use super::missions::frozen_plan;
+use super::missions::{Missions, frozen_plan};
 use super::notices::{Channels, Hands, channel_of, document, hand_over};
 use super::recover::recover;
 use super::world::{Message, World};
@@ -295,6 +296,16 @@ fn started(run: &RunFolder) -> Option<RunStarted> {
     }
 }
 
+/// What the environment hands to the agents of a run, as far as it still has it: a command that is told something may
+/// print what an agent wrote.
+fn secrets_of(run: &RunFolder, started: &RunStarted) -> Secrets {
+    let Ok((_, plan)) = Missions::of(run, started) else {
+        return Secrets::default();
+    };
+    let names = plan.agents.iter().flat_map(|agent| variables_of(&agent.spec));
+    Secrets::of(names.filter_map(|name| std::env::var(name).ok()))
+}
+
 /// Why a letter was not tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum RetryError {
@@ -323,7 +334,9 @@ pub async fn retry_now(
         return Err(RetryError::Busy);
     };
     let run = folder.run(&letter.run);
-    let cwd = started(&run).map_or_else(
+    let started = started(&run);
+    let secrets = Arc::new(started.as_ref().map_or_else(Secrets::default, |started| secrets_of(&run, started)));
+    let cwd = started.map_or_else(
         || folder.path().to_owned(),
         |started| started.options.mission_folder,
     );
@@ -332,6 +345,7 @@ pub async fn retry_now(
             errands,
             state_folder: folder.path().to_owned(),
             cwd,
+            secrets,
         };
         retry(&queue, folder, letter, None, hands).await
     });

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::agents::channel::{self, Channel, Refusal, Way};
 use crate::agents::command::{Placeholders, Program, environment};
 use crate::agents::failure::classify_stderr;
+use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Points, RunId, Timestamp};
 use crate::engine::{Input, Notice, OpenNotice, State, Topic, Undelivered};
 use crate::keeper::Spawn;
@@ -130,6 +131,8 @@ pub(super) struct Hands {
     pub state_folder: PathBuf,
     /// Where a command is started.
     pub cwd: PathBuf,
+    /// What nobody may read in what a command prints: secrets of the whole run, not only the channel's own.
+    pub secrets: Arc<Secrets>,
 }
 
 /// Hands a notification over once.
@@ -227,7 +230,8 @@ async fn run_command(
             (FailureClass::Unknown, format!("it was killed by signal {signal}"))
         }
     };
-    Err(Refusal::new(class, channel.presentable(&format!("{how}{last}"))))
+    let said = hands.secrets.redact(&format!("{how}{last}"));
+    Err(Refusal::new(class, channel.presentable(&said)))
 }
 
 impl World {
@@ -237,6 +241,7 @@ impl World {
             errands: self.errands.clone(),
             state_folder: self.folder.state_folder().path().to_owned(),
             cwd: self.programs.mission_folder().to_owned(),
+            secrets: self.programs.secrets(),
         }
     }
 

@@ -37,7 +37,7 @@ use super::reply;
 use super::spool::{read_ends, read_head};
 use super::tool_ledger::{ToolLedger, unkept};
 use super::watch::protected_scopes;
-use super::world::{Message, World, jitter, not_reachable, workspace};
+use super::world::{Message, World, jitter, make_workspace, not_reachable, workspace};
 
 /// Bytes of either end of a command's output that the model is given.
 const SHOWN: usize = 12 * 1024;
@@ -142,11 +142,8 @@ impl Work {
         let (plan, folder, turn) = (self.plan.clone(), self.folder.clone(), self.turn);
         let prepared = tokio::task::spawn_blocking(move || {
             let cwd = workspace(&plan, turn.task);
-            // The mission's own was made when the session started.
-            if plan.task(turn.task).workspace.is_some() {
-                std::fs::create_dir_all(&cwd)
-                    .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
-            }
+            make_workspace(&plan, &cwd)
+                .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
             let prompt =
                 read_head(&prompt, u64::MAX).map_err(|error| format!("cannot read the prompt: {error}"))?;
             let toolbox = toolbox(&plan, &folder, turn, &cwd)?;

@@ -351,21 +351,26 @@ impl World {
         self.next_key += 1;
         self.children.insert(spawn.key, (child, plan.clone()));
         let key = spawn.key;
+        if let Err(error) = make_workspace(plan, &spawn.cwd) {
+            let message = format!("cannot make the workspace {}: {error}", spawn.cwd.display());
+            self.not_spawned(key, error.raw_os_error(), message);
+            return Ok(());
+        }
         match self.keeper.send(&Command::Spawn(spawn)) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                // It can never be started: that is the child's failure, not the run's.
-                let event = keeper::Event::SpawnFailed {
-                    key,
-                    errno: None,
-                    message: error.to_string(),
-                };
-                let mut inputs = Vec::new();
-                self.take(event, &mut inputs);
-                inputs.into_iter().for_each(|input| self.post(input));
+                self.not_spawned(key, None, error.to_string());
                 Ok(())
             }
             other => other.map_err(RunError::Keeper),
         }
+    }
+
+    /// What can never be started: that is the child's failure, not the run's.
+    fn not_spawned(&mut self, key: u64, errno: Option<i32>, message: String) {
+        let mut inputs = Vec::new();
+        let event = keeper::Event::SpawnFailed { key, errno, message };
+        self.take(event, &mut inputs);
+        inputs.into_iter().for_each(|input| self.post(input));
     }
 
     /// Hands an input to the loop.
@@ -622,6 +627,19 @@ pub(super) fn workspace(plan: &Plan, task: TaskId) -> PathBuf {
     }
 }
 
+/// Makes the folder that something of the run is about to work in. The mission's own was made when the session started; a
+/// task's own may be needed by a check, a reviewer or a stage before any agent has worked there.
+///
+/// # Errors
+/// Whatever the file system says.
+pub(super) fn make_workspace(plan: &Plan, cwd: &Path) -> io::Result<()> {
+    let all = &plan.rules.workspace;
+    match cwd != all && cwd.starts_with(all) {
+        true => std::fs::create_dir_all(cwd),
+        false => Ok(()),
+    }
+}
+
 /// Writes a file of the spool.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
     store::write_new(path, bytes).map_err(|source| RunError::Spool {
@@ -630,9 +648,9 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
     })
 }
 
-/// Randomness for a back-off, 0 to 1000. The clock is random enough to keep callers apart.
+/// Randomness for a back-off, 0 to 1000: calls that failed in the same moment must not come back in the same moment.
 pub(super) fn jitter() -> u16 {
-    u16::try_from(Timestamp::now().0 % 1001).unwrap_or(0)
+    fastrand::u16(0..=1000)
 }
 
 /// An environment problem in the middle of a run: nothing was started.

@@ -165,3 +165,45 @@ tasks: [{title: work, review: none}]
     let warnings = document["warnings"].to_string();
     assert!(warnings.contains("keys cannot be taken out of"), "{warnings}");
 }
+
+/// A worker that writes the value of its own variable into a file, and commands that print that file.
+const LEAK: &str = "supersecretvalue123";
+
+#[test]
+fn an_approvers_words_are_redacted_everywhere() {
+    let workspace = Workspace::with(
+        "
+name: an approver that prints a secret
+agents: {worker: {run: 'printf %s \"$API_TOKEN\" > out.txt', env: {API_TOKEN: '${API_TOKEN}'}}}
+tasks:
+  - {title: a, assignTo: worker}
+  - {title: b, assignTo: worker, dependsOn: [a], requiresApproval: {approvers: [{command: 'cat out.txt; exit 1'}]}}
+",
+    );
+    let finished = workspace.quorum_with(&[("API_TOKEN", LEAK)], &["run", "mission.yaml"]);
+    let finished = finished.exits(3);
+    assert!(finished.stdout.contains("b: rejected"), "{}", finished.stdout);
+    assert_no_leak(&workspace, &finished.stdout, &finished.stderr);
+}
+
+#[test]
+fn what_a_channels_command_prints_is_redacted_everywhere() {
+    let workspace = Workspace::with(
+        "
+name: a channel that prints a secret
+agents: {worker: {run: 'printf %s \"$API_TOKEN\" > out.txt; exit 1', env: {API_TOKEN: '${API_TOKEN}'}}}
+channels: {ops: {type: command, run: 'cat out.txt >&2; exit 1'}}
+settings: {defaultChannels: [ops], maxRetries: 0}
+tasks: [{title: a, assignTo: worker}]
+",
+    );
+    let finished = workspace.quorum_with(&[("API_TOKEN", LEAK)], &["run", "mission.yaml"]);
+    let finished = finished.exits(3);
+    assert_no_leak(&workspace, &finished.stdout, &finished.stderr);
+}
+
+fn assert_no_leak(workspace: &Workspace, stdout: &str, stderr: &str) {
+    assert!(!stdout.contains(LEAK) && !stderr.contains(LEAK), "{stdout}{stderr}");
+    let state = workspace.bash(&format!("grep -rl {LEAK} .polpo; true")).stdout;
+    assert_eq!(state, "", "the state folder holds the secret");
+}

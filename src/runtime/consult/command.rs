@@ -117,11 +117,6 @@ impl Call {
         let (asked, judgement) = self.write_request(&pictures)?;
         let request = self.path(SpoolName::ConsultRequest(self.id));
         let cwd = workspace(&self.plan, self.id.task);
-        // It may be asked before the task's agent has ever worked there.
-        if self.plan.task(self.id.task).workspace.is_some() {
-            std::fs::create_dir_all(&cwd)
-                .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
-        }
         let mut told = vec![Told {
             path: request.clone(),
             digest: Digest::of(asked.as_bytes()),
