@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::agents::secrets::Secrets;
 use crate::agents::channel::{Channel, Refusal};
+use crate::agents::secrets::Secrets;
 use crate::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use crate::engine::{Event, FailedOperation, Input, NoticeEvent, Operation, RunStarted, State};
 use crate::keeper;
@@ -335,7 +335,11 @@ pub async fn retry_now(
     };
     let run = folder.run(&letter.run);
     let started = started(&run);
-    let secrets = Arc::new(started.as_ref().map_or_else(Secrets::default, |started| secrets_of(&run, started)));
+    let secrets = Arc::new(
+        started
+            .as_ref()
+            .map_or_else(Secrets::default, |started| secrets_of(&run, started)),
+    );
     let cwd = started.map_or_else(
         || folder.path().to_owned(),
         |started| started.options.mission_folder,

@@ -203,7 +203,10 @@ tasks: [{title: a, assignTo: worker}]
 }
 
 fn assert_no_leak(workspace: &Workspace, stdout: &str, stderr: &str) {
-    assert!(!stdout.contains(LEAK) && !stderr.contains(LEAK), "{stdout}{stderr}");
+    assert!(
+        !stdout.contains(LEAK) && !stderr.contains(LEAK),
+        "{stdout}{stderr}"
+    );
     let state = workspace.bash(&format!("grep -rl {LEAK} .polpo; true")).stdout;
     assert_eq!(state, "", "the state folder holds the secret");
 }
