@@ -144,6 +144,8 @@ mod plan;
 mod probes;
 #[path = "behaviour/protected.rs"]
 mod protected;
+#[path = "behaviour/protected_by_default.rs"]
+mod protected_by_default;
 #[path = "behaviour/questions.rs"]
 mod questions;
 #[path = "behaviour/recorded.rs"]

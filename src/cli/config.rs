@@ -137,6 +137,9 @@ const SETTINGS: &[(&str, Reader)] = &[
     ("autoRejectOnTimeout", |s| {
         s.auto_reject_on_timeout.map(|on| json!(on))
     }),
+    ("checksMayWrite", |s| {
+        s.checks_may_write.as_ref().map(|globs| json!(globs))
+    }),
     ("defaultChannels", |s| {
         s.default_channels.as_ref().map(|names| json!(names))
     }),

@@ -81,6 +81,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let io = |error| Failure::internal(anyhow!("cannot write {}: {error}", run.journal().display()));
     // Last of what may fail: as long as nobody takes the turns over, they go on below their keeper.
     let keeping = adopt(&run, &recovered, keeper).map_err(|error| told(TellError::StillRuns(error)))?;
+    let mission = recovered.started.mission_path.clone();
     let state = recovered.state;
     let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
     let journal = Journal::new(file, &run.journal(), recovered.end);
@@ -99,7 +100,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
         keeping,
         programs,
         watchers.observers,
-        (input, None),
+        (input, None, mission),
     )
     .map_err(|failure| reports.after_failure(&run, failure, screen))?;
     Ok(screen.finish(&run, ending, watchers.view, &reports))

@@ -126,6 +126,7 @@ impl Launch<'_> {
         if let Some(reports) = self.reports {
             reports.clear()?;
         }
+        let mission = self.mission_path.clone();
         let started = RunStarted {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -144,7 +145,7 @@ impl Launch<'_> {
             Keeping::fresh(self.keeper),
             self.programs,
             self.observers,
-            (first, Some(begins)),
+            (first, Some(begins), mission),
         )
     }
 }

@@ -1,7 +1,7 @@
 //! What `run` and `resume` have in common: options, the session itself, the end.
 
 use anyhow::anyhow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgMatches;
@@ -13,13 +13,16 @@ use crate::domain::{Bar, BarOrigin, Points, RunId, Timestamp};
 use crate::engine::{Input, KeeperRef, State, agents_needed};
 use crate::keeper;
 use crate::mission::RunOptions;
-use crate::runtime::{Ending, EnvironmentProblem, Keeping, Observer, Programs, Session, SessionSetup};
+use crate::runtime::{
+    Ending, EnvironmentProblem, Keeping, Observer, Programs, ReadBefore, Session, SessionSetup,
+    settings_files,
+};
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 
 use super::args::SessionFlags;
 use super::failure::Failure;
 use super::panics;
-use super::project::settings_texts;
+use super::project::{current_dir, settings_texts};
 
 /// Options that hold nothing but the configuration files beneath a mission.
 pub fn options_with_config() -> Result<RunOptions, Failure> {
@@ -182,13 +185,17 @@ pub fn drive(
     keeping: Keeping,
     programs: Programs,
     observers: Vec<Box<dyn Observer>>,
-    (first, begins): (Input, Option<Timestamp>),
+    (first, begins, mission): (Input, Option<Timestamp>, Option<PathBuf>),
 ) -> Result<Ending, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Failure::internal(anyhow!("cannot start the event loop: {error}")))?;
     let run = folder.id().clone();
     panics::works_on(Some(&run));
+    let settings = settings_files(&current_dir()?)
+        .into_iter()
+        .map(|file| file.path)
+        .collect();
     let ending = runtime.block_on(async {
         let keeper = keeping
             .keeper
@@ -201,6 +208,7 @@ pub fn drive(
             keeper,
             programs,
             adopted: keeping.adopted,
+            read: ReadBefore { mission, settings },
             observers,
             // Without a key the run can be worked on all the same; its readers say that nobody vouches for it.
             key: OperatorKey::existing_or_new().ok(),

@@ -1,8 +1,13 @@
 //! `quorum validate`: everything that is wrong with mission files, without a network and without starting anything.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use serde_json::json;
 
-use crate::mission::{self, Report, Source};
+use crate::engine::{State, judging_agents};
+use crate::judging::protected::judging_paths;
+use crate::mission::{self, Report, RunOptions, Source};
 
 use crate::report::{count, sanitize};
 
@@ -12,7 +17,7 @@ use super::finish::freeze;
 use super::run::mission_folder;
 use super::screen::Screen;
 use super::session::options_with_config;
-use crate::runtime::layers_of;
+use crate::runtime::{layers_of, named_scripts};
 
 pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
     let mut options = options_with_config()?;
@@ -20,6 +25,7 @@ pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
     let mut documents = Vec::new();
     let mut failed = false;
     for path in &arguments.missions {
+        let (mut protected, mut calls) = (Vec::new(), None);
         let loaded = Source::read(path).and_then(|source| mission::load(&source, &layers));
         let (report, summary) = match loaded {
             Ok(loaded) => {
@@ -27,6 +33,10 @@ pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
                 options.test_lists.clear();
                 freeze(&loaded.mission, &mut options)?;
                 let tasks = loaded.mission.tasks.len();
+                let plan = mission::compile(loaded.mission.clone(), &options);
+                let state = State::new(Arc::new(plan));
+                protected = protected_files(&state, &options, path);
+                calls = unseen(&state);
                 (
                     loaded.notes,
                     format!(
@@ -44,18 +54,72 @@ pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
         show(screen, &report);
         if !screen.is_json() {
             screen.result(&summary);
+            screen.result(&told(&protected, calls.as_deref()));
         }
         documents.push(json!({
             "file": path.display().to_string(),
             "valid": !report.has_errors(),
             "diagnostics": report.to_json()["diagnostics"],
             "more": report.more,
+            "protected": protected.iter().map(|file| json!({"path": file.path, "command": file.command})).collect::<Vec<_>>(),
         }));
     }
     if screen.is_json() {
         screen.document(&json!({"schema": "quorum.validate/v1", "valid": !failed, "files": documents}));
     }
     Ok(if failed { 2 } else { 0 })
+}
+
+/// A file that no task may change unless it names it.
+struct ProtectedFile {
+    path: String,
+    /// The command that judges and names it.
+    command: String,
+}
+
+/// The files that are protected because they judge, and that agents could reach.
+fn protected_files(state: &State, options: &RunOptions, path: &Path) -> Vec<ProtectedFile> {
+    let folder = std::fs::canonicalize(&options.mission_folder).unwrap_or_default();
+    let shown = |path: &Path| path.strip_prefix(&folder).unwrap_or(path).display().to_string();
+    let scripts = named_scripts(state, options).into_iter();
+    let is_mission = |file: &Path| std::fs::canonicalize(path).is_ok_and(|mission| mission == file);
+    scripts
+        .filter(|(file, _)| !is_mission(file))
+        .map(|(file, command)| ProtectedFile {
+            path: shown(&file),
+            command,
+        })
+        .collect()
+}
+
+/// A command that judges by what other files say: which ones, nobody can tell from its words.
+fn unseen(state: &State) -> Option<String> {
+    let commands = judging_paths(&state.plan, &judging_agents(state)).into_values();
+    let calls = |command: &String| {
+        let mut words = command.split_whitespace();
+        words.any(|word| ["make", "npm", "npx", "yarn", "pnpm", "just"].contains(&word))
+    };
+    let found = commands.filter(calls).min()?;
+    Some(found.lines().next().unwrap_or_default().to_owned())
+}
+
+fn told(protected: &[ProtectedFile], unseen: Option<&str>) -> String {
+    let mut text = String::new();
+    for file in protected {
+        let command = file.command.lines().next().unwrap_or_default();
+        let line = format!(
+            "  note: {} is protected, for `{command}` judges; a task that is to change it names it in `targetFiles`",
+            file.path
+        );
+        text.push_str(&sanitize(&line));
+        text.push('\n');
+    }
+    if let Some(command) = unseen {
+        let line = format!("  note: what `{command}` calls in turn is not seen: name it in `protect`");
+        text.push_str(&sanitize(&line));
+        text.push('\n');
+    }
+    text
 }
 
 fn show(screen: &Screen, report: &Report) {

@@ -207,6 +207,8 @@ fn change(state: &mut State, event: &Event) {
         }
         // It is asked about, and told, in what stands beside it.
         Event::AuthorityCues { .. } | Event::Escalated { .. } => {}
+        Event::ProtectionNoted { files } => state.protected = Some(files.clone()),
+        Event::StageVoided(voided) => change_task(state, voided.place.task(), event),
         Event::FilesNoted { turn, .. } => {
             let starts = state.turns_started;
             change_task(state, turn.task, event);

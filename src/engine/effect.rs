@@ -11,6 +11,7 @@ use super::event::Event;
 use super::ledger::{Call, CallId};
 use super::notice::NoticeEvent;
 use super::payload::SeatId;
+use super::place::JudgingPlace;
 use super::state::{Consult, RunPhase, SeatState, State, TaskState};
 
 /// Something to do in the world, named by value.
@@ -157,10 +158,18 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             to: Status::Failed,
             mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
             ..
+        }
+        | Event::Transition {
+            task,
+            from: Status::Review,
+            to: Status::Failed,
+            mode: Some(FailureMode::Protected),
+            ..
         } => vec![Effect::StopTask(*task)],
         Event::EdgeTaken { stopped, .. } => stopped.iter().copied().map(Effect::StopTask).collect(),
         Event::Answered { task, .. } => prepare_prompt(state, *task).into_iter().collect(),
         Event::FilesNoted { turn, .. } => prepare_prompt(state, turn.task).into_iter().collect(),
+        Event::StageVoided(voided) => open_at(state, voided.place).into_iter().collect(),
         Event::TurnLost { turn } => next_turn_after_loss(state, turn.task).into_iter().collect(),
         Event::TurnStarted { turn, .. } => vec![Effect::RunTurn {
             turn: *turn,
@@ -404,6 +413,22 @@ fn pending_approver(id: TaskId, task: &TaskState) -> Option<Effect> {
         number: waiting.number,
         approver: waiting.asking?,
     })
+}
+
+/// What is asked at a place of judging and has not come back.
+pub(super) fn open_at(state: &State, place: JudgingPlace) -> Option<Effect> {
+    let (id, task) = (place.task(), state.tasks.get(place.task().index())?);
+    let finish = task.judging.as_deref().and_then(|judging| judging.finish_open());
+    let finish = finish.map(|command| Effect::RunFinish {
+        turn: state.current_turn(id),
+        command,
+    });
+    let consulted = task.consults.iter().map(consult);
+    let mut open = pending_judging(state, id, task)
+        .into_iter()
+        .chain(finish)
+        .chain(consulted);
+    open.find(|effect| effect.place() == Some(place))
 }
 
 fn pending_judging(state: &State, id: TaskId, task: &TaskState) -> Vec<Effect> {

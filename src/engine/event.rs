@@ -22,7 +22,7 @@ use super::notice::NoticeEvent;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode, ProcessRef,
     ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles,
-    Usage, Used, Way,
+    Usage, Used, VoidedStage, Way,
 };
 
 /// One thing that happened. State changes only by [`super::apply`]ing these.
@@ -143,6 +143,18 @@ pub enum Event {
         #[serde(rename = "b")]
         broken: BrokenAssumption,
     },
+    /// `protection:noted`: the programs and scripts that judge, as they were when the run began: they are protected as long
+    /// as it lasts.
+    #[serde(rename = "pn")]
+    ProtectionNoted {
+        /// Each with what it held.
+        #[serde(rename = "f")]
+        files: Vec<(String, Option<Digest>)>,
+    },
+    /// `stage:voided`: while a part of judging was at work, protected files were not what they were: it is done again, or
+    /// the task has failed.
+    #[serde(rename = "vo")]
+    StageVoided(Box<VoidedStage>),
     /// `files:noted`: what stands in the files that the turn is held against was written down. Before the turn starts.
     #[serde(rename = "fb")]
     FilesNoted {
@@ -1008,7 +1020,7 @@ pub enum Event {
 }
 
 /// `[task, attempt, turn]`
-mod turn_id {
+pub(super) mod turn_id {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use crate::domain::{TaskId, TurnId};

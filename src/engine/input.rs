@@ -11,7 +11,7 @@ use crate::mission::{Plan, RunOptions, SubTask};
 use super::command::Command;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
-    SeatResult, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used,
+    SeatResult, StopCause, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, VoidedStage,
 };
 use super::timers::Timer;
 
@@ -182,6 +182,10 @@ pub enum Input {
         /// What could be read from it.
         result: SeatResult,
     },
+    /// The programs and scripts that judge were found, each with what it holds.
+    ProtectionNoted(Vec<(String, Option<Digest>)>),
+    /// While a part of judging was at work, protected files were not what they were.
+    StageVoided(Box<VoidedStage>),
     /// An approver that is no person came back.
     ApproverSaid {
         /// The task.
@@ -264,6 +268,8 @@ impl Input {
             Self::Advance => "advance",
             Self::PromptReady { .. } => "prompt",
             Self::FilesNoted { .. } => "noted",
+            Self::StageVoided(_) => "voided",
+            Self::ProtectionNoted(_) => "protection",
             Self::TurnSpawned { .. } => "spawned",
             Self::Activity { .. } => "activity",
             Self::Silent { .. } => "silent",

@@ -28,6 +28,7 @@ mod mission_change;
 mod notice;
 mod outcome;
 mod payload;
+mod place;
 mod ready;
 mod remedies;
 mod routes;
@@ -54,8 +55,9 @@ pub use outcome::{Outcome, conditions, outcome};
 pub use payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, GateResult, Grounds, KeeperRef, OriginCode, ProcessRef,
     ReplyRef, RunStarted, SeatId, SeatResult, StageReport, StopCause, ToolCalls, ToolLedgerRef, TurnFiles,
-    Usage, Used, Way, add_known,
+    Usage, Used, VoidedStage, Way, add_known,
 };
+pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use state::{
     Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, HoldStage, HoldState, Judging, Known,
@@ -103,6 +105,12 @@ pub fn not_asked(state: &State, task: crate::domain::TaskId, step: crate::domain
 #[must_use]
 pub fn agents_needed(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {
     decide::agents_needed(state)
+}
+
+/// The agents who judge work or agree to it, without those who stand in for them.
+#[must_use]
+pub fn judging_agents(state: &State) -> std::collections::BTreeSet<crate::domain::AgentId> {
+    decide::judging_agents(state)
 }
 
 /// Whether a session has nothing left to do but to wait for notifications on their way.

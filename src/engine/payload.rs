@@ -10,6 +10,8 @@ use crate::domain::{
 };
 use crate::mission::RunOptions;
 
+use super::place::JudgingPlace;
+
 /// What a run starts with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -206,6 +208,23 @@ pub struct FileFact {
     /// Where there is no such regular file, but something stands there all the same: why it cannot be looked at.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<Box<str>>,
+}
+
+/// A part of judging while which protected files were not what they were: what it says does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VoidedStage {
+    /// Which part.
+    #[serde(rename = "p")]
+    pub place: JudgingPlace,
+    /// What is still not as it was when the session began, one sentence a file.
+    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// What was changed and put back meanwhile, one sentence a file.
+    #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<String>,
+    /// Whether a turn or a command of another task overlapped.
+    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
 }
 
 /// What a turn did to the files that its task's rules name or that are protected from it, as the runtime saw it before

@@ -62,6 +62,8 @@ pub struct State {
     pub deadlines: Deadlines,
     /// What was used, and what is reserved for calls that are out.
     pub ledger: Ledger,
+    /// The programs and scripts that judge, each with what it held when the run began.
+    pub protected: Option<Vec<(String, Option<crate::domain::Digest>)>>,
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
@@ -229,6 +231,7 @@ impl State {
             holds: Vec::new(),
             counts: Counts::default(),
             threshold_failed: None,
+            protected: None,
             ready: ReadyQueue::default(),
             slots: 0,
             turns_running: 0,

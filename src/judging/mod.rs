@@ -18,6 +18,7 @@ pub mod hollow;
 pub mod independence;
 pub mod parser;
 pub mod probes;
+pub mod protected;
 pub mod question;
 pub mod rubric;
 pub mod scrutiny;

@@ -217,7 +217,7 @@ impl Compiler<'_> {
             description: task.description,
             agent,
             delegated_by: task.delegated_by.map(|name| self.agent(&name)),
-            priority: task.priority.map_or(Decimal::ONE, super::Positive::get),
+            priority: task.priority.map_or(Decimal::ONE, |priority| priority.get()),
             kind: task.kind,
             exclusive: task.exclusive,
             side_effects: task.side_effects.unwrap_or(false),
@@ -234,6 +234,7 @@ impl Compiler<'_> {
             workspace: task.workspace.map(|path| *path),
             target_files: task.target_files,
             protect: task.protect,
+            checks_may_write: task.checks_may_write,
             expectations: self.expectations(task.expectations),
             verification: {
                 let decomposer = task.decomposer.map(|name| self.agent(&name));

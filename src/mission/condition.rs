@@ -165,7 +165,7 @@ impl<'m> Conditions<'m> {
         let role = agent.and_then(|(_, agent)| agent.role.as_deref());
         let list = |texts: &[Box<str>]| texts.iter().map(|text| Value::from(&**text)).collect::<Value>();
         // Exact for every number that a person writes; an expression only compares it.
-        let priority = task.priority.map_or(1.0, |priority| {
+        let priority = task.priority.as_deref().map_or(1.0, |priority| {
             rust_decimal::prelude::ToPrimitive::to_f64(&priority.get()).unwrap_or(1.0)
         });
         context! {

@@ -98,6 +98,7 @@ pub fn default_settings() -> Settings {
         auto_reject_on_timeout: Some(false),
         judge_breaker: Some(JUDGE_BREAKER),
         protect: Box::default(),
+        checks_may_write: Some(checks_may_write()),
         default_channels: None,
         middleware: Middleware {
             agent: Some(AgentChain::default()),
@@ -105,6 +106,19 @@ pub fn default_settings() -> Settings {
         },
         clarification: Some(Clarification::default()),
     }
+}
+
+/// What checks may write below protected folders: what the runners of tests keep beside the tests.
+#[must_use]
+pub fn checks_may_write() -> Box<[Box<str>]> {
+    [
+        "**/__pycache__/**",
+        "**/.pytest_cache/**",
+        "**/target/**",
+        "**/node_modules/.cache/**",
+    ]
+    .map(Box::from)
+    .into()
 }
 
 /// The rubric of a verification that names none (section 10).

@@ -318,6 +318,9 @@ pub struct TaskPlan {
     pub target_files: ThinVec<Box<str>>,
     /// Paths or globs in its workspace that its agent must not change, beside those of the mission.
     pub protect: ThinVec<Box<str>>,
+    /// What may appear or change below protected folders while one of its checks runs, where that is not what the mission
+    /// says.
+    pub checks_may_write: Option<ThinVec<Box<str>>>,
     /// What it must pass; `None` when the file declares no expectations.
     pub expectations: Option<Box<Expectations>>,
     /// Whether so much is built on it that it gets relief.
@@ -583,6 +586,8 @@ pub struct Rules {
     pub judge_breaker: u32,
     /// Paths or globs in the workspace that no agent may change.
     pub protect: Vec<Box<str>>,
+    /// What may appear or change below protected folders while a check runs.
+    pub checks_may_write: Box<[Box<str>]>,
     /// The workspace, absolute.
     pub workspace: std::path::PathBuf,
     /// When the mission must be finished.

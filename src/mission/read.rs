@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use thin_vec::ThinVec;
 
 use super::model::{Remedy, RemedyOrder};
 use super::scalar::{Filled, Fraction, RubricLevel, Scalar};
@@ -239,6 +240,15 @@ where
 {
     let list: Option<Vec<S>> = deserializer.deserialize_option(Maybe(List(PhantomData)))?;
     Ok(list.map(|list| list.into_iter().map(Into::into).collect()))
+}
+
+/// The same of what few tasks have: it takes one word where it is missing.
+pub(super) fn maybe_thin_list_as<'de, S, D>(deserializer: D) -> Result<Option<ThinVec<Box<str>>>, D::Error>
+where
+    S: Scalar + Into<Box<str>>,
+    D: Deserializer<'de>,
+{
+    Ok(maybe_list_as::<S, D>(deserializer)?.map(|list| list.into_iter().collect()))
 }
 
 /// A list of texts read by the rules of `S`, empty if it is missing.

@@ -388,6 +388,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::ConsultReplied { id, .. }
         | Event::HandedOver { id, .. }
         | Event::ConsultFailed { id, .. } => Some(id.task),
+        Event::StageVoided(voided) => Some(voided.place.task()),
         Event::FilesNoted { turn, .. }
         | Event::AuthorityCues { turn, .. }
         | Event::Escalated { turn, .. }
@@ -400,6 +401,7 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::TurnLost { turn }
         | Event::TurnAdopted { turn } => Some(turn.task),
         Event::RunStarted(_)
+        | Event::ProtectionNoted { .. }
         | Event::RunResumed { .. }
         | Event::RunMoved { .. }
         | Event::Stopping { .. }

@@ -247,6 +247,8 @@ impl RunView {
             // State or the journal alone holds what these say.
             Event::Stopping { .. }
             | Event::RunMoved { .. }
+            | Event::ProtectionNoted { .. }
+            | Event::StageVoided(_)
             | Event::FilesNoted { .. }
             | Event::TurnRequestFailed { .. }
             | Event::TurnLost { .. }

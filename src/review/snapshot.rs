@@ -27,7 +27,7 @@ const MOST_READ: u64 = 2 << 30;
 const DEEPEST: usize = 64;
 
 /// Patterns and the folder that they are relative to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// The folder, absolute.
     pub root: PathBuf,
@@ -53,6 +53,9 @@ pub enum Mark {
         /// Which file it was, and when it was last changed.
         #[serde(rename = "s")]
         stamp: Stamp,
+        /// Whether it may be executed; `None` where nobody looked.
+        #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+        executable: Option<bool>,
     },
     /// A link, with what it leads to.
     #[serde(rename = "l")]
@@ -63,7 +66,7 @@ pub enum Mark {
 }
 
 /// Inode, time of the last write, time of the last change (seconds and nanoseconds).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp(u64, (i64, i64), (i64, i64));
 
 impl Stamp {
@@ -92,41 +95,168 @@ pub struct Difference {
 /// # Errors
 /// One sentence for each thing that cannot be told.
 pub fn look(scopes: &[Scope], never: &Path) -> Result<Marks, Vec<String>> {
-    let mut look = Look {
-        never: fs::canonicalize(never).unwrap_or_else(|_| never.to_owned()),
-        marks: Marks::new(),
-        unknown: Vec::new(),
-        entries: 0,
-        read: 0,
-    };
+    let nothing = Known::default();
+    let mut look = Look::new(never, &nothing);
     for scope in scopes {
         look.scope(scope);
     }
-    if look.unknown.is_empty() {
-        Ok(look.marks)
-    } else {
-        Err(look.unknown)
+    look.finish()
+}
+
+/// What stood in files at some moment. Of a file that shows no change since, what it holds need not be read again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known {
+    /// What stood there.
+    pub marks: Marks,
+    /// When it was looked, in seconds and nanoseconds since 1970. A file that was changed about then may have been changed
+    /// once more without showing it.
+    taken: (i64, i64),
+}
+
+/// How old a change must be to show the next one, in nanoseconds: longer than the clock of any file system stands still.
+const SHOWS_AFTER: i64 = 100_000_000;
+
+impl Known {
+    /// What a record says of files: only what they held.
+    #[must_use]
+    pub fn recorded(marks: Marks) -> Self {
+        Self { marks, taken: (0, 0) }
     }
+
+    /// Whether this is what a record says of the file at this path.
+    #[must_use]
+    pub fn is_record_of(&self, path: &str) -> bool {
+        self.taken == (0, 0) && self.marks.contains_key(path)
+    }
+
+    /// The file at this path, if it holds what it held.
+    fn still(&self, path: &Path, found: &Metadata) -> Option<&Mark> {
+        let known = self.marks.get(&*path.to_string_lossy())?;
+        let Mark::File {
+            size,
+            digest: Some(_),
+            stamp,
+            executable,
+        } = known
+        else {
+            return None;
+        };
+        let (seconds, nanos) = stamp.2;
+        let since = self.taken.0.saturating_sub(seconds).saturating_mul(1_000_000_000);
+        let shows = since.saturating_add(self.taken.1 - nanos) > SHOWS_AFTER;
+        let is_same = *size == found.len() && *stamp == Stamp::of(found);
+        (shows && is_same && *executable == Some(is_executable(found))).then_some(known)
+    }
+
+    /// Whether each of these files, and whether one is there at all, is as it was. Reads none: what cannot be told so is
+    /// not as it was.
+    #[must_use]
+    pub fn is_untouched<'p>(&self, files: impl IntoIterator<Item = &'p PathBuf>) -> bool {
+        files.into_iter().all(|path| match fs::symlink_metadata(path) {
+            Ok(found) => self.still(path, &found).is_some(),
+            Err(error) => is_gone(&error) && !self.marks.contains_key(&*path.to_string_lossy()),
+        })
+    }
+}
+
+fn is_executable(found: &Metadata) -> bool {
+    found.mode() & 0o111 != 0
+}
+
+/// Looks at these files and at everything that the patterns name, but nothing in the folder `never`; what is known already is
+/// not read again. Blocks.
+///
+/// # Errors
+/// One sentence for each thing that cannot be told.
+pub fn look_again(
+    scopes: &[Scope],
+    files: &[PathBuf],
+    never: &Path,
+    known: &Known,
+) -> Result<Known, Vec<String>> {
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    let taken = (
+        i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
+        i64::from(now.subsec_nanos()),
+    );
+    let mut look = Look::new(never, known);
+    for path in files {
+        match fs::symlink_metadata(path) {
+            Ok(found) => look.mark(path, &found),
+            Err(error) if is_gone(&error) => {}
+            Err(error) => look.cannot_read(path, &error),
+        }
+    }
+    for scope in scopes {
+        look.scope(scope);
+    }
+    let marks = look.finish()?;
+    Ok(Known { marks, taken })
+}
+
+/// What is not as it was, by its path, and in one sentence.
+pub fn changed_paths<'m>(
+    before: &'m Marks,
+    after: &'m Marks,
+    root: &'m Path,
+) -> impl Iterator<Item = (&'m str, String)> {
+    let paths = before
+        .keys()
+        .chain(after.keys().filter(|path| !before.contains_key(*path)));
+    paths.filter_map(move |path| {
+        let what = match (before.get(path), after.get(path)) {
+            (Some(old), Some(new)) if same(old, new) => match is_executable_now(old, new) {
+                None => return None,
+                Some(true) => "was made executable",
+                Some(false) => "is not executable any more",
+            },
+            (Some(Mark::File { .. }), Some(Mark::Link(_))) => "was replaced by a link",
+            (Some(_), Some(_)) => "was changed",
+            (None, _) => "appeared",
+            (Some(_), None) => "is gone",
+        };
+        Some((path.as_str(), format!("{} {what}", shown(path, root))))
+    })
+}
+
+/// Whether a file came to be executable, or is it no more; `None` where that is as it was, or unknown.
+fn is_executable_now(old: &Mark, new: &Mark) -> Option<bool> {
+    match (old, new) {
+        (
+            Mark::File {
+                executable: Some(was),
+                ..
+            },
+            Mark::File {
+                executable: Some(is), ..
+            },
+        ) if was != is => Some(*is),
+        _ => None,
+    }
+}
+
+/// What is as it was and has been touched meanwhile, by its path, and in one sentence.
+pub fn restored_paths<'m>(
+    before: &'m Marks,
+    after: &'m Marks,
+    root: &'m Path,
+) -> impl Iterator<Item = (&'m str, String)> {
+    before.iter().filter_map(move |(path, old)| {
+        let new = after.get(path)?;
+        let is_touched = same(old, new) && old != new;
+        is_touched.then(|| {
+            let said = format!("{} was changed and put back", shown(path, root));
+            (path.as_str(), said)
+        })
+    })
 }
 
 /// What is not as it was, one sentence a file.
 #[must_use]
 pub fn changes(before: &Marks, after: &Marks, root: &Path) -> Vec<String> {
-    let paths = before
-        .keys()
-        .chain(after.keys().filter(|path| !before.contains_key(*path)));
-    let mut said: Vec<String> = paths
-        .filter_map(|path| {
-            let what = match (before.get(path), after.get(path)) {
-                (Some(old), Some(new)) if same(old, new) => return None,
-                (Some(Mark::File { .. }), Some(Mark::Link(_))) => "was replaced by a link",
-                (Some(_), Some(_)) => "was changed",
-                (None, _) => "appeared",
-                (Some(_), None) => "is gone",
-            };
-            Some(format!("{} {what}", shown(path, root)))
-        })
-        .collect();
+    let mut said: Vec<String> = changed_paths(before, after, root).map(|(_, said)| said).collect();
     said.sort();
     said
 }
@@ -180,7 +310,7 @@ fn shown<'p>(path: &'p str, root: &Path) -> std::borrow::Cow<'p, str> {
 }
 
 /// What the patterns of some scopes name, for a path that is about to be written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Guarded(Vec<(PathBuf, GlobSet)>);
 
 impl Guarded {
@@ -205,7 +335,8 @@ impl Guarded {
     }
 }
 
-struct Look {
+struct Look<'k> {
+    known: &'k Known,
     never: PathBuf,
     marks: Marks,
     unknown: Vec<String>,
@@ -268,7 +399,26 @@ fn parts(pattern: &str) -> Vec<&str> {
     parts
 }
 
-impl Look {
+impl<'k> Look<'k> {
+    fn new(never: &Path, known: &'k Known) -> Self {
+        Self {
+            known,
+            never: fs::canonicalize(never).unwrap_or_else(|_| never.to_owned()),
+            marks: Marks::new(),
+            unknown: Vec::new(),
+            entries: 0,
+            read: 0,
+        }
+    }
+
+    fn finish(self) -> Result<Marks, Vec<String>> {
+        if self.unknown.is_empty() {
+            Ok(self.marks)
+        } else {
+            Err(self.unknown)
+        }
+    }
+
     fn scope(&mut self, scope: &Scope) {
         let patterns = match Patterns::of(&scope.patterns) {
             Ok(patterns) => patterns,
@@ -367,7 +517,7 @@ impl Look {
                 Err(error) => return self.cannot_read(path, &error),
             }
         } else if found.is_file() {
-            match self.file(path) {
+            match self.file(path, found) {
                 Ok(mark) => mark,
                 Err(error) if is_gone(&error) => return,
                 Err(error) => return self.cannot_read(path, &error),
@@ -378,7 +528,10 @@ impl Look {
         self.marks.insert(path.to_string_lossy().into_owned(), mark);
     }
 
-    fn file(&mut self, path: &Path) -> io::Result<Mark> {
+    fn file(&mut self, path: &Path, found: &Metadata) -> io::Result<Mark> {
+        if let Some(known) = self.known.still(path, found) {
+            return Ok(known.clone());
+        }
         // What is a link now was put there in between, and a FIFO must not hang us.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -387,12 +540,14 @@ impl Look {
             return Ok(Mark::Other);
         }
         let (size, stamp) = (found.len(), Stamp::of(&found));
+        let executable = Some(is_executable(&found));
         let left = MOST_READ.saturating_sub(self.read);
         if size > left {
             return Ok(Mark::File {
                 size,
                 digest: None,
                 stamp,
+                executable,
             });
         }
         let mut hasher = Hasher::default();
@@ -410,6 +565,7 @@ impl Look {
             size,
             digest: Some(hasher.finish()),
             stamp,
+            executable,
         })
     }
 

@@ -123,6 +123,7 @@ fn a_file_that_was_not_read_goes_by_its_stamp() {
             size: *size,
             digest: None,
             stamp: *stamp,
+            executable: None,
         },
         other => other.clone(),
     };

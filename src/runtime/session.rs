@@ -24,6 +24,7 @@ use super::observer::Observer;
 use super::operator;
 use super::origin;
 use super::others::Others;
+use super::protection::ReadBefore;
 use super::reach::Programs;
 use super::signals::Signals;
 use super::snapshots::Snapshots;
@@ -58,6 +59,8 @@ pub struct SessionSetup {
     pub programs: Programs,
     /// What outlived the session before.
     pub adopted: Adopted,
+    /// What was read before it began.
+    pub read: ReadBefore,
     /// Who watches.
     pub observers: Vec<Box<dyn Observer>>,
     /// What vouches for the end of the session.
@@ -125,6 +128,7 @@ pub struct Session {
     /// Commands of channels, to be started.
     errands: mpsc::UnboundedReceiver<Errand>,
     adopted: Adopted,
+    read: ReadBefore,
     observers: Vec<Box<dyn Observer>>,
     key: Option<OperatorKey>,
     begins: Option<Timestamp>,
@@ -155,6 +159,7 @@ impl Session {
             inbox,
             errands,
             adopted: setup.adopted,
+            read: setup.read,
             observers: setup.observers,
             key: setup.key,
             begins: setup.begins,
@@ -200,7 +205,9 @@ impl Session {
         }
         self.world.open()?;
         super::notices::sweep(self.folder.state_folder().path());
+        let protected = self.world.protect(&self.state, &first, &self.read);
         let mut beginning = vec![first];
+        beginning.extend(protected);
         match Door::open(&self.folder.state_folder()) {
             Ok(door) => self.door = Some(door),
             Err(error) => beginning.push(Input::Warn(format!(
@@ -347,7 +354,8 @@ impl Session {
         due: &mut Vec<Effect>,
     ) -> Result<(), RunError> {
         match message {
-            Message::Input(input) => inputs.push(input),
+            Message::Input(input) => inputs.extend(self.world.weigh(input)),
+            Message::Looked(looked) => self.world.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),
             Message::Prepared(prepared) => self.world.start_reviewer(&self.state, *prepared)?,
             Message::Worked(end) => self.world.worked(&self.state.plan, end),

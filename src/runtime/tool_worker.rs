@@ -33,6 +33,7 @@ use super::errands::{Errands, run_errand};
 use super::looking::usage_until;
 use super::middleware;
 use super::permission::Permission;
+use super::protection::Protection;
 use super::reply;
 use super::spool::{read_ends, read_head};
 use super::tool_ledger::{ToolLedger, unkept};
@@ -65,6 +66,7 @@ struct Work {
     endpoint: Endpoint,
     request: ModelRequest,
     variables: Vec<(String, String)>,
+    protection: Arc<Protection>,
     /// The call that a person has allowed, once.
     allowed: Option<Digest>,
     secrets: Arc<Secrets>,
@@ -96,6 +98,7 @@ impl World {
                 timeout: state.plan.task(turn.task).turn_timeout.as_duration(),
             },
             variables,
+            protection: self.protection.clone(),
             allowed: dialog.and_then(|dialog| dialog.allowed),
             secrets: self.programs.secrets(),
             errands: self.errands.clone(),
@@ -140,13 +143,14 @@ impl Work {
     async fn prepare(&mut self) -> Result<Hands, String> {
         let prompt = self.folder.spool_file(&SpoolName::Prompt(self.turn));
         let (plan, folder, turn) = (self.plan.clone(), self.folder.clone(), self.turn);
+        let protection = self.protection.clone();
         let prepared = tokio::task::spawn_blocking(move || {
             let cwd = workspace(&plan, turn.task);
             make_workspace(&plan, &cwd)
                 .map_err(|error| format!("cannot make the workspace {}: {error}", cwd.display()))?;
             let prompt =
                 read_head(&prompt, u64::MAX).map_err(|error| format!("cannot read the prompt: {error}"))?;
-            let toolbox = toolbox(&plan, &folder, turn, &cwd)?;
+            let toolbox = toolbox(&plan, &folder, &protection, (turn, &cwd))?;
             Ok::<_, String>((prompt, toolbox, cwd))
         });
         let (prompt, toolbox, cwd) = prepared.await.unwrap_or_else(|error| Err(error.to_string()))?;
@@ -351,18 +355,24 @@ fn tools_of(plan: &Plan, turn: TurnId) -> Tools {
 }
 
 /// The tools that touch files. Protected ones are refused beforehand; what a command does to them is seen afterwards.
-fn toolbox(plan: &Plan, folder: &RunFolder, turn: TurnId, cwd: &Path) -> Result<Toolbox, String> {
+fn toolbox(
+    plan: &Plan,
+    folder: &RunFolder,
+    protection: &Protection,
+    (turn, cwd): (TurnId, &Path),
+) -> Result<Toolbox, String> {
     let tools = tools_of(plan, turn);
     let mut kinds = Vec::new();
     let looks = tools.offers(ToolKind::Read).then_some(FOR_REVIEWERS);
     kinds.extend(looks.into_iter().flatten());
     kinds.extend(tools.offers(ToolKind::Write).then_some(Tool::Write));
     let guarded = Guarded::of(&protected_scopes(plan, turn.task))?;
+    let by_default = protection.guards(plan, turn.task);
     let toolbox =
         Toolbox::new(cwd, &kinds).map_err(|error| format!("cannot look into {}: {error}", cwd.display()))?;
     Ok(toolbox
         .hiding(folder.state_folder().path())
-        .guarding(move |path| guarded.holds(path)))
+        .guarding(move |path| guarded.holds(path) || by_default(path)))
 }
 
 /// What a model works with.

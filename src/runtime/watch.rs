@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +18,9 @@ use crate::mission::Plan;
 use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
+use super::protection::{Protection, ReadBefore, Seen, on_record};
 use super::spool::{Recorded, Sealed, is_as_recorded, read_output, seal};
-use super::world::{World, workspace};
+use super::world::{Child, World, workspace};
 
 /// How many changes a record holds; the others are counted.
 const MOST_NAMED: usize = 20;
@@ -32,6 +34,10 @@ const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 pub(super) struct Before {
     noted: Option<(PathBuf, FileRef)>,
     missions: Vec<Option<Stamp>>,
+    /// What is protected by default, as it was.
+    by_default: Seen,
+    /// How many parts of judging had begun.
+    judgings: u64,
 }
 
 /// What stood in the files of a task.
@@ -63,11 +69,42 @@ impl World {
 
     /// Remembers what a turn that is starting, or was taken over, is held against.
     pub(super) fn remember(&mut self, state: &State, turn: TurnId) {
+        let by_default = self.protection.by_default();
+        self.remember_with(state, turn, by_default);
+    }
+
+    /// The same of one that was at work before the session began.
+    pub(super) fn remember_kept(&mut self, state: &State, turn: TurnId) {
+        let by_default = on_record(state).unwrap_or_else(|| self.protection.by_default());
+        self.remember_with(state, turn, by_default);
+    }
+
+    /// Looks at all that is to be protected while the session lives, before anything works. Blocks.
+    pub(super) fn protect(&mut self, state: &State, first: &Input, read: &ReadBefore) -> Vec<Input> {
+        let options = match first {
+            Input::Start(started) => &started.options,
+            Input::Resume { options, .. } => options,
+            _ => &state.options,
+        };
+        let taken = Protection::take((state, options), read, self.folder.state_folder().path());
+        self.protection = Arc::new(taken.protection);
+        let warnings = taken.warnings.into_iter().map(Input::Warn);
+        taken
+            .to_note
+            .map(Input::ProtectionNoted)
+            .into_iter()
+            .chain(warnings)
+            .collect()
+    }
+
+    fn remember_with(&mut self, state: &State, turn: TurnId, by_default: Seen) {
         let noted = state.task(turn.task).evidence.noted.as_deref();
         let path = |noted: &Noted| self.folder.spool_file(&SpoolName::Before(noted.turn));
         let before = Before {
             noted: noted.map(|noted| (path(noted), noted.file.clone())),
             missions: stamps(&self.frozen),
+            by_default,
+            judgings: self.judgings,
         };
         self.before.insert(turn, before);
     }
@@ -77,7 +114,26 @@ impl World {
         let before = self.before.remove(&turn);
         let now = stamps(&self.frozen);
         let is_same = before.as_ref().is_none_or(|before| before.missions == now);
+        let at_work = self.children.values().filter_map(|(child, _)| match child {
+            Child::Turn(other) | Child::Errand(Some(other)) if other.task != turn.task => Some(other.task),
+            _ => None,
+        });
+        let models = self
+            .model_turns
+            .keys()
+            .map(|turn| turn.task)
+            .filter(|task| *task != turn.task);
+        let touched = before
+            .as_ref()
+            .filter(|before| !self.protection.is_as_seen(&before.by_default))
+            .map(|before| Touched {
+                protection: self.protection.clone(),
+                before: before.by_default.clone(),
+                at_work: at_work.chain(models).collect(),
+                checked: !self.guards.is_empty() || before.judgings != self.judgings,
+            });
         After {
+            touched,
             noted: before.and_then(|before| before.noted),
             mission: (!is_same).then(|| "the frozen mission of the run was changed".to_owned()),
         }
@@ -119,8 +175,25 @@ fn stamps(frozen: &[Frozen]) -> Vec<Option<Stamp>> {
     frozen.iter().map(Frozen::stamp).collect()
 }
 
+/// Something has touched what is protected by default while a turn worked.
+struct Touched {
+    protection: Arc<Protection>,
+    before: Seen,
+    at_work: Vec<TaskId>,
+    checked: bool,
+}
+
+impl Touched {
+    /// Blocks.
+    fn changes(&self, plan: &Plan, task: TaskId) -> Vec<String> {
+        self.protection
+            .after_turn(plan, task, &self.before, &self.at_work, self.checked)
+    }
+}
+
 /// What is to be looked at when a turn has ended.
 pub(super) struct After {
+    touched: Option<Touched>,
     noted: Option<(PathBuf, FileRef)>,
     mission: Option<String>,
 }
@@ -128,13 +201,20 @@ pub(super) struct After {
 impl After {
     /// Whether nothing needs to be read for it.
     pub fn is_known(&self) -> bool {
-        self.noted.is_none()
+        self.noted.is_none() && self.touched.is_none()
     }
 
     /// What the turn did. Blocks.
     pub fn seen(self, plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<TurnFiles> {
         let noted = self.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
+        let touched = self.touched.map(|touched| touched.changes(plan, task));
+        if let Some(changes) = touched.filter(|changes| !changes.is_empty()) {
+            let protected = &mut files.get_or_insert_default().protected;
+            protected.extend(changes);
+            protected.sort();
+            protected.dedup();
+        }
         if let Some(change) = self.mission {
             files.get_or_insert_default().protected.push(change);
         }

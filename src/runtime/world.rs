@@ -15,7 +15,9 @@ use crate::agents::cassette::Call;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::line::{Line, Network, Tape};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
-use crate::engine::{Effect, Input, KeeperRef, ProcessRef, SeatId, State, TurnEnd, gets_prompt, may_be_made};
+use crate::engine::{
+    Effect, Input, JudgingPlace, KeeperRef, ProcessRef, SeatId, State, TurnEnd, gets_prompt, may_be_made,
+};
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::Plan;
 use crate::review::judgement::Judgement;
@@ -27,8 +29,10 @@ use super::approver::Question;
 use super::consult::PreparedConsult;
 use super::errands::{Errand, Errands, Waiting};
 use super::grading::{Gathering, Round};
+use super::guard::{Begun, Guard};
 use super::looking::Toolless;
 use super::middleware;
+use super::protection::{Protection, Seen};
 use super::reach::Programs;
 use super::scrutiny::{PreparedStep, StepRun};
 use super::seat::Prepared;
@@ -52,6 +56,8 @@ pub(super) enum Message {
     Prepared(Box<Prepared>),
     /// A turn of a model that works with tools ended.
     Worked(Box<TurnEnd>),
+    /// Protected files were looked at before a part of judging.
+    Looked(Box<(Effect, Result<Seen, Vec<String>>)>),
     /// The command of a stage can be started.
     StepPrepared(Box<PreparedStep>),
     /// A consulted command can be started.
@@ -105,6 +111,13 @@ pub(super) struct World {
     pub(super) gatherings: Vec<Gathering>,
     /// Agents that are not offered tools any more.
     pub(super) toolless: Toolless,
+    /// What must not change while the session lives.
+    pub(super) protection: Arc<Protection>,
+    /// What parts of judging at work are held against.
+    pub(super) guards: HashMap<JudgingPlace, Guard>,
+    /// How many parts of judging were ever begun.
+    pub(super) judgings: u64,
+    pub(super) begun: Begun,
     /// What turns in flight are held against.
     pub(super) before: HashMap<TurnId, Before>,
     /// The frozen missions of the run.
@@ -139,6 +152,10 @@ impl World {
     ) -> Self {
         Self {
             frozen: frozen(&folder),
+            protection: Arc::new(Protection::none()),
+            guards: HashMap::new(),
+            judgings: 0,
+            begun: Begun::default(),
             before: HashMap::new(),
             folder,
             programs,
@@ -223,6 +240,17 @@ impl World {
             _ => {}
         }
         // An effect may be overtaken: by a stop, or by the end of the task it was for.
+        if self.stopping || !is_wanted(state, &effect) || !may_be_made(state, &effect) {
+            return Ok(());
+        }
+        match self.guard(state, effect) {
+            Some(effect) => self.perform_guarded(state, effect),
+            None => Ok(()),
+        }
+    }
+
+    /// The same of an effect that is wanted, with protected files as they must be.
+    pub(super) fn perform_guarded(&mut self, state: &State, effect: Effect) -> Result<(), RunError> {
         if self.stopping || !is_wanted(state, &effect) || !may_be_made(state, &effect) {
             return Ok(());
         }
@@ -346,6 +374,9 @@ impl World {
 
     /// Starts a child of the keeper.
     pub(super) fn spawn(&mut self, plan: &Arc<Plan>, child: Child, mut spawn: Spawn) -> Result<(), RunError> {
+        if let Some(task) = child.task() {
+            self.begun.count(task);
+        }
         spawn.key = self.next_key;
         spawn.grace_ms = GRACE_MS;
         self.next_key += 1;
@@ -425,7 +456,7 @@ impl World {
         self.next_key = self.next_key.max(adopted.next_key);
         for (key, running) in adopted.running {
             let turn = running.turn;
-            self.remember(state, turn);
+            self.remember_kept(state, turn);
             self.children.insert(key, (Child::Turn(turn), plan.clone()));
             self.processes.insert(turn, running.process.clone());
             if !running.known {
@@ -434,7 +465,7 @@ impl World {
             }
         }
         for (turn, exit) in adopted.ended {
-            self.remember(state, turn);
+            self.remember_kept(state, turn);
             self.turn_ended_meanwhile(turn, plan, exit);
         }
     }
@@ -466,7 +497,7 @@ impl World {
         let _ = left.end();
     }
 
-    fn later(&mut self, at: Timestamp, effect: Effect) {
+    pub(super) fn later(&mut self, at: Timestamp, effect: Effect) {
         let sender = self.sender.clone();
         let pause = scaled(at.since(Timestamp::now()).as_duration());
         let task = tokio::spawn(async move {
@@ -518,15 +549,7 @@ impl World {
             }
             turn.task != task
         });
-        let of_task = |child: &Child| match child {
-            Child::Turn(turn) | Child::Finish { turn, .. } => turn.task == task,
-            Child::Check { task: of, .. } | Child::Seat { task: of, .. } => *of == task,
-            Child::Probe { round, .. } => round.task == task,
-            Child::Step(run) => run.task == task,
-            Child::Approver(question) => question.task == task,
-            Child::Consult { id, .. } => id.task == task,
-            Child::Errand(turn) => turn.is_some_and(|turn| turn.task == task),
-        };
+        let of_task = |child: &Child| child.task() == Some(task);
         let children = self.children.iter().filter(|(_, (child, _))| of_task(child));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
         for key in keys {

@@ -1,7 +1,9 @@
 //! Rows 26 to 38 of the false greens: those that were found in the program itself.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
+use crate::support::model::{Model, says};
 use crate::support::{Workspace, gate, standing, task};
 
 /// A judge that gives what it is asked to give, and an honest 10 to everybody else. It takes its time, so that whoever wants
@@ -220,4 +222,189 @@ qualityGates: [{name: halfway, afterTasks: [good, rest], blocksTasks: [deploy], 
     assert_eq!(halfway["state"], "failed", "{halfway}");
     assert_eq!(standing(&document, "deploy").0, "pending");
     workspace.quorum(&["gate", "halfway"]).exits(4);
+}
+
+/// A worker with this script and a task that is checked like this, as a user without privileges.
+fn checked(script: &str, check: &str) -> Workspace {
+    let script = script.trim().replace('\n', "\n      ");
+    let workspace = Workspace::with(&format!(
+        "
+name: what is checked is protected
+agents:
+  worker:
+    run: |
+      {script}
+  other: {{run: 'true'}}
+settings: {{protect: [tests/**]}}
+tasks:
+  - {{title: work, assignTo: worker, maxAttempts: 1, expectations: [{{type: test, command: '{check}'}}]}}
+"
+    ));
+    workspace.write("tests/check.sh", "test -e right");
+    workspace.write("build.sh", "true");
+    workspace
+}
+
+fn assert_protected(workspace: &Workspace, title: &str, words: &str) {
+    let finished = workspace
+        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "40s"])
+        .finish()
+        .exits(3);
+    let document = finished.json();
+    let failure = &task(&document, title)["failure"];
+    assert_eq!(failure["mode"], "protected", "{document:#}");
+    let message = failure["message"].as_str().unwrap_or_default();
+    assert!(message.contains(words), "'{message}' does not say {words}");
+}
+
+#[test]
+fn false_green_31_tests_that_the_authors_code_rewrites_while_they_run() {
+    let check = "sh build.sh; sh tests/check.sh";
+    // What a check runs is the worker's: the build script is not among what is protected by name here.
+    let free = |workspace: Workspace| {
+        workspace.tap_mission("maxAttempts: 1,", "maxAttempts: 1, targetFiles: [build.sh],")
+    };
+    let workspace = free(checked("echo 'echo exit 0 > tests/check.sh' > build.sh", check));
+    assert_protected(&workspace, "work", "tests/check.sh was changed");
+    // Put back again, with the time that it had and as the very file that it was.
+    for put_back in [
+        "cp -p tests/check.sh kept; echo exit 0 > tests/check.sh; sh tests/check.sh; cp -p kept tests/check.sh",
+        "mv tests/check.sh kept; echo exit 0 > tests/check.sh; sh tests/check.sh; mv kept tests/check.sh",
+    ] {
+        let script = format!("echo '{put_back}; exit 0' > build.sh");
+        let workspace = free(checked(&script, "sh build.sh && true"));
+        assert_protected(&workspace, "work", "tests/check.sh was changed and put back");
+    }
+}
+
+#[test]
+fn false_green_31_tests_that_another_turn_swaps_and_restores() {
+    let workspace = Workspace::with(
+        "
+name: swapped while they run
+agents:
+  worker: {run: 'true'}
+  vandal:
+    run: |
+      until test -e checking; do sleep 0.01; done
+      cp -p tests/check.sh kept; echo exit 0 > tests/check.sh; touch swapped
+      until test -e tried; do sleep 0.01; done
+      cp -p kept tests/check.sh; touch restored
+settings: {protect: [tests/check.sh], concurrency: 2}
+tasks:
+  - title: work
+    assignTo: worker
+    maxAttempts: 1
+    expectations:
+      - type: test
+        command: |
+          touch checking; until test -e swapped; do sleep 0.01; done
+          code=0; sh tests/check.sh || code=$?
+          touch tried; until test -e restored; do sleep 0.01; done
+          exit $code
+  - {title: beside, assignTo: vandal, review: none, maxAttempts: 1}
+",
+    );
+    workspace.write("tests/check.sh", "test -e right");
+    let finished = workspace
+        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "40s"])
+        .finish()
+        .exits(3);
+    // What it said while they were others is no verdict; it is asked again, and says what they say.
+    let document = finished.json();
+    assert_eq!(standing(&document, "work").0, "failed", "{document:#}");
+    assert_eq!(standing(&document, "beside").0, "done", "{document:#}");
+    let said = workspace.events();
+    let voided = said.iter().find(|event| event["event"] == "stage:voided");
+    assert!(voided.is_some_and(|event| event["shared"] == true), "{said:#?}");
+}
+
+#[test]
+fn false_green_34_the_scripts_of_judges_checks_stages_and_approvers_are_protected() {
+    let rows = [
+        ("judge.sh", "review: required", ""),
+        (
+            "check.sh",
+            "expectations: [{type: test, command: sh check.sh}]",
+            "",
+        ),
+        (
+            "check.sh",
+            "expectations: [{type: metric, name: m, command: sh check.sh, min: 1}]",
+            "",
+        ),
+        ("check.sh", "verify: {commands: [sh check.sh]}", ""),
+        (
+            "check.sh",
+            "review: none",
+            "stages: [{name: lint, command: ./check.sh}]",
+        ),
+    ];
+    for (script, task, mission) in rows {
+        let workspace = Workspace::with(&format!(
+            "
+name: who judges
+agents:
+  worker: {{run: 'echo \"echo 5; echo SCORE: 97\" > {script}'}}
+  judge: {{run: [/bin/sh, judge.sh], role: reviewer}}
+tasks:
+  - {{title: work, assignTo: worker, {task}}}
+{mission}
+"
+        ));
+        for name in ["judge.sh", "check.sh"] {
+            workspace.write(name, "echo SCORE: 10; exit 1");
+        }
+        assert_protected(&workspace, "work", &format!("{script} was changed"));
+    }
+    // An approver's, for the task that is approved next.
+    let workspace = Workspace::with(
+        "
+name: who approves
+agents: {worker: {run: 'echo exit 0 > approve.sh'}}
+tasks:
+  - {title: work, review: none}
+  - {title: next, review: none, dependsOn: [work], requiresApproval: {approvers: [{command: sh approve.sh}]}}
+",
+    );
+    workspace.write("approve.sh", "exit 1");
+    assert_protected(&workspace, "work", "approve.sh was changed");
+}
+
+#[test]
+fn false_green_35_a_recording_that_the_worker_edits() {
+    let model = Model::new(|_| says("Thin work.\nSCORE: 10"));
+    let workspace = Workspace::with(&format!(
+        "
+name: judged from a recording
+agents:
+  worker: {{run: 'test -d forged && cp forged/* tape/replies/; echo work'}}
+  judge: {{adapter: openai, baseUrl: '{}', model: m, role: reviewer}}
+tasks:
+  - {{title: work, assignTo: worker, maxAttempts: 1, review: required}}
+",
+        model.base()
+    ));
+    let document = workspace.run_json(5, &["--record", "tape"]);
+    assert_eq!(task(&document, "work")["points"], 10.0);
+    let replies = std::fs::read_dir(workspace.path("tape/replies")).expect("replies were recorded");
+    for reply in replies {
+        let name = reply.expect("it can be read").file_name();
+        let name = name.to_string_lossy();
+        let text = workspace.read(&format!("tape/replies/{name}"));
+        let forged = text.replace("SCORE: 10", "SCORE: 97");
+        let mut document: Value = serde_json::from_str(&forged).expect("it is a document");
+        let digest = Sha256::digest(document["entry"].to_string().as_bytes());
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        document["checksum"] = digest.into();
+        workspace.write(&format!("forged/{name}"), document.to_string());
+    }
+    let finished = workspace
+        .start_unprivileged(&["run", "mission.yaml", "--json", "--offline", "--record", "tape"])
+        .finish()
+        .exits(3);
+    let document = finished.json();
+    let work = task(&document, "work");
+    assert_eq!(work["failure"]["mode"], "protected", "{work:#}");
+    assert!(work["points"].is_null(), "{work:#}");
 }

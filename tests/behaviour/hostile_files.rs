@@ -150,8 +150,8 @@ fn false_green_20_an_edited_frozen_mission_changes_nothing_and_is_never_resumed(
 fn false_green_20_an_edited_mission_file_is_not_the_one_that_runs() {
     let workspace = vandal("cd ../../..; sed -i 's/maxAttempts: 1/review: none/' mission.yaml");
     workspace.judge("judge", &["SCORE: 10"]);
-    let document = workspace.quorum(RUN_AS_R1).exits(5).json();
-    assert_eq!(standing(&document, "work"), ("done", "below-threshold"));
+    let document = workspace.quorum(RUN_AS_R1).exits(3).json();
+    assert_eq!(task(&document, "work")["failure"]["mode"], "protected");
 }
 
 #[test]

@@ -97,9 +97,12 @@ fn an_agent_that_leaves_the_tests_alone_is_judged_by_them() {
 }
 
 #[test]
-fn a_check_may_change_what_agents_may_not() {
-    // Only turns are measured: a snapshot that the mission's own test writes is not the agent's doing.
+fn a_check_may_change_what_the_mission_says_and_nothing_else() {
     let workspace = with_tests("test $QUORUM_ATTEMPT = 1 || touch right");
+    workspace.write("tests/check.sh", "date >> tests/log; test -e right");
+    assert_protected(&workspace, 3, &["tests/log appeared"]);
+    let workspace = with_tests("test $QUORUM_ATTEMPT = 1 || touch right")
+        .tap_mission("rubric.md]", "rubric.md], checksMayWrite: [tests/log]");
     workspace.write("tests/check.sh", "date >> tests/log; test -e right");
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));

@@ -34,6 +34,11 @@ impl TaskState {
                     not_before: None,
                 });
             }
+            Event::StageVoided(_) => {
+                if let Some(judging) = &mut self.judging {
+                    judging.voided += 1;
+                }
+            }
             Event::FilesNoted { turn, file, shared } => {
                 self.evidence.noted = Some(Box::new(Noted {
                     turn: *turn,
@@ -260,6 +265,7 @@ impl TaskState {
             | Event::DelegationRefused { .. }
             | Event::DependencyFailed { .. } => {}
             Event::RunStarted(_)
+            | Event::ProtectionNoted { .. }
             | Event::RunResumed { .. }
             | Event::RunMoved { .. }
             | Event::Stopping { .. }

@@ -110,6 +110,7 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
         (&plan.rules.workspace, needs),
         // What was protected may have been changed as long as it was not.
         (&plan.rules.protect, &task.protect),
+        (&plan.rules.checks_may_write, &task.checks_may_write),
         (task.agent, as_asked(plan, task.agent)),
         // What it is told beside that, and whether it is heard when it says that something does not hold.
         [

@@ -4,11 +4,12 @@
 //! What stands in the files is on record before the turn starts, so whatever happens to the runner meanwhile, the end of
 //! the turn is held against it. A turn that was lost, or never came to its work, leaves its record to the next one.
 
-use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, TaskId, TurnId, Verdict};
+use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, TurnId, Verdict};
+use crate::engine::effect::open_at;
 use crate::engine::event::Event;
 use crate::engine::input::Input;
-use crate::engine::payload::TurnFiles;
-use crate::engine::state::{RunPhase, State};
+use crate::engine::payload::{TurnFiles, VoidedStage};
+use crate::engine::state::{RunPhase, State, TaskState};
 use crate::judging::evidence_rules::is_watched;
 
 use super::conclude;
@@ -60,6 +61,40 @@ pub(super) fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> Tur
         shared: !alone,
         ..files
     }
+}
+
+/// How often a part of judging is done again in one judging after protected files were changed and put back, while nobody
+/// else worked and while others did.
+const REPEATS: [u32; 2] = [1, 3];
+
+/// What a part of judging says does not count. It is done again where the files are as they were, or another task may yet
+/// put them back; where its own check changed them, or it happens again and again, the task has failed.
+pub(super) fn voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
+    let id = voided.place.task();
+    let in_review = |task: &TaskState| task.status == Status::Review;
+    let is_open = open_at(state, voided.place).is_some();
+    if !state.tasks.get(id.index()).is_some_and(in_review) || !is_open {
+        return Vec::new();
+    }
+    let mut draft = Draft::new(state, id);
+    draft.emit(Event::StageVoided(Box::new(voided.clone())));
+    let so_far = draft.task.judging.as_deref().map_or(0, |judging| judging.voided);
+    let did_it = !voided.shared && !voided.changed.is_empty();
+    if did_it || so_far > REPEATS[usize::from(voided.shared)] {
+        let all: Vec<String> = voided.changed.iter().chain(&voided.restored).cloned().collect();
+        protected(&mut draft, &all);
+        return draft.into_events();
+    }
+    let what = voided.changed.iter().chain(&voided.restored);
+    let what: Vec<&str> = what.map(String::as_str).collect();
+    let message = format!(
+        "'{}': {} is done again, for its verdict does not count: protected: {}",
+        state.plan.task(id).title,
+        voided.place.describe(),
+        what.join(", ")
+    );
+    draft.emit(Event::Warning { message });
+    draft.into_events()
 }
 
 /// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.

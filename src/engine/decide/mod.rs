@@ -78,7 +78,7 @@ pub(super) use evidence::must_note;
 pub(super) use holds::waits_for;
 pub(super) use intake::{scope, task_of};
 pub(super) use notify::holds_the_end;
-pub(super) use schedule::{agents_needed, evaluate_gate, mission_score, needs_prompt};
+pub(super) use schedule::{agents_needed, evaluate_gate, judging_agents, mission_score, needs_prompt};
 pub(super) use scrutiny::not_asked;
 pub(super) use side_effects::must_be_allowed;
 pub use stages::{JudgedBy, Panel};
@@ -126,6 +126,8 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         },
         Input::PromptReady { turn, digest, cues } => turns::prompt_ready(state, *turn, *digest, *cues),
         Input::FilesNoted { .. } => evidence::noted(state, input),
+        Input::ProtectionNoted(files) => vec![Event::ProtectionNoted { files: files.clone() }],
+        Input::StageVoided(voided) => evidence::voided(state, voided),
         Input::TurnSpawned { turn, process } => turns::spawned(state, *turn, process.as_ref()),
         Input::Activity { turn, text } => turns::activity(state, *turn, text),
         Input::Silent { turn, idle, too_long } => turns::silent(state, *turn, *idle, *too_long),

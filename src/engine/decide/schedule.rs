@@ -233,9 +233,18 @@ pub(super) fn run_finished(state: &State) -> Vec<Event> {
 #[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     let mut needed = BTreeSet::from_iter(state.plan.rules.orchestrator);
-    needed.extend(approvals::agents_asked(&state.plan));
+    needed.extend(state.plan.selected_ids().map(|id| state.plan.task(id).agent));
+    needed.extend(judging_agents(state));
+    let instead: Vec<AgentId> = needed.iter().flat_map(|id| state.plan.fallbacks(*id)).collect();
+    needed.extend(instead);
+    needed
+}
+
+/// The agents who judge work or agree to it, without those who stand in for them.
+#[must_use]
+pub fn judging_agents(state: &State) -> BTreeSet<AgentId> {
+    let mut needed = BTreeSet::from_iter(approvals::agents_asked(&state.plan));
     for id in state.plan.selected_ids() {
-        needed.insert(state.plan.task(id).agent);
         // People are asked from outside: nothing needs to be reached for them.
         match judged_by(state, id) {
             JudgedBy::Panel(Panel { seats: agents, .. }) | JudgedBy::Evaluation(agents) => {
@@ -249,8 +258,6 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
         needed.extend(of_criteria.filter(|_| state.plan.rules.evaluate));
         needed.extend(scrutiny::agents(&state.plan, id).map(|(_, agent)| agent));
     }
-    let instead: Vec<AgentId> = needed.iter().flat_map(|id| state.plan.fallbacks(*id)).collect();
-    needed.extend(instead);
     needed
 }
 

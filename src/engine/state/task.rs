@@ -295,6 +295,8 @@ pub struct Feedback {
 /// Judging of the current attempt in progress.
 #[derive(Debug, Clone, Default)]
 pub struct Judging {
+    /// How many parts of it did not count, because protected files were not what they were.
+    pub voided: u32,
     /// Whether the scan was asked for and has not come back.
     pub scanning: bool,
     /// What was seen of the files, once it was looked.

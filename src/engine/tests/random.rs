@@ -288,6 +288,10 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         FailureClass::RateLimited,
     ][random.below(4)];
     match effect {
+        effect if effect.place().is_some() && random.chance(3) => Answer::Void {
+            changed: random.chance(40),
+            shared: random.chance(60),
+        },
         Effect::RunTurn { .. } if random.chance(8) => Answer::NeverStarted(class),
         Effect::RunTurn { .. } if random.chance(15) => Answer::AgentFailed(class),
         Effect::RunTurn { .. } if random.chance(6) => Answer::Did(TurnFiles {

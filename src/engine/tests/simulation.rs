@@ -45,6 +45,13 @@ pub enum Answer {
     Obstacle,
     /// A check passed or failed.
     Check(bool),
+    /// Protected files were changed while it was at work: still, or put back; by itself, or perhaps by others.
+    Void {
+        /// Whether they still are.
+        changed: bool,
+        /// Whether others worked.
+        shared: bool,
+    },
     /// A reviewer gave this score, in points, to every dimension or as the evaluation.
     Score(u8),
     /// A reviewer's reply could not be read.

@@ -46,6 +46,10 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
         judge_breaker: settings.judge_breaker.unwrap_or(defaults::JUDGE_BREAKER),
         protect: settings.protect.to_vec(),
+        checks_may_write: settings
+            .checks_may_write
+            .clone()
+            .unwrap_or_else(defaults::checks_may_write),
         // Agents see this path: without the `.` that a file may say.
         workspace: options.mission_folder.join(workspace).components().collect(),
         deadline: mission.deadline,

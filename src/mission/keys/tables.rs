@@ -93,6 +93,12 @@ const PROTECT: Key = key(
     Shape::List(&one::<InnerGlob>()),
     "Paths or globs of files that agents must not change; a folder means everything in it.",
 );
+const CHECKS_MAY_WRITE: Key = key(
+    "checksMayWrite",
+    Shape::List(&one::<InnerGlob>()),
+    "Globs of files below protected folders that may appear or change while a check runs [**/__pycache__/**, \
+     **/.pytest_cache/**, **/target/**, **/node_modules/.cache/**].",
+);
 
 /// A mission file.
 pub(in crate::mission) static MISSION: Table = Table {
@@ -466,6 +472,7 @@ static SETTINGS: Table = Table {
         ),
         ON_DEPENDENCY_FAILED,
         PROTECT,
+        CHECKS_MAY_WRITE,
         key(
             "sla",
             Shape::Map(&SLA),
@@ -586,6 +593,7 @@ static TASK: Table = Table {
             "Files that it must produce, relative to the workspace.",
         ),
         PROTECT,
+        CHECKS_MAY_WRITE,
         key(
             "delegatedBy",
             AGENT_NAME,

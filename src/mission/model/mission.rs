@@ -184,6 +184,9 @@ pub struct Settings {
     /// Paths or globs of files that no agent may change; those of every layer count.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _, _>")]
     pub protect: Box<[Box<str>]>,
+    /// Globs of files that may appear or change below protected folders while a check runs.
+    #[serde(deserialize_with = "read::maybe_list_as::<InnerGlob, _>")]
+    pub checks_may_write: Option<Box<[Box<str>]>>,
     /// How long an agent may be silent before somebody is warned.
     #[serde(deserialize_with = "read::option")]
     pub stale_threshold: Option<Millis>,
@@ -239,6 +242,7 @@ impl Settings {
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),
             protect: both(self.protect, below.protect),
+            checks_may_write: self.checks_may_write.or(below.checks_may_write),
             stale_threshold: self.stale_threshold.or(below.stale_threshold),
             sla: self.sla.or(below.sla),
             budget: self.budget.or(below.budget),

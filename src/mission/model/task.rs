@@ -44,8 +44,8 @@ pub struct Task {
     #[serde(deserialize_with = "read::list_as::<TaskTitle, _, _>")]
     pub depends_on: ThinVec<Box<str>>,
     /// Orders the ready queue and weighs in the mission threshold.
-    #[serde(deserialize_with = "read::option")]
-    pub priority: Option<Positive>,
+    #[serde(deserialize_with = "read::boxed")]
+    pub priority: Option<Box<Positive>>,
     /// The user's own labels.
     #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub tags: ThinVec<Box<str>>,
@@ -67,6 +67,9 @@ pub struct Task {
     /// Paths or globs of files that its agent must not change, beside the mission's.
     #[serde(deserialize_with = "read::list_as::<InnerGlob, _, _>")]
     pub protect: ThinVec<Box<str>>,
+    /// Globs of files that may appear or change below protected folders while one of its checks runs.
+    #[serde(deserialize_with = "read::maybe_thin_list_as::<InnerGlob, _>")]
+    pub checks_may_write: Option<ThinVec<Box<str>>>,
     /// The agent that handed it down.
     #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
     pub delegated_by: Option<Box<Box<str>>>,

@@ -241,6 +241,18 @@ impl Exploder {
             Event::GateEvaluated { .. } | Event::GateOverridden { .. } | Event::ThresholdFailed { .. } => {
                 vec![self.gate_event(event)]
             }
+            Event::ProtectionNoted { files } => {
+                let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+                vec![("protection:noted", Payload::default().with("files", paths))]
+            }
+            Event::StageVoided(voided) => {
+                let payload = self
+                    .task(voided.place.task())
+                    .with("what", voided.place.describe());
+                let payload = payload.with("changed", voided.changed.clone());
+                let payload = payload.with("restored", voided.restored.clone());
+                vec![("stage:voided", payload.with("shared", voided.shared))]
+            }
             Event::FilesNoted { .. }
             | Event::TurnStarted { .. }
             | Event::AgentSpawned { .. }

@@ -25,6 +25,8 @@ fn variant(event: &Event) -> &'static str {
         Event::AgentSpawned { .. } => "AgentSpawned",
         Event::TurnRequestFailed { .. } => "TurnRequestFailed",
         Event::TurnFinished { .. } => "TurnFinished",
+        Event::ProtectionNoted { .. } => "ProtectionNoted",
+        Event::StageVoided(_) => "StageVoided",
         Event::FilesNoted { .. } => "FilesNoted",
         Event::TurnLost { .. } => "TurnLost",
         Event::TurnAdopted { .. } => "TurnAdopted",
@@ -95,7 +97,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 78;
+const VARIANTS: usize = 80;
 
 fn mission() -> Mission {
     Mission::new("m")

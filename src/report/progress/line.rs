@@ -292,6 +292,8 @@ impl Lines {
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
+            | Event::ProtectionNoted { .. }
+            | Event::StageVoided(_)
             | Event::FilesNoted { .. }
             | Event::AuthorityCues { .. }
             | Event::TurnFinished { .. }

@@ -463,6 +463,10 @@ impl History {
                 if self.state.task(*task).waiting.as_ref().is_some_and(|waiting| {
                     waiting.number == *number && waiting.asking == Some(*approver)
                 })
+        ) || matches!(
+            &input,
+            // Void once more while it is done again: that counts, like the first time.
+            Input::StageVoided(_)
         );
         let before = self.records.len();
         self.turn(vec![input.clone()], Vec::new())?;

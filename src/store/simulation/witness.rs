@@ -50,6 +50,8 @@ pub(super) struct Seen {
     pub(super) sent_back: bool,
     /// The judge breaker was open.
     pub(super) not_judged: bool,
+    /// How many parts of the judging of its attempt did not count.
+    pub(super) voided: u32,
     /// It changed a protected file.
     pub(super) tampered: bool,
     /// The attempt's agent has finished on record: nobody may start it again.
@@ -190,6 +192,9 @@ impl Witness {
                     Status::Failed => self.may_fail(state, *task, *mode),
                     _ => {}
                 }
+                if *to != Status::Review {
+                    self.tasks[task.index()].voided = 0;
+                }
                 self.tasks[task.index()].escalated &= *to == Status::AwaitingApproval;
                 self.enter(state, *task, *to, *flag);
             }
@@ -223,6 +228,15 @@ impl Witness {
                     "side effects twice without a person: {turn:?}"
                 );
                 (seen.acted, seen.allowed) = (true, false);
+            }
+            Event::StageVoided(voided) => {
+                let seen = &mut self.tasks[voided.place.task().index()];
+                assert_eq!(seen.status, Status::Review, "{event:?} {seen:?}");
+                assert!(!seen.tampered, "done again after it was over: {event:?}");
+                seen.voided += 1;
+                let most = if voided.shared { 3 } else { 1 };
+                let by_its_check = !voided.shared && !voided.changed.is_empty();
+                seen.tampered |= by_its_check || seen.voided > most;
             }
             Event::FilesNoted { turn, .. } => {
                 let seen = &mut self.tasks[turn.task.index()];
@@ -425,7 +439,7 @@ impl Witness {
                 assert!(result.as_ref().is_some_and(|result| !result.passed), "{event:?}");
                 *overridden = true;
             }
-            Event::RunStarted(_) | Event::RunMoved { .. } => {}
+            Event::RunStarted(_) | Event::RunMoved { .. } | Event::ProtectionNoted { .. } => {}
             Event::RunResumed { .. } => {
                 (self.stop, self.paused, self.threshold) = (None, false, false);
                 self.limit = false;

@@ -5,6 +5,19 @@ use super::*;
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
     match (effect, answer) {
+        (effect, Answer::Void { changed, shared }) if effect.place().is_some() => {
+            let said = |yes: bool| {
+                yes.then(|| "tests/a was changed".to_owned())
+                    .into_iter()
+                    .collect()
+            };
+            vec![Input::StageVoided(Box::new(crate::engine::VoidedStage {
+                place: effect.place().expect("it was asked just now"),
+                changed: said(*changed),
+                restored: said(!changed),
+                shared: *shared,
+            }))]
+        }
         (Effect::NoteFiles { turn, starts, shared }, answer) => {
             let record = FileRef {
                 len: 3,

@@ -12,6 +12,7 @@ use crate::engine::{
     GateResult, Grounds, KeeperRef, Notice, NoticeEvent, Operation, ProcessRef, ReplyRef, SeatId, SeatResult,
     StageReport, StopCause, ToolCalls, ToolLedgerRef, Topic, TurnFiles, Usage, Used, Way,
 };
+use crate::engine::{JudgingPlace, VoidedStage};
 use crate::mission::model::TaskType;
 use crate::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
 use crate::report::testing::{START, file, run_started};
@@ -286,6 +287,19 @@ pub(super) fn turn_samples() -> Vec<Event> {
             tools: Some(Box::new(tool_ledger())),
             asked: None,
         },
+        Event::ProtectionNoted {
+            files: vec![("/w/judge.sh".to_owned(), None)],
+        },
+        Event::StageVoided(Box::new(VoidedStage {
+            place: JudgingPlace::Check {
+                task: TASK,
+                attempt: 1,
+                check: 0,
+            },
+            changed: vec!["tests/a.rs was changed".to_owned()],
+            restored: Vec::new(),
+            shared: true,
+        })),
         Event::FilesNoted {
             turn: turn(),
             file: file(),

@@ -1,0 +1,203 @@
+//! What a mission's work is judged by, as far as its words say: the programs and files that the commands of judges, checks,
+//! stages and approvers name. What these call in turn goes unseen (mission format, Protected by default).
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Component, Path, PathBuf};
+
+use crate::domain::{AgentId, TaskId};
+use crate::mission::model::{Check, CommandLine};
+use crate::mission::{ApproverPlan, Plan, Requirement, StageJudge};
+
+use super::heuristic::named_commands;
+
+/// What stands between the words of a shell's command, beside white space.
+const BETWEEN: &[char] = &[
+    ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`', '$', '{', '}', '=', ',', ':',
+];
+
+/// Paths that commands which judge may mean, absolute, each with the command that names it first. Whether anything is there
+/// is for others to see. `judges` are the agents who judge.
+#[must_use]
+pub fn judging_paths(plan: &Plan, judges: &BTreeSet<AgentId>) -> BTreeMap<PathBuf, String> {
+    let mut found = Paths::default();
+    let mut folders = BTreeSet::from([plan.rules.workspace.clone()]);
+    for id in plan.selected_ids() {
+        let folder = folder_of(plan, id);
+        for (cwd, command) in commands(plan, id) {
+            let folder = cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd));
+            found.shell(&folder, &command);
+        }
+        folders.insert(folder);
+    }
+    let agents = judges
+        .iter()
+        .flat_map(|id| std::iter::once(*id).chain(plan.fallbacks(*id)));
+    for agent in agents.collect::<BTreeSet<AgentId>>() {
+        for folder in &folders {
+            match &plan.agent(agent).spec.run {
+                Some(CommandLine::Argv(argv)) => found.argv(folder, argv),
+                Some(CommandLine::Shell(script)) => found.shell(folder, script),
+                None => {}
+            }
+        }
+    }
+    found.paths
+}
+
+/// The files that a task is to make, absolute: its commands may name them, and it may change them all the same.
+#[must_use]
+pub fn own_targets(plan: &Plan, id: TaskId) -> Vec<PathBuf> {
+    let task = plan.task(id);
+    let checks = task.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let declared = checks.iter().flat_map(|check| match check {
+        Check::FileExists { paths, .. } => paths.as_slice(),
+        _ => &[],
+    });
+    let targets = task.target_files.iter().map(|path| &**path);
+    let named = targets.chain(declared.map(String::as_str));
+    let folder = folder_of(plan, id);
+    named.map(|path| plain(&folder.join(path))).collect()
+}
+
+fn folder_of(plan: &Plan, id: TaskId) -> PathBuf {
+    let own = plan.task(id).workspace.as_deref();
+    own.map_or_else(
+        || plan.rules.workspace.clone(),
+        |own| plan.rules.workspace.join(own),
+    )
+}
+
+/// The commands that judge a task, each with the folder within the task's that it runs in, where it has one.
+fn commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
+    let task = plan.task(id);
+    let mut all = Vec::new();
+    for check in task.expectations.as_deref().map_or(&[][..], |e| &e.checks) {
+        match check {
+            Check::Command { command, cwd, .. } => {
+                all.push((cwd.as_ref().map(ToString::to_string), command.clone()));
+            }
+            Check::Metric { command, .. } => all.push((None, command.clone())),
+            Check::FileExists { .. } => {}
+        }
+    }
+    let gate = task.finish.as_deref();
+    all.extend(gate.iter().flat_map(|gate| &gate.commands).map(|command| {
+        let text = match &command.shows {
+            Requirement::Test(test) => command.command.replace("{test}", test),
+            Requirement::Compilation | Requirement::Command => command.command.clone(),
+        };
+        (None, text)
+    }));
+    if let Some(verification) = task.verification.as_deref().filter(|v| v.rubric.is_none()) {
+        all.extend(
+            named_commands(&verification.criteria)
+                .into_iter()
+                .map(|command| (None, command)),
+        );
+    }
+    for stage in &task.scrutiny.stages {
+        if let StageJudge::Command(command) = &stage.by {
+            all.push((None, command.to_string()));
+        }
+    }
+    for approver in task.approvals.iter().flat_map(|approval| &approval.approvers) {
+        if let ApproverPlan::Command(command) = approver {
+            all.push((None, command.to_string()));
+        }
+    }
+    all
+}
+
+#[derive(Default)]
+struct Paths {
+    paths: BTreeMap<PathBuf, String>,
+    /// Commands that were read already: tasks have them in common.
+    seen: HashSet<(PathBuf, String)>,
+}
+
+impl Paths {
+    fn argv(&mut self, folder: &Path, argv: &[String]) {
+        let command = argv.join(" ");
+        for word in argv {
+            let word = word.replace("{workspace}", &folder.to_string_lossy());
+            self.name(folder, &word, &command);
+            self.words(folder, &word, &command);
+        }
+    }
+
+    fn shell(&mut self, folder: &Path, script: &str) {
+        if self.seen.insert((folder.to_owned(), script.to_owned())) {
+            self.words(folder, script, script);
+        }
+    }
+
+    /// Every word that could be a path, in the folder and in those that the command goes into.
+    fn words(&mut self, folder: &Path, text: &str, command: &str) {
+        let mut folders = vec![folder.to_owned()];
+        let mut goes = false;
+        for word in text.split_whitespace() {
+            let bare = word.trim_matches(BETWEEN);
+            if goes {
+                folders.push(folder.join(bare));
+            }
+            goes = bare == "cd";
+            for piece in std::iter::once(bare).chain(word.split(BETWEEN)) {
+                for folder in &folders {
+                    self.name(folder, piece, command);
+                }
+            }
+        }
+    }
+
+    fn name(&mut self, folder: &Path, word: &str, command: &str) {
+        if word.is_empty() || word.contains('\0') {
+            return;
+        }
+        let path = plain(&folder.join(word));
+        self.paths.entry(path).or_insert_with(|| command.to_owned());
+    }
+}
+
+/// The path without `.` and `..`, by its words alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_a_command_may_be_a_path() {
+        let mut found = Paths::default();
+        let folder = Path::new("/w");
+        found.shell(
+            folder,
+            "cd sub && sh -eu 'check it.sh' --config=conf.toml tests/a.py::test_one; ./x",
+        );
+        found.argv(folder, &["sh".to_owned(), "{workspace}/a b.sh".to_owned()]);
+        for path in [
+            "/w/sh",
+            "/w/sub/conf.toml",
+            "/w/conf.toml",
+            "/w/tests/a.py",
+            "/w/x",
+            "/w/sub/x",
+            "/w/a b.sh",
+        ] {
+            assert!(
+                found.paths.contains_key(Path::new(path)),
+                "{path}: {:?}",
+                found.paths
+            );
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Around each part of judging: protected files are looked at before it starts and after it has come back. What it says
+//! while they were not as they must be does not count (mission format, Protected by default).
+
+use std::sync::Arc;
+
+use crate::domain::{Millis, TaskId, Timestamp};
+use crate::engine::{Effect, Input, JudgingPlace, State, VoidedStage};
+use crate::mission::Plan;
+
+use super::protection::{Compared, Seen};
+use super::session::RunError;
+use super::world::{Child, Message, World};
+
+/// How long is waited for others to put back what is not as it must be, before it is looked again.
+const LOOK_AGAIN: Millis = Millis(200);
+
+/// What a part of judging at work is held against.
+#[derive(Debug)]
+pub(super) struct Guard {
+    plan: Arc<Plan>,
+    before: Seen,
+    /// Whether another task was at work when it began.
+    shared: bool,
+    /// How often others had begun something.
+    begun: u64,
+}
+
+/// How often something was begun: in all, and for each task.
+#[derive(Debug, Default)]
+pub(super) struct Begun {
+    all: u64,
+    own: std::collections::HashMap<TaskId, u64>,
+}
+
+impl Begun {
+    pub fn count(&mut self, task: TaskId) {
+        self.all += 1;
+        *self.own.entry(task).or_default() += 1;
+    }
+
+    fn of_others(&self, task: TaskId) -> u64 {
+        self.all - self.own.get(&task).copied().unwrap_or_default()
+    }
+}
+
+impl World {
+    /// Looks at the protected files before a part of judging starts. What comes back may start at once; else it is done
+    /// when somebody has looked.
+    pub(super) fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
+        let place = match &effect {
+            Effect::CallSeat {
+                not_before: Some(_), ..
+            }
+            | Effect::Consult {
+                not_before: Some(_), ..
+            } => None,
+            effect => effect.place(),
+        };
+        let Some(place) = place else {
+            return Some(effect);
+        };
+        let groups = self.protection.groups_of(&state.plan, place.task());
+        if let Some(before) = self.protection.untouched(&groups) {
+            self.set_guard(&state.plan, place, before);
+            return Some(effect);
+        }
+        let (protection, sender) = (self.protection.clone(), self.sender.clone());
+        tokio::task::spawn_blocking(move || {
+            let seen = protection.look(groups);
+            // After the loop has ended nobody wants to know.
+            let _ = sender.send(Message::Looked(Box::new((effect, seen))));
+        });
+        None
+    }
+
+    fn set_guard(&mut self, plan: &Arc<Plan>, place: JudgingPlace, before: Seen) {
+        let task = place.task();
+        let guard = Guard {
+            plan: plan.clone(),
+            before,
+            shared: self.others_at_work(task),
+            begun: self.begun.of_others(task),
+        };
+        self.guards.insert(place, guard);
+        self.judgings += 1;
+    }
+
+    /// Somebody has looked before a part of judging: it starts, waits for what others may yet put back, or is void.
+    pub(super) fn looked(
+        &mut self,
+        state: &State,
+        effect: Effect,
+        seen: Result<Seen, Vec<String>>,
+    ) -> Result<(), RunError> {
+        let Some(place) = effect.place() else {
+            return self.perform(state, effect);
+        };
+        let changed = match seen {
+            Ok(seen) => {
+                let compared = self.protection.compare(&state.plan, place.task(), None, &seen);
+                if compared.changed.is_empty() {
+                    self.set_guard(&state.plan, place, seen);
+                    return self.perform_guarded(state, effect);
+                }
+                compared.changed
+            }
+            Err(unknown) => unknown,
+        };
+        if self.others_at_work(place.task()) {
+            self.later(Timestamp::now().plus(LOOK_AGAIN), effect);
+            return Ok(());
+        }
+        self.post(Input::StageVoided(Box::new(VoidedStage {
+            place,
+            changed,
+            restored: Vec::new(),
+            shared: false,
+        })));
+        Ok(())
+    }
+
+    /// Looks at the protected files after a part of judging has come back with a word. What it says is taken at once if
+    /// nothing has touched them; else when somebody has looked.
+    pub(super) fn weigh(&mut self, input: Input) -> Option<Input> {
+        let guard = input
+            .place()
+            .and_then(|place| Some((place, self.guards.remove(&place)?)));
+        let Some((place, guard)) = guard else {
+            return Some(input);
+        };
+        if self.protection.is_as_seen(&guard.before) {
+            return Some(input);
+        }
+        let task = place.task();
+        let shared = guard.shared || self.others_at_work(task) || self.begun.of_others(task) != guard.begun;
+        let protection = self.protection.clone();
+        self.blocking(move || {
+            let compared = match protection.look(guard.before.groups()) {
+                Ok(now) => protection.compare(&guard.plan, task, Some(&guard.before), &now),
+                Err(unknown) => Compared {
+                    changed: unknown,
+                    ..Compared::default()
+                },
+            };
+            if compared == Compared::default() {
+                return vec![input];
+            }
+            vec![Input::StageVoided(Box::new(VoidedStage {
+                place,
+                changed: compared.changed,
+                restored: compared.restored,
+                shared,
+            }))]
+        });
+        None
+    }
+
+    /// Whether another task's turn or command is at work.
+    fn others_at_work(&self, task: TaskId) -> bool {
+        let mut children = self.children.values().filter_map(|(child, _)| child.task());
+        children.any(|of| of != task) || self.model_turns.keys().any(|turn| turn.task != task)
+    }
+}
+
+impl Child {
+    /// The task that it works or judges for; `None` for a channel's.
+    pub(super) fn task(&self) -> Option<TaskId> {
+        Some(match self {
+            Self::Turn(turn) | Self::Finish { turn, .. } => turn.task,
+            Self::Check { task, .. } | Self::Seat { task, .. } => *task,
+            Self::Probe { round, .. } => round.task,
+            Self::Step(run) => run.task,
+            Self::Approver(question) => question.task,
+            Self::Consult { id, .. } => id.task,
+            Self::Errand(turn) => turn.as_ref()?.task,
+        })
+    }
+}

@@ -1,0 +1,446 @@
+//! What work is judged by, as it was when the session began: the mission, the settings, recordings, the programs and files
+//! that judging commands name, and what the mission protects (mission format, Protected by default).
+//!
+//! Each group of files is looked at before and after whatever could change them. Only what shows a change is read again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::domain::{Digest, TaskId};
+use crate::engine::{State, judging_agents};
+use crate::judging::protected::{judging_paths, own_targets};
+use crate::mission::{Plan, RunOptions};
+use crate::review::snapshot::{
+    Guarded, Known, Mark, Marks, Scope, Stamp, changed_paths, look_again, restored_paths,
+};
+
+use super::watch::protected_scopes;
+
+/// The group of what is protected by default.
+const BY_DEFAULT: usize = 0;
+/// So many files are looked at by the loop itself, where none of them has changed.
+const FEW: usize = 64;
+/// How many scripts a run protects; what else its commands name is left to `protect`.
+const MOST_SCRIPTS: usize = 4_000;
+
+/// What a session read before it began.
+#[derive(Debug, Clone, Default)]
+pub struct ReadBefore {
+    /// The mission's file.
+    pub mission: Option<PathBuf>,
+    /// Where settings were read from, or would have been.
+    pub settings: Vec<PathBuf>,
+}
+
+/// All of it.
+#[derive(Debug)]
+pub(super) struct Protection {
+    never: PathBuf,
+    root: PathBuf,
+    groups: Vec<Group>,
+    by_scope: HashMap<Scope, usize>,
+}
+
+/// Files that are looked at together.
+#[derive(Debug)]
+struct Group {
+    scopes: Vec<Scope>,
+    files: Vec<PathBuf>,
+    held: Mutex<Held>,
+}
+
+/// What is known of them.
+#[derive(Debug)]
+struct Held {
+    /// As they must be; or why nobody can tell.
+    baseline: Result<Marks, Vec<String>>,
+    /// As they were last seen.
+    latest: Arc<Known>,
+}
+
+/// What was seen of the files of several groups.
+#[derive(Debug, Clone)]
+pub(super) struct Seen(Vec<(usize, Arc<Known>)>);
+
+impl Seen {
+    /// The groups that were looked at.
+    pub fn groups(&self) -> Vec<usize> {
+        self.0.iter().map(|(index, _)| *index).collect()
+    }
+}
+
+/// What is not as it was, one sentence a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Compared {
+    /// As it must be.
+    pub changed: Vec<String>,
+    /// As it was before, and put back since.
+    pub restored: Vec<String>,
+}
+
+/// What a session is to protect, with what the run and people must know of that.
+pub(super) struct Taken {
+    pub protection: Protection,
+    /// The scripts, each with what it holds, where that is not on record yet.
+    pub to_note: Option<Vec<(String, Option<Digest>)>>,
+    pub warnings: Vec<String>,
+}
+
+impl Protection {
+    /// Looks at everything that is to be protected in a session of this state. Blocks.
+    pub fn take((state, options): (&State, &RunOptions), read: &ReadBefore, never: &Path) -> Taken {
+        let plan = &state.plan;
+        let root = fs::canonicalize(&plan.rules.workspace).unwrap_or_else(|_| plan.rules.workspace.clone());
+        let mut warnings = Vec::new();
+        let scripts = scripts(state, options, &mut warnings);
+        let mut files: BTreeSet<PathBuf> = scripts.iter().cloned().collect();
+        files.extend(read.mission.iter().map(|path| real(path)));
+        files.extend(read.settings.iter().map(|path| real(path)));
+        let recordings = options.record.as_ref().filter(|_| options.offline);
+        let recordings = recordings.map(|folder| Scope {
+            root: folder.clone(),
+            patterns: vec!["**".to_owned()],
+        });
+        let mut protection = Self {
+            never: never.to_owned(),
+            root,
+            groups: Vec::new(),
+            by_scope: HashMap::new(),
+        };
+        protection.add(recordings.into_iter().collect(), files.into_iter().collect());
+        for id in plan.selected_ids() {
+            for scope in protected_scopes(plan, id) {
+                if !protection.by_scope.contains_key(&scope) {
+                    protection.by_scope.insert(scope.clone(), protection.groups.len());
+                    protection.add(vec![scope], Vec::new());
+                }
+            }
+        }
+        let marks = protection.baseline_marks();
+        let held: Vec<(String, Option<Digest>)> = scripts
+            .iter()
+            .map(|path| {
+                let path = path.to_string_lossy().into_owned();
+                let digest = digest_of(marks.get(&path));
+                (path, digest)
+            })
+            .collect();
+        for (path, was) in state.protected.iter().flatten() {
+            if digest_of(marks.get(path)) != *was {
+                let name = Path::new(path)
+                    .strip_prefix(&protection.root)
+                    .unwrap_or(Path::new(path));
+                warnings.push(format!(
+                    "{} is not what it was when the run began; from now on it is protected as it is",
+                    name.display()
+                ));
+            }
+        }
+        let is_known = state.protected.as_ref().is_some_and(|known| *known == held);
+        Taken {
+            to_note: (!is_known && !(held.is_empty() && state.protected.is_none())).then_some(held),
+            protection,
+            warnings,
+        }
+    }
+
+    /// Of nothing.
+    pub fn none() -> Self {
+        let mut none = Self {
+            never: PathBuf::new(),
+            root: PathBuf::new(),
+            groups: Vec::new(),
+            by_scope: HashMap::new(),
+        };
+        none.add(Vec::new(), Vec::new());
+        none
+    }
+
+    fn add(&mut self, scopes: Vec<Scope>, files: Vec<PathBuf>) {
+        let looked = look_again(&scopes, &files, &self.never, &Known::default());
+        let (baseline, latest) = match looked {
+            Ok(known) => (Ok(known.marks.clone()), known),
+            Err(unknown) => (Err(unknown), Known::default()),
+        };
+        self.groups.push(Group {
+            scopes,
+            files,
+            held: Mutex::new(Held {
+                baseline,
+                latest: Arc::new(latest),
+            }),
+        });
+    }
+
+    fn baseline_marks(&self) -> Marks {
+        let held = self.groups[BY_DEFAULT].held();
+        held.baseline.as_ref().cloned().unwrap_or_default()
+    }
+
+    /// The groups that the judging of a task rests on.
+    pub fn groups_of(&self, plan: &Plan, task: TaskId) -> Vec<usize> {
+        let scopes = protected_scopes(plan, task);
+        let declared = scopes
+            .iter()
+            .filter_map(|scope| self.by_scope.get(scope).copied());
+        std::iter::once(BY_DEFAULT).chain(declared).collect()
+    }
+
+    /// What was last seen of these groups, if it is just as it must be and nothing has touched it since. Reads no file.
+    pub fn untouched(&self, groups: &[usize]) -> Option<Seen> {
+        let seen = groups.iter().map(|&index| {
+            let group = &self.groups[index];
+            let is_light = group.scopes.is_empty() && group.files.len() <= FEW;
+            let held = group.held();
+            let is_right = held.baseline.as_ref() == Ok(&held.latest.marks);
+            (is_light && is_right && held.latest.is_untouched(&group.files))
+                .then(|| (index, held.latest.clone()))
+        });
+        seen.collect::<Option<_>>().map(Seen)
+    }
+
+    /// Whether nothing has touched the files since they were seen. Reads no file.
+    pub fn is_as_seen(&self, seen: &Seen) -> bool {
+        seen.0.iter().all(|(index, known)| {
+            let group = &self.groups[*index];
+            group.scopes.is_empty() && group.files.len() <= FEW && known.is_untouched(&group.files)
+        })
+    }
+
+    /// What is protected by default, as it was last seen.
+    pub fn by_default(&self) -> Seen {
+        Seen(vec![(BY_DEFAULT, self.groups[BY_DEFAULT].held().latest.clone())])
+    }
+
+    /// Looks at groups. Blocks.
+    ///
+    /// # Errors
+    /// What cannot be told, one sentence a thing.
+    pub fn look(&self, groups: impl IntoIterator<Item = usize>) -> Result<Seen, Vec<String>> {
+        let mut seen = Vec::new();
+        for index in groups {
+            let group = &self.groups[index];
+            let latest = group.held().latest.clone();
+            let known = look_again(&group.scopes, &group.files, &self.never, &latest)?;
+            let known = Arc::new(known);
+            group.held().latest = known.clone();
+            seen.push((index, known));
+        }
+        Ok(Seen(seen))
+    }
+
+    /// What a turn of a task did to what is protected by default. What it is to make itself is its own, and so is, while
+    /// others are at work, what these are to make. Blocks.
+    pub fn after_turn(
+        &self,
+        plan: &Plan,
+        task: TaskId,
+        before: &Seen,
+        at_work: &[TaskId],
+        checked: bool,
+    ) -> Vec<String> {
+        let now = match self.look(before.0.iter().map(|(index, _)| *index)) {
+            Ok(now) => now,
+            Err(unknown) => return unknown,
+        };
+        let own = targets(plan, [task]);
+        let others = targets(plan, at_work.iter().copied());
+        let may_be_written = self.may_be_written(plan, task);
+        let mut changed = Vec::new();
+        for ((index, before), (_, now)) in before.0.iter().zip(&now.0) {
+            let mut held = self.groups[*index].held();
+            let Ok(baseline) = &mut held.baseline else {
+                continue;
+            };
+            for (path, said) in changed_paths(&before.marks, &now.marks, &self.root) {
+                if own.contains(Path::new(path)) {
+                    adopt(baseline, &now.marks, path);
+                } else if (before.is_record_of(path) || differs(baseline, &now.marks, path))
+                    && !others.contains(Path::new(path))
+                    && !(checked && may_be_written.holds(Path::new(path)))
+                {
+                    changed.push(said);
+                }
+            }
+        }
+        changed
+    }
+
+    /// What is not as it must be for the judging of a task, and what was touched since it was seen `before`. What checks
+    /// may write is taken as it is now.
+    pub fn compare(&self, plan: &Plan, task: TaskId, before: Option<&Seen>, now: &Seen) -> Compared {
+        let own = targets(plan, [task]);
+        let may_be_written = self.may_be_written(plan, task);
+        let mut compared = Compared::default();
+        for (position, (index, now)) in now.0.iter().enumerate() {
+            let mut held = self.groups[*index].held();
+            let baseline = match &mut held.baseline {
+                Ok(baseline) => baseline,
+                Err(unknown) => {
+                    compared.changed.extend(unknown.iter().cloned());
+                    continue;
+                }
+            };
+            let before_it = before.and_then(|before| before.0.get(position));
+            let mut free = Vec::new();
+            let is_free = |path: &str| own.contains(Path::new(path)) || may_be_written.holds(Path::new(path));
+            for (path, said) in changed_paths(baseline, &now.marks, &self.root) {
+                match is_free(path) {
+                    true => free.push(path.to_owned()),
+                    false => compared.changed.push(said),
+                }
+            }
+            if let Some((_, before)) = before_it {
+                let put_back = restored_paths(&before.marks, &now.marks, &self.root);
+                let put_back = put_back.filter(|(path, _)| !is_free(path));
+                compared.restored.extend(put_back.map(|(_, said)| said));
+                let other = changed_paths(&before.marks, &now.marks, &self.root);
+                let other = other.filter(|(path, _)| !is_free(path) && !differs(baseline, &now.marks, path));
+                compared.restored.extend(other.map(|(_, said)| said));
+            }
+            for path in free {
+                adopt(baseline, &now.marks, &path);
+            }
+        }
+        compared
+    }
+
+    /// What nobody may write with our own tools.
+    pub fn guards(&self, plan: &Plan, task: TaskId) -> impl Fn(&Path) -> bool + use<> {
+        let own = targets(plan, [task]);
+        let group = &self.groups[BY_DEFAULT];
+        let files: BTreeSet<PathBuf> = group.files.iter().cloned().collect();
+        let folders: Vec<PathBuf> = group.scopes.iter().map(|scope| real(&scope.root)).collect();
+        move |path| {
+            !own.contains(path)
+                && (files.contains(path) || folders.iter().any(|folder| path.starts_with(folder)))
+        }
+    }
+
+    fn may_be_written(&self, plan: &Plan, task: TaskId) -> Guarded {
+        let own = plan.task(task).checks_may_write.as_deref();
+        let globs: &[Box<str>] = own.map_or(&plan.rules.checks_may_write, |own| own);
+        let scope = |root: PathBuf| Scope {
+            root,
+            patterns: globs.iter().map(ToString::to_string).collect(),
+        };
+        let roots = [self.root.clone(), super::world::workspace(plan, task)];
+        // The loader has read them.
+        Guarded::of(&roots.map(scope)).unwrap_or_default()
+    }
+}
+
+impl Group {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes what is there for what must be there.
+fn adopt(baseline: &mut Marks, now: &Marks, path: &str) {
+    match now.get(path) {
+        Some(mark) => drop(baseline.insert(path.to_owned(), mark.clone())),
+        None => drop(baseline.remove(path)),
+    }
+}
+
+fn differs(baseline: &Marks, now: &Marks, path: &str) -> bool {
+    let one = |marks: &Marks| -> Marks {
+        marks
+            .get_key_value(path)
+            .map(|(p, m)| (p.clone(), m.clone()))
+            .into_iter()
+            .collect()
+    };
+    changed_paths(&one(baseline), &one(now), Path::new(""))
+        .next()
+        .is_some()
+}
+
+fn digest_of(mark: Option<&Mark>) -> Option<Digest> {
+    match mark? {
+        Mark::File { digest, .. } => *digest,
+        Mark::Link(target) => Some(Digest::of(target.as_bytes())),
+        Mark::Other => None,
+    }
+}
+
+/// What tasks are to make, as files are known here.
+fn targets(plan: &Plan, tasks: impl IntoIterator<Item = TaskId>) -> BTreeSet<PathBuf> {
+    let all = tasks.into_iter().flat_map(|task| own_targets(plan, task));
+    all.map(|path| real(&path)).collect()
+}
+
+/// A path whose folder is named without links.
+fn real(path: &Path) -> PathBuf {
+    match (path.parent().map(fs::canonicalize), path.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// The regular files below the workspace, or beside the mission, that judging commands name. A later session protects those
+/// that were there when the run began: what came since is work.
+fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+    let has_begun = state.phase != crate::engine::RunPhase::New;
+    if let Some(known) = state.protected.as_ref().filter(|_| has_begun) {
+        return known.iter().map(|(path, _)| PathBuf::from(path)).collect();
+    }
+    if has_begun {
+        return Vec::new();
+    }
+    let mut found = named_scripts(state, options);
+    if found.len() > MOST_SCRIPTS {
+        warnings.push(format!(
+            "the commands that judge name more than {MOST_SCRIPTS} files: the others are protected only as `protect` says"
+        ));
+        found = found.into_iter().take(MOST_SCRIPTS).collect();
+    }
+    found.into_keys().collect()
+}
+
+/// The files that are protected because commands that judge name them, each with the command, as they are now. Blocks.
+#[must_use]
+pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, String> {
+    let plan = &state.plan;
+    let folders: Vec<PathBuf> = [&plan.rules.workspace, &options.mission_folder]
+        .into_iter()
+        .filter_map(|folder| fs::canonicalize(folder).ok())
+        .filter(|folder| folder.parent().is_some())
+        .collect();
+    let is_below = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    let mut found = BTreeMap::new();
+    for (path, command) in judging_paths(plan, &judging_agents(state)) {
+        // What a link leads to is protected with the link.
+        let Ok(target) = fs::canonicalize(&path) else {
+            continue;
+        };
+        if !target.is_file() {
+            continue;
+        }
+        let link = real(&path);
+        for path in [target, link].into_iter().filter(|path| is_below(path)) {
+            found.entry(path).or_insert_with(|| command.clone());
+        }
+    }
+    found
+}
+
+/// What a turn that was taken over is held against: the scripts as they are on record.
+pub(super) fn on_record(state: &State) -> Option<Seen> {
+    let files = state.protected.as_ref()?;
+    let mark = |(path, digest): &(String, Option<Digest>)| {
+        let mark = Mark::File {
+            size: 0,
+            digest: *digest,
+            stamp: Stamp::default(),
+            executable: None,
+        };
+        (path.clone(), mark)
+    };
+    let there = files.iter().filter(|(_, digest)| digest.is_some());
+    let known = Known::recorded(there.map(mark).collect());
+    Some(Seen(vec![(BY_DEFAULT, Arc::new(known))]))
+}
