@@ -184,6 +184,9 @@ mod stages;
 mod storage;
 #[path = "behaviour/storage_faults.rs"]
 mod storage_faults;
+#[cfg(target_os = "linux")]
+#[path = "behaviour/supervision.rs"]
+mod supervision;
 mod support;
 #[cfg(target_os = "linux")]
 #[path = "behaviour/syscalls.rs"]

@@ -12,7 +12,7 @@ use crate::domain::Timestamp;
 use crate::engine::{Command, CommandResult, Event, Input, OperatorInput, meets};
 use crate::keeper;
 use crate::report::sanitize;
-use crate::runtime::{Answer, TellError, ask, drain, tell};
+use crate::runtime::{Answer, Reply, TellError, ask, drain, tell};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 
 use super::failure::Failure;
@@ -24,11 +24,13 @@ use super::screen::Screen;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// What the lock says while a command is decided under it.
 pub const OPERATOR: &str = "an operator's command";
-/// How long it may take through the socket, before the command is left in the inbox.
+/// How long one try through the socket may take.
 const SOCKET_WITHIN: Duration = Duration::from_secs(3);
 /// A holder of the lock without a socket may be about to let go, or to open it.
 const GRACE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(20);
+/// What a person can do about processes that a killed supervisor left behind.
+const LEFT_ALIVE: &str = "end that process, or say it at a terminal";
 
 /// Who speaks.
 #[derive(Debug, Clone, Args)]
@@ -76,7 +78,7 @@ pub enum Given {
 }
 
 /// Gives a command to a run. Without a live writer it is decided here, under the lock. A live one is asked through its
-/// socket; only one that cannot be reached there is asked through the inbox, and its answer is what it journaled.
+/// socket; only one that was never reached there is asked through the inbox, and its answer is what it journaled.
 pub fn give(
     folder: &StateFolder,
     run: &RunFolder,
@@ -92,6 +94,7 @@ pub fn give(
         command,
     };
     let mut waiting: Option<PathBuf> = None;
+    let mut reached = false;
     let begin = Instant::now();
     loop {
         match Lock::take(&folder.lock_path(), OPERATOR, Some(run.id())) {
@@ -113,12 +116,16 @@ pub fn give(
             Some(_) if begin.elapsed() > ANSWER_WITHIN => return Ok(Given::Queued),
             Some(_) => {}
             None => match ask(folder, &queued, SOCKET_WITHIN) {
-                Some(Answer::Result(met)) => return Ok(Given::Met(met)),
-                Some(Answer::Error(why)) => {
+                Reply::Answer(Answer::Result(met)) => return Ok(Given::Met(met)),
+                Reply::Answer(Answer::Error(why)) => {
                     return Err(Failure::environment(anyhow!("the live session refused: {why}")));
                 }
-                None if begin.elapsed() < GRACE => {}
-                None => match meets(&open_run(run, |_, _| {})?.state, &queued.command) {
+                // It was reached, so its word counts and no file: whoever can write one could have kept it from speaking.
+                Reply::Silence if begin.elapsed() > ANSWER_WITHIN => return Err(unanswered()),
+                Reply::Nobody if reached && begin.elapsed() > ANSWER_WITHIN => return Err(unanswered()),
+                Reply::Silence => reached = true,
+                Reply::Nobody if reached || begin.elapsed() < GRACE => {}
+                Reply::Nobody => match meets(&open_run(run, |_, _| {})?.state, &queued.command) {
                     // What is decided stays decided; there is nothing to ask the writer.
                     met @ (CommandResult::Unknown
                     | CommandResult::DecidedOtherwise
@@ -133,6 +140,13 @@ pub fn give(
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+fn unanswered() -> Failure {
+    Failure::environment(anyhow!(
+        "the live session of the state folder was reached and does not answer; nothing was left for it to find"
+    ))
+    .help("`quorum status` shows whether it took the command; else give it again when the session goes on")
 }
 
 fn queue(folder: &StateFolder, queued: &Queued) -> Result<PathBuf, Failure> {
@@ -159,7 +173,9 @@ fn journaled(run: &RunFolder, wanted: &str) -> Result<Given, Failure> {
         Failure::environment(anyhow!(
             "the command was not accepted by the session of the state folder"
         ))
-        .help("it was given under another user's key, or another QUORUM_OPERATOR_KEY")
+        .help(
+            "the session listens at its socket and takes no letters, or knows another key; `quorum doctor` looks at the folder",
+        )
     })
 }
 
@@ -191,6 +207,13 @@ pub fn told(error: TellError) -> Failure {
     match error {
         TellError::Recover(error) => refuse(error),
         error @ TellError::StillRuns(_) => Failure::environment(error),
+        TellError::Unsupervised(run) => {
+            let help = format!(
+                "`quorum resume {run}` ends what is left and makes a new supervisor; then say it again"
+            );
+            Failure::environment(TellError::Unsupervised(run)).help(help)
+        }
+        error @ TellError::LeftAlive(_) => Failure::environment(error).help(LEFT_ALIVE),
         error => Failure::internal(error),
     }
 }

@@ -7,7 +7,8 @@ use clap::{ArgMatches, Args};
 
 use crate::domain::{RunId, Status, TaskId, is_same_name};
 use crate::engine::{Input, State};
-use crate::runtime::{Recovered, TellError, adopt, state_base, tell, unfinished_with};
+use crate::keeper;
+use crate::runtime::{Recovered, TellError, adopt, keepers, state_base, tell, unfinished_with};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 
 use super::accept::ChangedMission;
@@ -49,13 +50,15 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     begin_again(&folder, &run, arguments, screen)?;
     let mut view = LiveView::default();
     let mut recovered = open_run(&run, |state, record| view.take(state, record))?;
+    refuse_the_runs_own(&run, &recovered)?;
     if let Some(torn) = recovered.torn {
         screen.error(&format!(
             "note: {torn} bytes of an interrupted write were cut off {}\n",
             run.journal().display()
         ));
     }
-    if recovered.finished.is_some() && !recovered.state.is_unfinished() {
+    // One that ended because somebody touched what it rests on ends anew, with what it rests on then.
+    if recovered.finished.is_some() && !recovered.state.is_unfinished() && !recovered.state.foreign {
         screen.error(&format!(
             "run {} has ended; there is nothing to resume\n",
             run.id()
@@ -123,6 +126,18 @@ fn refuse_lost_folder(state: &State) -> Result<(), Failure> {
     .help(
         "bring the mission's folder and its workspace with the state, or start a new run with `quorum run`",
     ))
+}
+
+/// Whoever resumes gives the run a new supervisor, whom people's words depend on: nothing that the run itself started may.
+fn refuse_the_runs_own(run: &RunFolder, recovered: &Recovered) -> Result<(), Failure> {
+    if keeper::is_of_the_run(run.id().as_str(), &keepers(recovered)) {
+        return Err(Failure::environment(anyhow!(
+            "run {} cannot be resumed by what it has started itself, nor from a namespace of processes without its own /proc",
+            run.id()
+        ))
+        .help("a person, or a process outside of the run, must resume it"));
+    }
+    Ok(())
 }
 
 /// Withdraws what is to be done once more. It is durable before the session begins, which then finds it pending.

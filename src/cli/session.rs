@@ -95,6 +95,7 @@ pub fn keeper_ref(keeper: &keeper::Handle) -> KeeperRef {
         pid: identity.pid,
         start_time: identity.start_time,
         boot_id: identity.boot_id.clone(),
+        farewell: keeper.farewell().map(str::to_owned),
     }
 }
 

@@ -93,6 +93,23 @@ pub enum CommandResult {
     TooEarly,
 }
 
+impl Command {
+    /// Whether it is a person's judgement, which nobody else may give: it approves, rejects, answers or overrides. Work that
+    /// is asked for, paused or cancelled is none.
+    #[must_use]
+    pub fn is_a_persons_word(&self) -> bool {
+        match self {
+            Self::Approve { .. }
+            | Self::Reject { .. }
+            | Self::Answer { .. }
+            | Self::PassCheckpoint { .. }
+            | Self::RejectCheckpoint { .. }
+            | Self::OverrideGate { .. } => true,
+            Self::CancelTask { .. } | Self::CancelRun | Self::Pause | Self::AddTask { .. } => false,
+        }
+    }
+}
+
 /// What a command meets in a state. Decides nothing.
 #[must_use]
 pub fn meets(state: &State, command: &Command) -> CommandResult {

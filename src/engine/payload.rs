@@ -59,6 +59,9 @@ pub struct KeeperRef {
     /// The boot in which the two mean something.
     #[serde(rename = "b")]
     pub boot_id: String,
+    /// The digest of the last word that it will put on record if it ends in order, with nothing of the run left.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub farewell: Option<String>,
 }
 
 /// Why a session stops before its work is done.

@@ -10,6 +10,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 
 use super::adoption::hear;
+use super::concealment;
+use super::farewell::Secret;
 use super::identity::ProcessIdentity;
 use super::platform;
 use super::posix::{self, Forked};
@@ -17,8 +19,10 @@ use super::process::{self, Greeting};
 use super::protocol::{Command, Event, Frames, Outgoing, encode};
 
 const READ_SIZE: usize = 64 << 10;
+/// How long the end of a keeper may take: longer than it waits itself for what will not die.
+const SHUTDOWN_WITHIN: Duration = Duration::from_secs(8);
 
-/// Forks the keeper and waits until it is ready.
+/// Forks the keeper and waits until it is ready. From then on neither can be read by others of its user.
 ///
 /// Must be called while the process has one thread, and before anything is opened or locked that children or a
 /// surviving keeper must not hold (the keeper closes what it inherits, but only after the fork).
@@ -32,12 +36,15 @@ pub fn fork() -> io::Result<Handle> {
         let message = format!("the keeper must be forked by one thread, there are {threads}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    let (runner, keeper) = UnixStream::pair()?;
+    let secret = Secret::new()?;
     // SAFETY: there is one thread, as was just checked where the system tells.
+    unsafe { concealment::conceal() };
+    let (runner, keeper) = UnixStream::pair()?;
+    // SAFETY: as above.
     match unsafe { posix::fork() }? {
         Forked::Keeper => {
             drop(runner);
-            process::run(keeper)
+            process::run(keeper, secret)
         }
         Forked::Runner { keeper: pid } => {
             drop(keeper);
@@ -49,6 +56,7 @@ pub fn fork() -> io::Result<Handle> {
                 socket: runner,
                 pid,
                 identity,
+                farewell: Some(secret.digest()),
                 incoming: Frames::default(),
                 received: VecDeque::new(),
             })
@@ -83,6 +91,7 @@ pub struct Handle {
     socket: UnixStream,
     pid: Pid,
     identity: ProcessIdentity,
+    farewell: Option<String>,
     incoming: Frames,
     received: VecDeque<Event>,
 }
@@ -98,6 +107,18 @@ impl Handle {
         &self.identity
     }
 
+    /// The digest of the last word that the keeper will put on record if it ends in order.
+    pub fn farewell(&self) -> Option<&str> {
+        self.farewell.as_deref()
+    }
+
+    /// The same keeper, of which another process has learnt that digest.
+    #[must_use]
+    pub fn that_promised(mut self, farewell: Option<String>) -> Self {
+        self.farewell = farewell;
+        self
+    }
+
     /// The end of a connection to a keeper that another process forked; `incoming` is what it has said already.
     pub(super) fn reconnected(
         socket: UnixStream,
@@ -109,6 +130,7 @@ impl Handle {
             socket,
             pid: pid.ok_or(io::ErrorKind::InvalidInput)?,
             identity,
+            farewell: None,
             incoming,
             received: VecDeque::new(),
         })
@@ -142,6 +164,8 @@ impl Handle {
     /// Lets the keeper go, because another one does its work. It ends, having nothing to hold.
     pub fn dismiss(self) {
         drop(self.socket);
+        // It has nothing to end, and whoever has stopped it must not hold this process up.
+        let _ = rustix::process::kill_process(self.pid, rustix::process::Signal::KILL);
         // If it cannot be waited for it is a zombie until this process ends, which disturbs nobody.
         let _ = posix::wait_for(self.pid);
     }
@@ -263,17 +287,28 @@ impl Client {
 
     /// Makes the keeper kill what still runs and end, and waits for that. Returns the events that had not been
     /// received yet, among them the exits of the killed children.
-    pub async fn shutdown(mut self) -> io::Result<Vec<Event>> {
+    ///
+    /// # Errors
+    ///
+    /// `UnexpectedEof` if it ended without its good-bye, `TimedOut` if it does not end, and what else breaks the
+    /// connection. Then nobody knows what is left of its children.
+    pub async fn shutdown(&mut self) -> io::Result<Vec<Event>> {
         // If it cannot be sent, the keeper is ending already.
         let _ = self.send(&Command::Shutdown);
         let mut events = Vec::new();
-        loop {
-            match self.recv().await {
-                Ok(event) => events.push(event),
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-                Err(error) => return Err(error),
+        let ended = tokio::time::timeout(SHUTDOWN_WITHIN, async {
+            loop {
+                match self.recv().await {
+                    // What it may say behind that concerns nobody.
+                    Ok(Event::Farewell) => return Ok(()),
+                    Ok(event) => events.push(event),
+                    Err(error) => return Err(error),
+                }
             }
-        }
+        });
+        ended
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
         // Its end of the socket is closed, so it is only just not a zombie yet.
         posix::wait_for(self.pid)?;
         Ok(events)
@@ -315,6 +350,7 @@ impl Client {
         let handle = Handle {
             socket: runner,
             pid: rustix::process::getpid(),
+            farewell: None,
             identity: ProcessIdentity {
                 pid: 0,
                 start_time: 0,

@@ -11,6 +11,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::farewell::{self, Secret};
 use super::identity::ProcessIdentity;
 use super::outputs::open_regular;
 use super::protocol::Exit;
@@ -35,6 +36,9 @@ pub struct ExitRecord {
     /// This is no exit, but what the keeper, which the process is then, wants known and had nobody to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// With an empty note: the last word of a keeper that ended in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub farewell: Option<String>,
 }
 
 impl ExitRecord {
@@ -47,6 +51,18 @@ impl ExitRecord {
             note: Some(text),
             ..Self::default()
         }
+    }
+
+    pub(super) fn farewell(keeper: &ProcessIdentity, secret: &Secret, at_ms: u64) -> Self {
+        Self {
+            farewell: Some(secret.reveal().to_owned()),
+            // Whatever it had nobody to tell is over with it.
+            ..Self::note(keeper, String::new(), at_ms)
+        }
+    }
+
+    fn is_of(&self, keeper: &ProcessIdentity) -> bool {
+        (self.pid, self.start_time) == (keeper.pid, keeper.start_time) && self.boot_id == keeper.boot_id
     }
 }
 
@@ -118,15 +134,30 @@ fn of_kind<'a>(log: &'a mut ExitsLog, record: &ExitRecord) -> &'a mut Vec<ExitRe
     }
 }
 
+/// Whether a keeper holds this record of exits open: one lives then, though it may not be seen from here, as from another
+/// namespace of processes. False where there is no record, or the file system has no locks.
+#[must_use]
+pub fn is_held(path: &Path) -> bool {
+    let file = open_regular(OFlags::RDONLY, path, OFlags::empty());
+    file.is_ok_and(|file| matches!(fs2::FileExt::try_lock(&file), Err(fs2::TryLockError::WouldBlock)))
+}
+
 impl ExitsLog {
     /// What one keeper said last and had nobody to tell, unless it took that back.
     #[must_use]
     pub fn last_note_of(&self, keeper: &ProcessIdentity) -> Option<&str> {
-        let of_keeper = |note: &&ExitRecord| {
-            (note.pid, note.start_time) == (keeper.pid, keeper.start_time) && note.boot_id == keeper.boot_id
-        };
-        let last = self.notes.iter().rfind(of_keeper)?.note.as_deref();
-        last.filter(|note| !note.is_empty())
+        let last = self.notes.iter().rfind(|note| note.is_of(keeper))?;
+        last.note.as_deref().filter(|note| !note.is_empty())
+    }
+
+    /// Whether a keeper said the good-bye that it promised; `promised` is the digest of it.
+    #[must_use]
+    pub fn said_farewell(&self, keeper: &ProcessIdentity, promised: &str) -> bool {
+        let mut last_words = self.notes.iter().filter(|note| note.is_of(keeper));
+        last_words.any(|note| {
+            let word = note.farewell.as_deref();
+            word.is_some_and(|word| farewell::keeps(word, promised))
+        })
     }
 }
 
@@ -142,6 +173,8 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn open(path: &Path) -> io::Result<Writer> {
         let mut file = open_with(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
+        // Seen from everywhere as long as the keeper lives, whoever may see its process. Where there are no locks, only that.
+        let _ = fs2::FileExt::try_lock_shared(&file);
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;

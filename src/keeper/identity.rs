@@ -6,11 +6,15 @@ use std::time::Duration;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::orphans::TURN_KEY_VARIABLE;
+use super::belonging;
+use super::forebears::any_forebear;
+use super::orphans::{Marker, TURN_KEY_VARIABLE};
 use super::platform;
 
 /// How keepers are called in `/proc`.
 pub(super) const KEEPER_NAME: &str = "quorum-keeper";
+/// The variable that names its run to every child.
+const RUN_VARIABLE: &str = "QUORUM_RUN_ID";
 
 /// A process, told apart from every other one that had or will have its number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,7 +55,7 @@ pub fn alive(identity: &ProcessIdentity) -> bool {
 #[must_use]
 pub fn is_of_an_agent() -> bool {
     // A process that cannot even see itself shall not speak for a person either.
-    is_an_agents(std::process::id()).unwrap_or(true)
+    !belonging::knows_itself() || is_an_agents(std::process::id()).unwrap_or(true)
 }
 
 /// The same of another process, as far as the system tells (all but Linux: not at all).
@@ -59,7 +63,52 @@ pub fn is_of_an_agent() -> bool {
 /// # Errors
 /// When there is no such process any more, or it is hidden: then nothing is known of it.
 pub fn is_an_agents(pid: u32) -> io::Result<bool> {
-    platform::below_a_keeper(pid, KEEPER_NAME, &[TURN_KEY_VARIABLE, "QUORUM_RUN_ID"])
+    let marked = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    if marked.is_some_and(belonging::carries_a_mark) {
+        return Ok(true);
+    }
+    any_forebear(pid, |forebear| {
+        let names = [TURN_KEY_VARIABLE, RUN_VARIABLE];
+        let marked = names.iter().any(|name| forebear.variable(name).is_some());
+        marked || forebear.name() == KEEPER_NAME
+    })
+}
+
+/// Whether this process belongs to a run whose sessions had these keepers: by what it carries, by its session, by whom it
+/// descends from, or because it hides in namespaces of its own. Such a one must not begin the next session of that run.
+#[must_use]
+pub fn is_of_the_run(run: &str, keepers: &[ProcessIdentity]) -> bool {
+    let own = rustix::process::getpid();
+    let here = keepers.iter().filter(|keeper| is_this_boot(&keeper.boot_id));
+    let here: Vec<&ProcessIdentity> = here.collect();
+    if !belonging::knows_itself() || here.iter().any(|keeper| belonging::is_marked_by(own, keeper)) {
+        return true;
+    }
+    let markers: Vec<Marker> = here.iter().map(|keeper| Marker::of(keeper)).collect();
+    let below = any_forebear(number(own), |forebear| {
+        let key = forebear.variable(TURN_KEY_VARIABLE);
+        let of_turn = key.is_some_and(|key| markers.iter().any(|marker| marker.key_in(&key).is_some()));
+        let is_keeper = || here.iter().any(|keeper| forebear.is(keeper));
+        of_turn || forebear.variable(RUN_VARIABLE).as_deref() == Some(run) || is_keeper()
+    });
+    below.unwrap_or(true) || here.iter().any(|keeper| shares_session(keeper))
+}
+
+/// Whether this process is in the session that a keeper began: then it was started below it, and did not leave.
+fn shares_session(keeper: &ProcessIdentity) -> bool {
+    let session = platform::own_session();
+    let session = session.filter(|session| number(*session) == keeper.pid);
+    // The number may be another process's by now, which then has begun a session of its own.
+    session.is_some_and(|leader| {
+        platform::start_time(leader).map_or(true, |start_time| start_time == keeper.start_time)
+    })
+}
+
+/// A process that still lives of what these keepers, which were killed, have started: it carries the mark of one, or a
+/// limit that may have been one. Blocks.
+#[must_use]
+pub fn something_left_of(keepers: &[ProcessIdentity]) -> Option<u32> {
+    platform::something_left_of(keepers)
 }
 
 /// Whether this is the boot of that name, so that process ids and start times of it mean something.

@@ -17,11 +17,11 @@ use rustix::io::Errno;
 use rustix::path::DecInt;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
-use crate::store::no_links;
-
+use super::belonging;
 use super::identity::{ProcessIdentity, number};
 use super::orphans::{Marker, TURN_KEY_VARIABLE};
 use super::posix;
+use crate::store::no_links;
 
 /// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.
 const KILL_WAIT: Duration = Duration::from_secs(2);
@@ -37,7 +37,8 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
 
 /// A name for `ps`. Only a comfort, so a failure is none.
 pub(super) fn name_process(name: &str) {
-    let _ = fs::write("/proc/self/comm", name);
+    // The thread's way: a process that has hidden may not write to its own.
+    let _ = fs::write("/proc/thread-self/comm", name);
 }
 
 /// How many threads this process has.
@@ -76,14 +77,17 @@ pub(super) fn start_time(pid: Pid) -> io::Result<u64> {
 }
 
 /// The part of `/proc/PID/stat` that we need.
-struct Stat {
+pub(super) struct Stat {
     dead: bool,
-    parent: i32,
-    start_time: u64,
+    pub(super) parent: i32,
+    session: i32,
+    pub(super) start_time: u64,
+    /// Whether it is in the foreground of a terminal that controls it.
+    pub(super) at_terminal: bool,
 }
 
 impl Stat {
-    fn of(pid: Pid) -> io::Result<Stat> {
+    pub(super) fn of(pid: Pid) -> io::Result<Stat> {
         let mut bytes = [0; 1024];
         let length = File::open(format!("/proc/{pid}/stat"))?.read_at(&mut bytes, 0)?;
         Stat::parse(&bytes[..length]).ok_or_else(|| {
@@ -100,10 +104,17 @@ impl Stat {
         let mut fields = std::str::from_utf8(&bytes[end + 1..])
             .ok()?
             .split_ascii_whitespace();
+        let dead = matches!(fields.next()?, "Z" | "X");
+        let parent = fields.next()?.parse().ok()?;
+        let group = fields.next()?;
+        let session = fields.next()?.parse().ok()?;
+        let (terminal, foreground) = (fields.next()?, fields.next()?);
         Some(Stat {
-            dead: matches!(fields.next()?, "Z" | "X"),
-            parent: fields.next()?.parse().ok()?,
-            start_time: fields.nth(17)?.parse().ok()?,
+            dead,
+            parent,
+            session,
+            start_time: fields.nth(13)?.parse().ok()?,
+            at_terminal: terminal != "0" && group == foreground,
         })
     }
 }
@@ -206,52 +217,20 @@ pub(super) fn marker_of(pid: Pid) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
-/// Whether a process or one it descends from is an agent's: it carries the marker, or a keeper is above it, which
-/// adopts whatever tries to leave its tree. An error where there is no such process, or none that can be seen.
-pub(super) fn below_a_keeper(pid: u32, keeper_name: &str, variables: &[&str]) -> io::Result<bool> {
-    let unseen = || io::Error::from(io::ErrorKind::NotFound);
-    let mut pid = i32::try_from(pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .ok_or_else(unseen)?;
-    let mut stat = Stat::of(pid)?;
-    loop {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let marked = environment.split(|&byte| byte == 0).any(|variable| {
-            let mut names = variables.iter();
-            names.any(|name| {
-                variable
-                    .strip_prefix(name.as_bytes())
-                    .is_some_and(|rest| rest.starts_with(b"="))
-            })
-        });
-        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        if marked || name.trim_end() == keeper_name {
-            return Ok(true);
-        }
-        let Some(parent) = Pid::from_raw(stat.parent) else {
-            return Ok(false);
-        };
-        match Stat::of(parent) {
-            Ok(above) => (pid, stat) = (parent, above),
-            Err(_) => {
-                // A parent that has just ended handed its children on: they must not be taken for orphans. One that is
-                // still named is there and hidden, as other users' processes may be.
-                let again = Stat::of(pid)?;
-                if again.parent == stat.parent {
-                    return Ok(false);
-                }
-                stat = again;
-            }
-        }
-    }
-}
-
 /// A path to `path`, which lies in the open `folder`, that is short enough for the address of a socket.
 pub(super) fn short_path(folder: &File, path: &Path) -> PathBuf {
     let folder = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
     path.file_name()
         .map_or_else(|| folder.clone(), |name| folder.join(name))
+}
+
+/// Who began the session of this process; `None` if that is somebody who cannot be seen from here.
+pub(super) fn own_session() -> Option<Pid> {
+    Pid::from_raw(Stat::of(rustix::process::getpid()).ok()?.session)
+}
+
+pub(super) fn is_at_terminal(pid: Pid) -> bool {
+    Stat::of(pid).is_ok_and(|stat| stat.at_terminal)
 }
 
 /// User and process at the other end of a socket, as they were when it was connected, or listened.
@@ -299,10 +278,14 @@ pub(super) fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> 
         return Ok(());
     }
     let marker = Marker::of(identity);
-    let marked = |pid| key_of(pid, &marker).is_some();
+    // The keeper itself carries the mark too, until whoever started it has seen its end.
+    let marked =
+        |pid| key_of(pid, &marker).is_some() || (belonging::is_marked_by(pid, identity) && lives(pid));
     refuse_suicide(marked)?;
     if let Some(keeper) = Held::of(pid_of(identity), |_| alive(identity)) {
         keeper.signal(Signal::TERM)?;
+        // One that was stopped hears nothing else.
+        keeper.signal(Signal::CONT)?;
         if !keeper.gone_within(wait)? {
             keeper.signal(Signal::KILL)?;
             keeper.gone_within(KILL_WAIT)?;
@@ -339,6 +322,27 @@ pub(super) fn end_some(
 /// The key of the keeper's child that a process belongs to, as its environment tells.
 fn key_of(pid: Pid, marker: &Marker) -> Option<u64> {
     marker.key_in(&marker_of(pid)?)
+}
+
+/// See [`something_left_of`](super::something_left_of).
+pub(super) fn something_left_of(keepers: &[ProcessIdentity]) -> Option<u32> {
+    if keepers.is_empty() {
+        return None;
+    }
+    let markers: Vec<Marker> = keepers.iter().map(Marker::of).collect();
+    let own_user = rustix::process::geteuid().as_raw();
+    let is_ours = |pid: Pid| fs::metadata(format!("/proc/{pid}")).is_ok_and(|it| it.uid() == own_user);
+    let left = |&pid: &Pid| {
+        let keyed = markers.iter().any(|marker| key_of(pid, marker).is_some());
+        let marked = keyed || keepers.iter().any(|keeper| belonging::is_marked_by(pid, keeper));
+        (marked || (belonging::may_have_lowered_its_mark(pid) && is_ours(pid))) && lives(pid)
+    };
+    pids().ok()?.into_iter().find(left).map(number)
+}
+
+/// Whether there is such a process and it is no zombie.
+fn lives(pid: Pid) -> bool {
+    Stat::of(pid).is_ok_and(|stat| !stat.dead)
 }
 
 /// Whether a process was started with a variable, given as `NAME=value`.

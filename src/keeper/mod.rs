@@ -18,7 +18,9 @@
 //! The map of the room: `client` is the runner's end, `protocol` what travels between the two, `process` the keeper's
 //! loop, `adoption` how the next runner finds it, `child` one child's life, `outputs` the files its output goes to,
 //! `orphans` the hunt for processes that left their group, `exits` the record, `identity` how a process is recognised
-//! again after a crash, `asked` what a judge is asked and answers, `socket` sockets in folders of the state and who may speak there, `resolve` the search for
+//! again after a crash, `belonging` what a process cannot shed, `concealment` what others see of this one, `farewell` how
+//! an orderly end is told from a murder, `asked` what a judge is asked and answers, `socket` sockets in folders of the state
+//! and who may speak there, `resolve` the search for
 //! programs. `posix` holds the few raw system calls; everything that only Linux has is in `linux` and `start_linux`, with a
 //! plain process-group fallback in `other` and `start_other`.
 //!
@@ -26,9 +28,12 @@
 
 mod adoption;
 mod asked;
+mod belonging;
 mod child;
 mod client;
+mod concealment;
 mod exits;
+mod farewell;
 mod identity;
 mod orphans;
 mod outputs;
@@ -37,6 +42,13 @@ mod process;
 mod protocol;
 mod resolve;
 mod socket;
+
+#[cfg(target_os = "linux")]
+#[path = "forebears_linux.rs"]
+mod forebears;
+#[cfg(not(target_os = "linux"))]
+#[path = "forebears_other.rs"]
+mod forebears;
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -54,12 +66,13 @@ mod starter;
 
 pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
 pub use client::{Client, Handle, fork};
-pub use exits::{ExitRecord, ExitsLog, read as read_exits};
+pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
 pub use identity::{
-    ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_this_boot, open_output,
+    ProcessIdentity, alive, end, end_group, end_some, is_an_agents, is_of_an_agent, is_of_the_run,
+    is_this_boot, open_output, something_left_of,
 };
 pub use orphans::TURN_KEY_VARIABLE;
 pub use posix::{exit_now, is_ignored, survive_file_size_limit};
 pub use protocol::{Command, Event, Exit, Spawn, Told};
 pub use resolve::resolve;
-pub use socket::{Refusal, SocketAddress, may_speak};
+pub use socket::{Refusal, SocketAddress, is_at_terminal, may_command, may_speak};

@@ -164,6 +164,27 @@ pub(super) fn signal_descriptor(signals: &libc::sigset_t) -> io::Result<OwnedFd>
     }
 }
 
+/// A descriptor of the very process that connected a socket, where the system gives one.
+#[cfg(target_os = "linux")]
+pub(super) fn peer_descriptor(socket: std::os::fd::BorrowedFd<'_>) -> Option<OwnedFd> {
+    // Not in `libc` yet.
+    const SO_PEERPIDFD: libc::c_int = 77;
+    let mut descriptor: libc::c_int = -1;
+    let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).ok()?;
+    // SAFETY: the system writes at most `length` bytes, and a descriptor that it gives is new and nobody else's.
+    unsafe {
+        let socket = socket.as_raw_fd();
+        let place = (&raw mut descriptor).cast();
+        let given = libc::getsockopt(socket, libc::SOL_SOCKET, SO_PEERPIDFD, place, &raw mut length);
+        (given == 0 && descriptor >= 0).then(|| OwnedFd::from_raw_fd(descriptor))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn peer_descriptor(_socket: std::os::fd::BorrowedFd<'_>) -> Option<OwnedFd> {
+    None
+}
+
 fn checked(result: libc::c_int) -> io::Result<()> {
     if result == -1 {
         Err(io::Error::last_os_error())

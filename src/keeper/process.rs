@@ -17,8 +17,11 @@ use rustix::process::Pid;
 
 use super::adoption::{self, Door, HeldChild, Holding};
 use super::asked::Answer;
+use super::belonging;
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
+use super::concealment;
 use super::exits::{ExitRecord, Writer};
+use super::farewell::Secret;
 use super::identity::{KEEPER_NAME, ProcessIdentity, number};
 use super::orphans::{Found, Marker, Orphans, TURN_KEY_VARIABLE, Turns};
 use super::outputs::Outputs;
@@ -43,11 +46,11 @@ const START_WAITS: Duration = Duration::from_millis(5);
 pub(super) type Greeting = Result<ProcessIdentity, String>;
 
 /// Lives the keeper's life in a process of its own and ends it; `socket` leads to the runner.
-pub(super) fn run(socket: UnixStream) -> ! {
-    posix::exit_now(if serve(socket).is_ok() { 0 } else { 1 })
+pub(super) fn run(socket: UnixStream, secret: Secret) -> ! {
+    posix::exit_now(if serve(socket, secret).is_ok() { 0 } else { 1 })
 }
 
-fn serve(socket: UnixStream) -> io::Result<()> {
+fn serve(socket: UnixStream, secret: Secret) -> io::Result<()> {
     let mut socket = UnixStream::from(posix::above_standard(socket.into())?);
     let ready = become_keeper(&socket);
     let greeting: Greeting = match &ready {
@@ -59,7 +62,10 @@ fn serve(socket: UnixStream) -> io::Result<()> {
     socket.write_all(&bytes)?;
     socket.set_nonblocking(true)?;
     let (signals, identity) = ready?;
-    Keeper::new(socket, signals, identity).serve();
+    let mut keeper = Keeper::new(socket, signals, identity, secret);
+    // SAFETY: this process has one thread, and was forked from one that has hidden.
+    unsafe { concealment::forget_environment() };
+    keeper.serve();
     Ok(())
 }
 
@@ -71,7 +77,9 @@ fn become_keeper(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentity)> 
     let signals = Signals::install()?;
     platform::adopt_orphans()?;
     platform::name_process(KEEPER_NAME);
-    Ok((signals, ProcessIdentity::own()?))
+    let identity = ProcessIdentity::own()?;
+    belonging::mark_this_process(&identity);
+    Ok((signals, identity))
 }
 
 struct Keeper {
@@ -109,6 +117,8 @@ struct Keeper {
     hunt: Option<Instant>,
     /// The keeper is ending; this is when it ends at the latest.
     stop: Option<Instant>,
+    /// What its good-bye will be; gone once it is said.
+    secret: Option<Secret>,
 }
 
 enum ExitsFile {
@@ -132,7 +142,7 @@ struct Ready {
 }
 
 impl Keeper {
-    fn new(socket: UnixStream, signals: Signals, identity: ProcessIdentity) -> Keeper {
+    fn new(socket: UnixStream, signals: Signals, identity: ProcessIdentity, secret: Secret) -> Keeper {
         let outer = std::env::var(TURN_KEY_VARIABLE).ok();
         let marker = Marker::of(&identity).within(outer);
         Keeper {
@@ -158,6 +168,7 @@ impl Keeper {
             alone: true,
             hunt: None,
             stop: None,
+            secret: Some(secret),
         }
     }
 
@@ -198,12 +209,33 @@ impl Keeper {
                 self.open_door(now);
             }
             self.tell_starts(now);
+            if self.stop.is_some() && self.all_gone() {
+                self.say_farewell();
+            }
+            self.write();
+        }
+        // The runner may have gone in the very last moment.
+        if self.all_gone() {
+            self.say_farewell();
             self.write();
         }
     }
 
+    /// There is nothing left of what it started, nor anything to tell of it.
+    fn all_gone(&self) -> bool {
+        self.alone && self.children.is_empty() && self.ended.is_empty()
+    }
+
+    /// Says that it ends with nothing left, to its runner and on record, once.
+    fn say_farewell(&mut self) {
+        if let Some(secret) = self.secret.take() {
+            self.record(&ExitRecord::farewell(&self.identity, &secret, wall_clock_ms()));
+            self.say(&Event::Farewell);
+        }
+    }
+
     fn finished(&self) -> bool {
-        let all_gone = self.alone && self.children.is_empty() && self.ended.is_empty();
+        let all_gone = self.all_gone();
         let all_said = self.outgoing.is_empty() || self.runner.is_none();
         self.stop
             .is_some_and(|deadline| (all_gone && all_said) || deadline <= Instant::now())
@@ -332,6 +364,7 @@ impl Keeper {
             }
             Command::KillAll => self.children.values_mut().for_each(Child::kill),
             Command::Shutdown => self.stop(),
+            Command::Ping => self.say(&Event::Alive),
         }
     }
 
@@ -466,6 +499,7 @@ impl Keeper {
             exit: exit.clone(),
             at_ms: wall_clock_ms(),
             note: None,
+            farewell: None,
         };
         self.record(&record);
         self.say(&Event::Exited(exit));

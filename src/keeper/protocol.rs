@@ -40,6 +40,8 @@ pub enum Command {
     KillAll,
     /// Kill all children, report their exits, and end. A runner that goes without it is taken for dead.
     Shutdown,
+    /// Give a sign of life: [`Event::Alive`].
+    Ping,
 }
 
 /// A child to start. Paths and strings must be UTF-8, else [`Client::send`](super::Client::send) refuses the command.
@@ -120,6 +122,10 @@ pub enum Event {
         /// A sentence for people.
         message: String,
     },
+    /// The answer to [`Command::Ping`].
+    Alive,
+    /// The last event of a keeper that ends in order: nothing that it started is left.
+    Farewell,
 }
 
 /// How a child ended.

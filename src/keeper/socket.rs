@@ -2,14 +2,17 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::process::Pid;
 
 use crate::store::no_links;
 
+use super::belonging;
 use super::identity::is_an_agents;
 use super::platform;
 
@@ -113,4 +116,42 @@ pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
         Err(_) if pid != 0 => Err(Refusal::Gone),
         Err(_) => because("the process that asks cannot be seen from here".to_owned()),
     }
+}
+
+/// Whether the process that connected this socket, with the user and the number that the system gives for it, may give
+/// commands: as [`may_speak`], and it must live in the namespaces of this process, where its forebears can be seen.
+///
+/// # Errors
+/// [`Refusal`]
+pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(), Refusal> {
+    // From here on it is the same process, or none: its number cannot become another's without our seeing it end.
+    let held = belonging::hold_peer(socket);
+    may_speak(uid, pid)?;
+    let number = pid
+        .and_then(|pid| i32::try_from(pid).ok())
+        .and_then(Pid::from_raw);
+    let here = number.map_or(Ok(true), belonging::lives_here);
+    match here {
+        Ok(true) => {}
+        Ok(false) => {
+            let why = "the process that asks lives in namespaces of its own; a person must give commands";
+            return Err(Refusal::Because(why.to_owned()));
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let why = "the process that asks has hidden where it lives; a person must give commands";
+            return Err(Refusal::Because(why.to_owned()));
+        }
+        Err(_) => return Err(Refusal::Gone),
+    }
+    match held {
+        Some(held) if belonging::has_ended(&held) => Err(Refusal::Gone),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a process is in the foreground of a terminal that controls it (all but Linux: not known, so not).
+#[must_use]
+pub fn is_at_terminal(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(platform::is_at_terminal)
 }

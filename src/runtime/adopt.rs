@@ -16,6 +16,7 @@ use crate::mission::model::Adapter;
 use crate::store::RunFolder;
 
 use super::recover::Recovered;
+use super::supervision;
 
 /// How long a keeper may take to see that its runner is gone.
 const REUNION_WITHIN: Duration = Duration::from_secs(5);
@@ -35,11 +36,7 @@ pub struct Left {
 
 impl Left {
     fn identity(&self) -> ProcessIdentity {
-        ProcessIdentity {
-            pid: self.keeper.pid,
-            start_time: self.keeper.start_time,
-            boot_id: self.keeper.boot_id.clone(),
-        }
+        supervision::identity(&self.keeper)
     }
 
     fn process(&self, process: &ProcessRef) -> ProcessIdentity {
@@ -80,10 +77,18 @@ impl Left {
     /// # Errors
     /// What cannot be ended.
     pub fn end(&self) -> io::Result<()> {
+        self.end_within(END_WITHIN)
+    }
+
+    /// The same, where the keeper itself has only so long to do it.
+    ///
+    /// # Errors
+    /// What cannot be ended.
+    pub(super) fn end_within(&self, wait: Duration) -> io::Result<()> {
         if self.keeper.pid == 0 {
             return Ok(());
         }
-        keeper::end(&self.identity(), END_WITHIN)?;
+        keeper::end(&self.identity(), wait)?;
         let mut left = self.processes.values();
         left.try_for_each(|process| keeper::end_group(&self.process(process)))
     }
@@ -145,6 +150,8 @@ pub(super) struct Running {
 /// What a session takes over from the one that died.
 #[derive(Debug, Default)]
 pub struct Adopted {
+    /// Keepers of the run that were killed: what they left must not speak for a person.
+    pub(super) killed: Vec<ProcessIdentity>,
     /// The first key that is free for its own children.
     pub(super) next_key: u64,
     /// The turns that still work, by their keys.
@@ -200,12 +207,13 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
     if left.keeper.pid == 0 {
         return Ok(Keeping::fresh(fresh));
     }
+    adopted.killed = supervision::killed(run, recovered);
     let keeper = match left.reconnect(run) {
         Ok((mut old, holding)) => {
             let keys = adopted.take_over(&left, holding, &mut wanted);
             old.end_children(&keys, Duration::ZERO, END_WITHIN)?;
             fresh.dismiss();
-            old
+            old.that_promised(left.keeper.farewell.clone())
         }
         Err(why) => {
             let note = left
@@ -213,6 +221,10 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
                 .map(|note| format!(" ({note})"))
                 .unwrap_or_default();
             left.end()?;
+            if keeper::is_held(&run.exits()) {
+                let message = "their keeper cannot be seen from here; resume in the namespace of processes that it runs in";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+            }
             if !matches!(why, NotFound::Ended) {
                 adopted.warnings.push(format!(
                     "the keeper of the last session was ended, with the agents it held: {why}{note}"
@@ -221,6 +233,9 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
             fresh
         }
     };
+    if let Some(pid) = keeper::something_left_of(&adopted.killed) {
+        adopted.warnings.push(supervision::left_alive(pid));
+    }
     // Behind the look at what runs: what ended before it is on record.
     adopted.look_up(run, &left, &wanted);
     Ok(Keeping { keeper, adopted })

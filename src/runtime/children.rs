@@ -259,6 +259,8 @@ impl World {
                 }
             }
             keeper::Event::Warning { message } => inputs.push(Input::Warn(message)),
+            // Of its good-bye the end of the connection tells, which is next.
+            keeper::Event::Alive | keeper::Event::Farewell => {}
         }
     }
 

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::engine::CommandResult;
 use crate::keeper::{self, Refusal, SocketAddress};
-use crate::store::{LONGEST_COMMAND, Queued, StateFolder};
+use crate::store::{LONGEST_COMMAND, OperatorKey, Queued, StateFolder};
 
 /// How long a peer may take to say its line. It holds nothing up meanwhile.
 const REQUEST_WITHIN: Duration = Duration::from_secs(2);
@@ -24,6 +24,8 @@ const REQUEST_WITHIN: Duration = Duration::from_secs(2);
 const PEERS: usize = 16;
 /// How long to wait where the system cannot give a connection (no descriptor left).
 const PAUSE: Duration = Duration::from_millis(100);
+/// Peers that are sent away and told why when they have said what they want; who comes on top is told at once.
+const SENT_AWAY: usize = 16;
 /// Refusals that are put on record in a session: a program that keeps knocking must not fill the journal.
 const REFUSALS_SAID: u32 = 8;
 /// A longer id is none of ours.
@@ -59,7 +61,37 @@ pub(super) enum Knock {
 pub(super) struct Asked {
     /// The command.
     pub queued: Queued,
+    /// Whether it came with what only a person has: a terminal, or the key of this session's environment.
+    pub proven: bool,
     peer: UnixStream,
+}
+
+/// What a connection carries: a command, with its code under `QUORUM_OPERATOR_KEY` where the speaker has that.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    #[serde(flatten)]
+    queued: Queued,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+}
+
+impl Request {
+    fn of(queued: &Queued) -> io::Result<Self> {
+        let body = serde_json::to_string(queued)?;
+        Ok(Self {
+            queued: queued.clone(),
+            code: OperatorKey::of_environment().map(|key| key.code(&body)),
+        })
+    }
+
+    /// Whether it carries the code of this session's own `QUORUM_OPERATOR_KEY`. The key of a file, which agents can read,
+    /// does not count.
+    fn is_under_the_key(&self) -> bool {
+        let (Some(key), Some(code)) = (OperatorKey::of_environment(), &self.code) else {
+            return false;
+        };
+        serde_json::to_string(&self.queued).is_ok_and(|body| key.verifies(&body, code))
+    }
 }
 
 impl Asked {
@@ -119,30 +151,40 @@ impl Drop for Door {
 }
 
 async fn listen(listener: UnixListener, sender: mpsc::Sender<Knock>) {
-    let mut peers = JoinSet::new();
+    let (mut peers, mut sent_away) = (JoinSet::new(), JoinSet::new());
     loop {
         let accepted = tokio::select! {
             Some(_) = peers.join_next() => continue,
+            Some(_) = sent_away.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
-        match accepted {
-            Ok((peer, _)) if peers.len() < PEERS => {
+        let Ok((peer, _)) = accepted else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        // Now, while it surely lives.
+        match may_command(&peer) {
+            Ok(()) if peers.len() < PEERS => {
                 peers.spawn(attend(peer, sender.clone()));
             }
-            Ok(_) => {}
-            Err(_) => sleep(PAUSE).await,
+            Ok(()) | Err(Refusal::Gone) => {}
+            Err(Refusal::Because(why)) => {
+                let patient = sent_away.len() < SENT_AWAY;
+                sent_away.spawn(send_away(peer, why, patient, sender.clone()));
+            }
         }
     }
 }
 
-/// Hears one peer. Who may not speak is not even listened to.
+/// Hears one peer that may speak.
 async fn attend(mut peer: UnixStream, sender: mpsc::Sender<Knock>) {
-    let heard = match may_speak(&peer) {
-        Ok(()) => request(&mut peer).await,
-        Err(refusal) => Err(refusal),
-    };
-    let knock = match heard {
-        Ok(queued) => Knock::Asked(Asked { queued, peer }),
+    let at_terminal = pid_of(&peer).is_some_and(keeper::is_at_terminal);
+    let knock = match request(&mut peer).await {
+        Ok(request) => Knock::Asked(Asked {
+            proven: at_terminal || request.is_under_the_key(),
+            queued: request.queued,
+            peer,
+        }),
         Err(Refusal::Gone) => return,
         Err(Refusal::Because(why)) => {
             say(peer, &Answer::Error(why.clone()));
@@ -153,16 +195,33 @@ async fn attend(mut peer: UnixStream, sender: mpsc::Sender<Knock>) {
     let _ = sender.send(knock).await;
 }
 
-/// Whether the process at the other end may give commands, or answer them.
-fn may_speak(peer: &UnixStream) -> Result<(), Refusal> {
-    let Ok(credentials) = peer.peer_cred() else {
-        return Err(Refusal::Gone);
-    };
-    let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok());
-    keeper::may_speak(credentials.uid(), pid)
+/// Tells one that may not speak why. What it says is read and means nothing, but a socket that is closed with something
+/// unread in it loses the answer.
+async fn send_away(mut peer: UnixStream, why: String, patient: bool, sender: mpsc::Sender<Knock>) {
+    if patient {
+        let _ = timeout(REQUEST_WITHIN, read_line(&mut peer)).await;
+    }
+    say(peer, &Answer::Error(why.clone()));
+    let _ = sender.send(Knock::Refused(why)).await;
 }
 
-async fn request(peer: &mut UnixStream) -> Result<Queued, Refusal> {
+fn pid_of(peer: &UnixStream) -> Option<u32> {
+    u32::try_from(peer.peer_cred().ok()?.pid()?).ok()
+}
+
+/// Whether the process that connected may give commands.
+fn may_command(peer: &UnixStream) -> Result<(), Refusal> {
+    let credentials = peer.peer_cred().map_err(|_| Refusal::Gone)?;
+    keeper::may_command(peer, credentials.uid(), pid_of(peer))
+}
+
+/// Whether the process that listens may answer.
+fn may_answer(peer: &UnixStream) -> Result<(), Refusal> {
+    let credentials = peer.peer_cred().map_err(|_| Refusal::Gone)?;
+    keeper::may_speak(credentials.uid(), pid_of(peer))
+}
+
+async fn request(peer: &mut UnixStream) -> Result<Request, Refusal> {
     let no_command = |why: String| Refusal::Because(format!("what was sent is no command: {why}"));
     let line = match timeout(REQUEST_WITHIN, read_line(peer)).await {
         Err(_) => return Err(no_command("it did not come in time".to_owned())),
@@ -171,12 +230,13 @@ async fn request(peer: &mut UnixStream) -> Result<Queued, Refusal> {
     };
     match line.strip_suffix(b"\n") {
         Some(line) => {
-            let queued: Queued =
+            let request: Request =
                 serde_json::from_slice(line).map_err(|error| no_command(error.to_string()))?;
-            if queued.id.is_empty() || queued.id.len() > LONGEST_ID {
+            let id = &request.queued.id;
+            if id.is_empty() || id.len() > LONGEST_ID {
                 return Err(no_command("its id is empty or too long".to_owned()));
             }
-            Ok(queued)
+            Ok(request)
         }
         None if line.is_empty() => Err(Refusal::Gone),
         None if line.len() as u64 > LONGEST_COMMAND => {
@@ -204,27 +264,51 @@ fn say(peer: UnixStream, answer: &Answer) {
     let _ = peer.into_std().and_then(|mut peer| peer.write_all(&line));
 }
 
-/// Asks the live runner of a state folder. `None` if there is none to be reached, or it does not answer in time: then the
-/// command may yet be taken, once, whichever way it comes.
+/// What came of asking a live runner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// There is none to be reached.
+    Nobody,
+    /// It was reached and has not answered: the command may yet be taken, once, whichever way it comes.
+    Silence,
+    /// It answered.
+    Answer(Answer),
+}
+
+/// Asks the live runner of a state folder.
 #[must_use]
-pub fn ask(folder: &StateFolder, queued: &Queued, within: Duration) -> Option<Answer> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .ok()?;
-    let mut line = serde_json::to_vec(queued).ok()?;
-    line.push(b'\n');
-    let address = SocketAddress::of(&folder.control()).ok()?;
+pub fn ask(folder: &StateFolder, queued: &Queued, within: Duration) -> Reply {
     let exchange = async {
-        let mut peer = UnixStream::connect(address.path()).await?;
+        let address = SocketAddress::of(&folder.control()).map_err(|_| Reply::Nobody)?;
+        let connected = UnixStream::connect(address.path()).await;
+        let mut peer = connected.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Reply::Nobody,
+            _ => Reply::Silence,
+        })?;
         // What an agent put there must not pass for the runner.
-        if may_speak(&peer).is_err() {
-            return Err(io::ErrorKind::ConnectionRefused.into());
+        if may_answer(&peer).is_err() {
+            let why = format!(
+                "it is not the session that listens at {}",
+                folder.control().display()
+            );
+            return Err(Reply::Answer(Answer::Error(why)));
         }
-        // Whoever is sent away is told so before having said all; the answer is there all the same.
+        let unheard = |_: io::Error| Reply::Silence;
+        let request = Request::of(queued).map_err(unheard)?;
+        let mut line = serde_json::to_vec(&request).map_err(|_| Reply::Silence)?;
+        line.push(b'\n');
+        // Whoever is sent away may be told so before having said all; the answer is there all the same.
         let _ = peer.write_all(&line).await;
-        read_line(&mut peer).await
+        let line = read_line(&mut peer).await.map_err(unheard)?;
+        serde_json::from_slice(&line).map_err(|_| Reply::Silence)
     };
-    let line = runtime.block_on(async { timeout(within, exchange).await });
-    serde_json::from_slice(&line.ok()?.ok()?).ok()
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let Ok(runtime) = runtime else {
+        return Reply::Silence;
+    };
+    match runtime.block_on(async { timeout(within, exchange).await }) {
+        Ok(Ok(answer)) => Reply::Answer(answer),
+        Ok(Err(reply)) => reply,
+        Err(_) => Reply::Silence,
+    }
 }

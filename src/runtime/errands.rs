@@ -90,7 +90,10 @@ pub async fn with_errands<T>(
                             let _ = reply.send(Err(message));
                         }
                     }
-                    keeper::Event::Spawned { .. } | keeper::Event::Warning { .. } => {}
+                    keeper::Event::Spawned { .. }
+                    | keeper::Event::Warning { .. }
+                    | keeper::Event::Alive
+                    | keeper::Event::Farewell => {}
                 },
             }
         }

@@ -8,6 +8,7 @@ use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, R
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
 use super::recover::{RecoverError, Recovered, recover};
+use super::supervision;
 
 /// Why a run could not be told.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,12 @@ pub enum TellError {
     /// What still runs of it cannot be ended.
     #[error("processes of the earlier session still run and cannot be ended: {0}")]
     StillRuns(io::Error),
+    /// The keeper of its last session was killed.
+    #[error("{}", supervision::unsupervised(.0))]
+    Unsupervised(RunId),
+    /// Something that was left behind by a session whose keeper was killed still lives.
+    #[error("{}", supervision::left_alive(*.0))]
+    LeftAlive(u32),
     /// The inbox cannot be read or emptied.
     #[error("cannot use {path}: {source}")]
     Inbox {
@@ -46,6 +53,7 @@ pub enum TellError {
 /// [`TellError`]; then the journal holds what was durable.
 pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
     let recovered = recover(run, |_, _| {})?;
+    supervision::allows(run, &recovered, inputs)?;
     end_what_is_called_off(run, &recovered, inputs)?;
     let open = |source| TellError::Open {
         path: run.journal(),

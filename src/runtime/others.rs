@@ -15,7 +15,7 @@ use crate::store::{self, Queued, StateFolder};
 use super::control::{Answer, Asked};
 use super::operator;
 
-/// Peers whose commands may wait; who comes on top is sent away unheard, and then asks through the inbox.
+/// Peers whose commands may wait; who comes on top is sent away unheard, and asks again.
 const MOST_WAITING: usize = 64;
 
 /// Where a command came from.

@@ -12,6 +12,7 @@ use crate::store::{DamagedJournal, JournalEnd, Misplaced, Reader, Record, RunFol
 use super::adopt::Left;
 use super::missions::Missions;
 use super::moved;
+use super::supervision::Served;
 
 /// A run as its journal tells it.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct Recovered {
     pub missions: Missions,
     /// The keeper of the last session.
     pub keeper: KeeperRef,
+    /// Those of the sessions before, where they were others, each with whether its last session is on record as ended.
+    pub(super) keepers_before: Vec<Served>,
     /// The processes of turns in flight, by turn.
     pub processes: BTreeMap<TurnId, ProcessRef>,
     /// The end of the last good record.
@@ -190,6 +193,7 @@ fn fold(
         state: State::new(plan),
         missions,
         keeper: started.keeper.clone(),
+        keepers_before: Vec::new(),
         processes: BTreeMap::new(),
         started,
         end: JournalEnd::START,
@@ -248,7 +252,10 @@ impl Recovered {
         for event in &record.events {
             match event {
                 Event::RunResumed { keeper, .. } => {
-                    self.keeper = keeper.clone();
+                    if self.keeper != *keeper {
+                        let before = std::mem::replace(&mut self.keeper, keeper.clone());
+                        self.keepers_before.push((before, self.finished.is_some()));
+                    }
                     self.finished = None;
                 }
                 Event::RunFinished { outcome, .. } => self.finished = Some(*outcome),

@@ -1,5 +1,7 @@
 //! One session of a run: from `run:started` or `run:resumed` to `run:finished`.
 
+mod letters;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
@@ -10,8 +12,8 @@ use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
 use crate::domain::{OutcomeClass, Timestamp};
 use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effects, pending_effects};
-use crate::keeper;
-use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, RunFolder};
+use crate::keeper::{self, ProcessIdentity};
+use crate::store::{FsLog, Journal, JournalError, OperatorKey, RunFolder};
 use crate::test_clock::scaled;
 
 use super::adopt::Adopted;
@@ -26,12 +28,22 @@ use super::origin;
 use super::others::Others;
 use super::protection::ReadBefore;
 use super::reach::Programs;
-use super::signals::Signals;
+use super::signals::{Heard, Signals};
 use super::snapshots::Snapshots;
+use super::supervision;
 use super::world::{Message, World};
 
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);
+
+/// How often the keeper is asked for a sign of life, while it has something to do.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+/// No test may ask for it more often: a busy machine is not a dead keeper.
+const SHORTEST_SIGN: Duration = Duration::from_millis(200);
+
+/// How long the keeper may take to end everything at once, when a second signal asks for it.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often the inbox is looked into. It is for those who cannot reach the socket.
 const INBOX_LOOK: Duration = Duration::from_secs(1);
@@ -97,6 +109,9 @@ pub enum RunError {
     /// The keeper is gone, and with it every child.
     #[error("the process that holds the agents ended unexpectedly: {0}")]
     Keeper(io::Error),
+    /// The keeper does not answer, or does not do what it is told. It was ended, and with it every child.
+    #[error("the process that holds the agents gave no sign of life in time and was ended")]
+    Silent,
     /// A prompt or request cannot be written.
     #[error("cannot write {path}: {source}")]
     Spool {
@@ -121,6 +136,11 @@ pub struct Session {
     inbox_trouble: bool,
     /// What lies in the inbox and is no letter, as far as it was said.
     strangers: BTreeSet<PathBuf>,
+    /// It listens, or did, at its socket: what is found in the inbox since then was not left for want of another way.
+    listens: bool,
+    /// Keepers of earlier sessions that were killed.
+    killed: Vec<ProcessIdentity>,
+    signals: Option<Signals>,
     door: Option<Door>,
     /// Peers whose commands the next commit makes durable.
     asked: Vec<Asked>,
@@ -154,6 +174,9 @@ impl Session {
             folder,
             inbox_trouble: false,
             strangers: BTreeSet::new(),
+            listens: false,
+            killed: setup.adopted.killed.clone(),
+            signals: None,
             door: None,
             asked: Vec::new(),
             inbox,
@@ -178,22 +201,30 @@ impl Session {
             Ok(()) => self.end().await,
             Err(error) => {
                 match &error {
-                    RunError::Keeper(_) => self.world.end_what_is_left(),
-                    _ => self.world.close().await,
+                    RunError::Keeper(_) | RunError::Silent => {
+                        self.note_foreign(error.to_string());
+                        self.world.end_what_is_left();
+                    }
+                    // What ended the session weighs more than how its keeper ended.
+                    _ => drop(self.world.close().await),
                 }
+                self.leave_inbox();
                 Err(error)
             }
         }
     }
 
     async fn work(&mut self, first: Input) -> Result<(), RunError> {
-        let mut signals = Signals::listen().map_err(RunError::Signals)?;
+        self.signals = Some(Signals::listen().map_err(RunError::Signals)?);
         let begin = Instant::now();
         let heartbeat = scaled(HEARTBEAT);
         let mut heartbeat = interval_at(begin + heartbeat, heartbeat);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut looks = interval_at(begin, INBOX_LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let sign = scaled(SIGN_OF_LIFE).max(SHORTEST_SIGN);
+        let mut signs = interval_at(begin + sign, sign);
+        signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let recovered = if self.state.phase == RunPhase::New {
             Vec::new()
         } else {
@@ -215,6 +246,10 @@ impl Session {
                 self.folder.state_folder().control().display()
             ))),
         }
+        // Letters that were there before: their senders found nobody.
+        let mut taken = Vec::new();
+        self.look_into_inbox(&mut beginning, &mut taken);
+        self.listens = self.door.is_some();
         let adopted = std::mem::take(&mut self.adopted);
         beginning.extend(adopted.warnings.iter().cloned().map(Input::Warn));
         self.world.adopt(&self.state, adopted, &mut beginning);
@@ -223,12 +258,14 @@ impl Session {
         beginning.extend(clock.due(&self.state, Timestamp::now()));
         beginning.extend(self.world.drain_dead_letters());
         self.turn(beginning, recovered)?;
+        self.remove(taken)?;
         let limit = self
             .state
             .options
             .timeout
             .map(|timeout| begin + timeout.as_duration());
         let mut overdue = None;
+        let mut impatient = None;
         while self.state.phase != RunPhase::Finished {
             let mut inputs = Vec::new();
             let mut due = Vec::new();
@@ -238,15 +275,24 @@ impl Session {
             overdue = is_held.then(|| overdue.unwrap_or_else(|| Instant::now() + LAST_DELIVERIES));
             tokio::select! {
                 biased;
-                heard = signals.next() => {
+                heard = next_signal(&mut self.signals) => {
                     if heard.again {
                         self.world.kill_all();
+                        impatient.get_or_insert_with(|| Instant::now() + LAST_PATIENCE);
                     }
                     inputs.push(Input::Stop(heard.cause));
                 }
                 event = self.world.keeper_event() => self.world.take(event.map_err(RunError::Keeper)?, &mut inputs),
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
                 Some(errand) = self.errands.recv() => self.world.run_errand(&self.state.plan, errand)?,
+                () = sleep_until(impatient) => {
+                    impatient = None;
+                    if self.world.something_runs() {
+                        return Err(RunError::Silent);
+                    }
+                    inputs.push(Input::NoticesOverdue);
+                }
+                _ = signs.tick(), if self.world.something_runs() => self.world.ask_for_sign()?,
                 () = sleep_until(overdue) => inputs.push(Input::NoticesOverdue),
                 () = sleep_until(limit), if self.state.phase == RunPhase::Running => {
                     inputs.push(Input::Stop(StopCause::TimeLimit));
@@ -273,21 +319,51 @@ impl Session {
                 let answer = answer_from(&self.state, &asked);
                 asked.answer(&answer);
             }
-            for path in taken {
-                if let Err(error) = store::taken(&path) {
-                    self.turn(
-                        vec![Input::Warn(format!("cannot remove {}: {error}", path.display()))],
-                        Vec::new(),
-                    )?;
-                }
-            }
+            self.remove(taken)?;
         }
         Ok(())
+    }
+
+    /// Puts on record that somebody else touched what this session rests on. It ends as internal, recorded or not.
+    fn note_foreign(&mut self, what: String) {
+        let (now, input) = (Timestamp::now(), Input::Foreign(what));
+        let events = engine::decide(&self.state, &input, now);
+        let seq = self.journal.next_seq();
+        let written = self.journal.push(now, input.name(), &events);
+        if written.and_then(|()| self.journal.commit()).is_err() {
+            return;
+        }
+        for event in &events {
+            engine::apply(&mut self.state, event);
+        }
+        for observer in &mut self.observers {
+            observer.on_events(&self.state, seq, now, &events);
+        }
+    }
+
+    /// Why nobody's word is taken now, though it came from one who may speak.
+    fn refusal(&self, asked: &Asked) -> Option<String> {
+        if !self.world.is_supervised() {
+            return Some(
+                "the process that holds the agents was killed; resume the run, then say it again".to_owned(),
+            );
+        }
+        supervision::refusal(&self.killed, &asked.queued.command, asked.proven)
     }
 
     /// Takes what came through the door.
     fn hear(&mut self, knock: Knock, inputs: &mut Vec<Input>) {
         let folder = self.folder.state_folder();
+        let knock = match knock {
+            Knock::Asked(asked) => match self.refusal(&asked) {
+                None => Knock::Asked(asked),
+                Some(why) => {
+                    asked.answer(&Answer::Error(why.clone()));
+                    Knock::Refused(why)
+                }
+            },
+            refused @ Knock::Refused(_) => refused,
+        };
         match knock {
             Knock::Asked(asked) if asked.queued.run == *self.folder.id() => {
                 inputs.push(operator::input_of(&asked.queued));
@@ -297,53 +373,6 @@ impl Session {
             Knock::Refused(why) => {
                 inputs.push(Input::Warn(format!("{}: {why}", folder.control().display())));
             }
-        }
-    }
-
-    /// Takes operators' commands: for this run as inputs, the others into the journals of theirs.
-    fn look_into_inbox(&mut self, inputs: &mut Vec<Input>, taken: &mut Vec<PathBuf>) {
-        let folder = self.folder.state_folder();
-        let found = match store::waiting(&folder.inbox(), OperatorKey::existing) {
-            Ok(found) => found,
-            Err(error) => {
-                let text = format!("cannot look into {}: {error}", folder.inbox().display());
-                // Said once: what cannot be read now cannot be read in a moment either.
-                if !std::mem::replace(&mut self.inbox_trouble, true) {
-                    inputs.push(Input::Warn(text));
-                }
-                return;
-            }
-        };
-        for file in found {
-            let (path, why) = match file {
-                Found::Command(path, queued) if queued.run == *self.folder.id() => {
-                    inputs.push(operator::input_of(&queued));
-                    taken.push(path);
-                    continue;
-                }
-                Found::Command(path, queued) => {
-                    self.others.find(path, *queued);
-                    continue;
-                }
-                Found::Stranger(path) => {
-                    // Whoever fills the inbox shall not fill the journal.
-                    if self.strangers.len() < STRANGERS_SAID && self.strangers.insert(path.clone()) {
-                        inputs.push(Input::Warn(operator::stranger(&path)));
-                    }
-                    continue;
-                }
-                Found::Refused(path, why) => (path, why),
-            };
-            let aside = match store::move_aside(&path) {
-                Ok(()) => "was moved aside".to_owned(),
-                // It will be found again and again; that is said once.
-                Err(_) if std::mem::replace(&mut self.inbox_trouble, true) => continue,
-                Err(error) => format!("cannot be moved aside ({error})"),
-            };
-            inputs.push(Input::Warn(format!(
-                "{} is no command and {aside}: {why}",
-                path.display()
-            )));
         }
     }
 
@@ -471,6 +500,8 @@ impl Session {
             tokio::select! {
                 biased;
                 _ = &mut draining => return,
+                // Whoever asks again at the end of a session waits for nothing more.
+                _ = next_signal(&mut self.signals) => break,
                 () = tokio::time::sleep_until(end) => break,
                 Some(errand) = self.errands.recv() => {
                     if self.world.run_errand(&self.state.plan.clone(), errand).is_err() {
@@ -487,14 +518,19 @@ impl Session {
     }
 
     async fn end(mut self) -> Result<Ending, RunError> {
-        let outcome = engine::outcome(&self.state);
-        let page = self.page();
         let by_signal = matches!(
             self.state.stop,
             Some(StopCause::Interrupted | StopCause::Terminated)
         );
         self.end_draining(!by_signal).await;
-        self.world.close().await;
+        if let Err(error) = self.world.close().await {
+            self.note_foreign(format!(
+                "the process that holds the agents did not end in order: {error}"
+            ));
+        }
+        self.leave_inbox();
+        let outcome = engine::outcome(&self.state);
+        let page = self.page();
         // The run has ended well: what the queue does not have yet stays in the journal for the next session.
         let _ = dead_letters::file_all(&self.folder, &self.state);
         self.snapshots
@@ -521,6 +557,13 @@ fn ends(events: &[Event]) -> bool {
 /// What a command that was taken met.
 fn answer_from(state: &State, asked: &Asked) -> Answer {
     Answer::of(state.commands.get(&asked.queued.id).copied())
+}
+
+async fn next_signal(signals: &mut Option<Signals>) -> Heard {
+    match signals {
+        Some(signals) => signals.next().await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn next_knock(door: &mut Option<Door>) -> Knock {

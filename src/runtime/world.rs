@@ -46,6 +46,11 @@ use super::worker_prompt;
 pub(super) const GRACE_MS: u64 = 3_000;
 pub(super) const GRACE: Duration = Duration::from_millis(GRACE_MS);
 
+/// How many signs of life may be missing.
+const SIGNS_MISSED: u32 = 5;
+/// How long a keeper that gave no sign of life, once it is woken, may take to end what it holds.
+const LAST_CHANCE: Duration = Duration::from_secs(2);
+
 /// What reaches the loop over its channel.
 pub(super) enum Message {
     /// Something that happened.
@@ -139,6 +144,8 @@ pub(super) struct World {
     http: HashMap<AgentId, reqwest::Client>,
     keeper: keeper::Client,
     next_key: u64,
+    /// Signs of life that the keeper was asked for since it said anything.
+    unanswered: u32,
     stopping: bool,
 }
 
@@ -178,6 +185,7 @@ impl World {
             http: HashMap::new(),
             keeper,
             next_key: 1,
+            unanswered: 0,
             stopping: false,
         }
     }
@@ -192,7 +200,34 @@ impl World {
 
     /// The keeper's next event. Cancel safe.
     pub async fn keeper_event(&mut self) -> io::Result<keeper::Event> {
-        self.keeper.recv().await
+        let event = self.keeper.recv().await?;
+        self.unanswered = 0;
+        Ok(event)
+    }
+
+    /// Whether the keeper has anything to do for this session.
+    pub fn something_runs(&self) -> bool {
+        !self.children.is_empty()
+    }
+
+    /// Asks the keeper for a sign of life. Called once in a while.
+    ///
+    /// # Errors
+    /// [`RunError::Silent`] if too many of them are missing.
+    pub fn ask_for_sign(&mut self) -> Result<(), RunError> {
+        // Counted and not timed: while this process itself stood still nobody could have heard an answer.
+        if self.unanswered >= SIGNS_MISSED {
+            return Err(RunError::Silent);
+        }
+        self.unanswered += 1;
+        self.send(&Command::Ping)
+    }
+
+    /// Whether the keeper lives. A moment after its death this is known before the connection to it tells.
+    pub fn is_supervised(&self) -> bool {
+        let identity = self.keeper.identity();
+        // Where the system does not tell, the connection does.
+        identity.start_time == 0 || keeper::alive(identity)
     }
 
     /// Writes the prompt of a turn. Not synced: after a power loss the turn is lost with it and starts with a new one.
@@ -471,16 +506,23 @@ impl World {
     }
 
     /// Ends the keeper and with it every child.
-    pub async fn close(self) {
+    ///
+    /// # Errors
+    /// When it did not end in order; whatever could be found of what it held is gone all the same.
+    pub async fn close(&mut self) -> io::Result<()> {
         for task in self.background.iter().chain(&self.deliveries) {
             task.abort();
         }
         // It has nothing to tell any more that the run would wait for.
-        let _ = self.keeper.shutdown().await;
+        let ended = self.keeper.shutdown().await.map(drop);
+        if ended.is_err() {
+            self.end_what_is_left();
+        }
+        ended
     }
 
-    /// The keeper is gone: ends what it held, so that nothing works on unseen. Blocks.
-    pub fn end_what_is_left(self) {
+    /// The keeper is gone, or as good as gone: ends it and what it held, so that nothing works on unseen. Blocks.
+    pub fn end_what_is_left(&mut self) {
         for task in &self.background {
             task.abort();
         }
@@ -490,11 +532,12 @@ impl World {
                 pid: keeper.pid,
                 start_time: keeper.start_time,
                 boot_id: keeper.boot_id.clone(),
+                farewell: None,
             },
-            processes: self.processes,
+            processes: std::mem::take(&mut self.processes),
         };
         // The session ends with an error already, and the next one looks again.
-        let _ = left.end();
+        let _ = left.end_within(LAST_CHANCE);
     }
 
     pub(super) fn later(&mut self, at: Timestamp, effect: Effect) {

@@ -28,13 +28,20 @@ impl OperatorKey {
     /// # Errors
     /// When it cannot be read, or others can read it too.
     pub fn existing() -> io::Result<Option<Self>> {
-        if let Some(key) = of_environment() {
+        if let Some(key) = Self::of_environment() {
             return Ok(Some(key));
         }
         match path() {
             Some(path) => read(&path),
             None => Ok(None),
         }
+    }
+
+    /// The key of `QUORUM_OPERATOR_KEY` alone, which agents are never given.
+    #[must_use]
+    pub fn of_environment() -> Option<Self> {
+        let key = std::env::var_os("QUORUM_OPERATOR_KEY").filter(|key| !key.is_empty())?;
+        Some(Self(key.into_encoded_bytes()))
     }
 
     /// The same; the file is made if it is not there.
@@ -85,11 +92,6 @@ impl OperatorKey {
         mac.update(text.as_bytes());
         mac
     }
-}
-
-fn of_environment() -> Option<OperatorKey> {
-    let key = std::env::var_os("QUORUM_OPERATOR_KEY").filter(|key| !key.is_empty())?;
-    Some(OperatorKey(key.into_encoded_bytes()))
 }
 
 fn path() -> Option<PathBuf> {

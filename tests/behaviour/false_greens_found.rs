@@ -1,10 +1,12 @@
 //! Rows 26 to 38 of the false greens: those that were found in the program itself.
 
 use serde_json::{Value, json};
+use crate::support::{RUN_AS_R1, Workspace, gate, is_alive, read_pid, standing, task};
 use sha2::{Digest as _, Sha256};
 
 use crate::support::model::{Model, says};
-use crate::support::{Workspace, gate, standing, task};
+#[cfg(target_os = "linux")]
+use crate::supervision::{burgled, orphaned};
 
 /// A judge that gives what it is asked to give, and an honest 10 to everybody else. It takes its time, so that whoever wants
 /// to speak to it can: until somebody has tried, or nobody does.
@@ -407,4 +409,60 @@ tasks:
     let work = task(&document, "work");
     assert_eq!(work["failure"]["mode"], "protected", "{work:#}");
     assert!(work["points"].is_null(), "{work:#}");
+#[cfg(target_os = "linux")]
+#[test]
+fn false_green_32_an_orphan_of_a_killed_supervisor_does_not_approve() {
+    let workspace = orphaned();
+    assert_eq!(
+        workspace.lines("codes"),
+        ["9", "9", "9"],
+        "{}",
+        workspace.read("said")
+    );
+    let document = workspace.status();
+    assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
+    workspace.write("go", "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn false_green_32_a_process_in_a_namespace_of_its_own_does_not_approve() {
+    let workspace = burgled(
+        "for way in 'unshare -Urpf' 'unshare -Urpf --mount-proc' 'unshare -Ur' 'unshare -Urm'; do
+        $way env -i HOME=$HOME @quorum approve r1.0.1 --as boss 2>> said; echo $? >> codes
+        $way setsid -w env -i HOME=$HOME @quorum approve r1.0.1 --as boss 2>> said; echo $? >> codes
+        done",
+    );
+    workspace.start_unprivileged(RUN_AS_R1).finish().exits(8);
+    let codes = workspace.lines("codes");
+    assert_eq!(codes.len(), 8);
+    let said = workspace.read("said");
+    let forbidden = said.contains("unshare:");
+    assert!(
+        forbidden || codes.iter().all(|code| code == "9"),
+        "{codes:?}\n{said}"
+    );
+    assert!(
+        !workspace.exists(".polpo/inbox"),
+        "it was not heard and left a letter"
+    );
+    assert_eq!(standing(&workspace.status(), "work"), ("awaiting_approval", ""));
+}
+
+/// Row 24, where it is the supervisor that hangs.
+#[cfg(target_os = "linux")]
+#[test]
+fn false_green_24_a_supervisor_that_is_stopped_does_not_hang_the_run() {
+    let workspace = burgled("echo $$ > pid; kill -STOP $K; sleep 60");
+    workspace
+        .start_unprivileged(&["run", "mission.yaml", "--run-id", "r1"])
+        .finish()
+        .exits(1)
+        .says(&["gave no sign of life"]);
+    assert!(
+        !is_alive(read_pid(&workspace.path("pid"))),
+        "the agent works on unseen"
+    );
+    let foreign = |event: &serde_json::Value| event["event"] == "state:foreign";
+    assert!(workspace.events().iter().any(foreign));
 }

@@ -150,19 +150,20 @@ fn a_live_runner_takes_the_answer_and_goes_on() {
 }
 
 #[test]
-fn a_live_runner_without_a_socket_is_asked_through_the_inbox() {
+fn a_live_runner_whose_socket_was_taken_away_takes_no_letter() {
     let workspace = parked(SLOW);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
     std::fs::remove_file(workspace.path(".polpo/control.sock")).expect("it is there");
-    workspace
-        .quorum(&["approve", &only_approval(&workspace)])
-        .exits(0);
-    assert_eq!(standing(&workspace.status(), "work"), ("done", "clean"));
+    let id = only_approval(&workspace);
+    let refused = workspace.quorum(&["approve", &id]).exits(9);
+    refused.says(&["was not accepted"]);
+    assert_eq!(standing(&workspace.status(), "work").0, "awaiting_approval");
     workspace.write("go", "");
-    running.finish().exits(0);
-    let inbox = std::fs::read_dir(workspace.path(".polpo/inbox")).expect("it was used");
-    assert_eq!(inbox.count(), 0);
+    running.finish().exits(6);
+    // Nor later, when nobody is there to move it aside.
+    workspace.quorum(&["approve", &id]).exits(0);
+    assert_eq!(standing(&workspace.status(), "work"), ("done", "clean"));
     let key = workspace.path("home/.local/state/quorum/key");
     assert_eq!(
         std::fs::metadata(key)
@@ -175,14 +176,17 @@ fn a_live_runner_without_a_socket_is_asked_through_the_inbox() {
 }
 
 #[test]
-fn a_runner_that_does_not_answer_finds_the_command_later() {
+fn a_runner_that_was_reached_and_does_not_answer_is_left_no_letter() {
     let workspace = parked(SLOW);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
     let id = only_approval(&workspace);
     running.signal(Signal::STOP);
-    workspace.quorum(&["approve", &id]).exits(8).says(&["queued"]);
+    let refused = workspace.quorum(&["approve", &id]).exits(9);
+    refused.says(&["does not answer"]);
+    assert!(!workspace.exists(".polpo/inbox"));
     running.signal(Signal::CONT);
+    workspace.quorum(&["approve", &id]).exits(0);
     wait_for("the answer", || standing(&workspace.status(), "work").0 == "done");
     workspace.write("go", "");
     running.finish().exits(0);

@@ -194,21 +194,25 @@ fn false_green_20_a_letter_with_a_code_of_the_agents_own_key_approves_nothing() 
 }
 
 #[test]
-fn a_letter_with_a_code_of_the_users_key_approves() {
+fn a_letter_with_a_code_of_the_users_key_approves_if_no_session_listened() {
     // What the two tests above would show if the code were not looked at.
-    let workspace = burgled(
-        "mkdir -p .polpo/inbox; cp letter .polpo/inbox/letter.json
-        while test -e .polpo/inbox/letter.json; do sleep 0.02; done",
-    );
+    let key = [("QUORUM_OPERATOR_KEY", "the user's")];
+    let workspace = burgled("true");
+    workspace.quorum_with(&key, RUN_AS_R1).exits(8);
+    workspace.write(".polpo/inbox/letter.json", forged(b"the user's"));
+    let resumed = workspace.quorum_with(&key, &["resume", "r1", "--json"]);
+    assert_eq!(standing(&resumed.exits(0).json(), "work"), ("done", "clean"));
+    assert!(!workspace.exists(".polpo/inbox/letter.json"));
+}
+
+#[test]
+fn false_green_32_a_letter_that_comes_while_a_session_listens_approves_nothing() {
+    let workspace = burgled(DROPS);
     workspace.write("letter", forged(b"the user's"));
-    let document = workspace
-        .quorum_with(
-            &[("QUORUM_OPERATOR_KEY", "the user's")],
-            &["run", "mission.yaml", "--run-id", "r1", "--json"],
-        )
-        .exits(0)
-        .json();
-    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    let key = [("QUORUM_OPERATOR_KEY", "the user's")];
+    let document = workspace.quorum_with(&key, RUN_AS_R1).exits(8).json();
+    assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
+    assert_moved_aside(&document, "while the session listened");
 }
 
 #[test]

@@ -23,6 +23,7 @@ super::scenarios! {
     a_descendant_of_the_keeper_is_not_let_in,
     an_impostor_at_the_door_is_not_believed,
     another_version_is_not_misunderstood,
+    a_dead_keepers_child_is_found_without_its_environment,
     a_dead_keepers_child_is_killed_by_its_group_and_a_stranger_is_not,
 }
 
@@ -160,7 +161,7 @@ fn what_the_runner_said_last_counts() {
 fn an_orderly_end_leaves_nothing() {
     let mut scene = Scene::new();
     let pid = scene.start_turn();
-    let client = scene.client.take().unwrap();
+    let mut client = scene.client.take().unwrap();
     scene.runtime.block_on(client.shutdown()).unwrap();
     assert!(!running(pid) && !alive(&scene.identity));
     assert!(scene.record(1).terminated);
@@ -264,6 +265,26 @@ fn another_version_is_not_misunderstood() {
     });
 }
 
+fn a_dead_keepers_child_is_found_without_its_environment() {
+    let mut scene = Scene::new();
+    let spawn = scene.program(&[
+        "/usr/bin/setsid",
+        "/usr/bin/env",
+        "-i",
+        "/bin/sh",
+        "-c",
+        "echo $$ > bare; exec /bin/sleep 1000",
+    ]);
+    scene.start(spawn);
+    let pid = scene.pids_in("bare", 1)[0];
+    signal(scene.identity.pid, Signal::KILL);
+    until("the keeper is gone", || !alive(&scene.identity));
+    assert_eq!(keeper::something_left_of(&[scene.identity.clone()]), Some(pid));
+    keeper::end(&scene.identity, Duration::from_millis(50)).unwrap();
+    assert!(!running(pid));
+    assert_eq!(keeper::something_left_of(&[scene.identity.clone()]), None);
+}
+
 fn a_dead_keepers_child_is_killed_by_its_group_and_a_stranger_is_not() {
     let mut scene = Scene::new();
     // It overwrites its environment, so its marker is gone.
@@ -276,8 +297,6 @@ fn a_dead_keepers_child_is_killed_by_its_group_and_a_stranger_is_not() {
     scene.pids_in("renamed", 1);
     signal(scene.identity.pid, Signal::KILL);
     until("the keeper is gone", || !alive(&scene.identity));
-    keeper::end(&scene.identity, Duration::from_millis(50)).unwrap();
-    assert!(running(pid), "it carries no marker any more");
     let known = ProcessIdentity {
         pid,
         start_time: stat_field(pid, 22).unsigned_abs(),

@@ -200,7 +200,7 @@ fn shutdown_reports_what_it_killed() {
     let spawn = scene.script("setsid sleep 1000 & echo $! >escaped; trap '' TERM; sleep 1000; :");
     let pid = scene.start(spawn);
     let escaped = scene.pids_in("escaped", 1)[0];
-    let client = scene.client.take().unwrap();
+    let mut client = scene.client.take().unwrap();
     let events = scene.runtime.block_on(client.shutdown()).unwrap();
     match &events[..] {
         [Event::Exited(exit)] => assert_eq!((exit.signal, exit.terminated), (Some(9), true)),

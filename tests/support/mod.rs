@@ -170,8 +170,15 @@ impl Workspace {
 
     /// Starts the binary as a user who owns nothing but this workspace: what root may do is no attack.
     pub fn start_unprivileged(&self, arguments: &[&str]) -> Running {
+        self.start_unprivileged_with(&[], arguments)
+    }
+
+    /// The same with more variables.
+    pub fn start_unprivileged_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
         if !rustix::process::geteuid().is_root() {
-            return self.start(arguments);
+            let mut command = self.command(arguments);
+            command.envs(variables.iter().copied());
+            return Running::start(command);
         }
         let mut owner = Command::new("chown");
         owner.args(["-R", NOBODY]).arg(self.root());
@@ -181,6 +188,7 @@ impl Workspace {
         command.args(["--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]);
         command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
         command.arg(BINARY).args(arguments);
+        command.envs(variables.iter().copied());
         Running::start(command)
     }
 

@@ -114,7 +114,7 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
         Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
-        Input::Foreign(what) => vec![Event::StateForeign { what: what.clone() }],
+        Input::Foreign(what) => schedule::foreign(state, what),
         Input::Warn(message) => vec![Event::Warning {
             message: message.clone(),
         }],

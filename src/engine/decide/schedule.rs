@@ -229,6 +229,19 @@ pub(super) fn run_finished(state: &State) -> Vec<Event> {
     }]
 }
 
+/// Somebody else touched what the session rests on. One that has said what it ends with says it anew.
+pub(super) fn foreign(state: &State, what: &str) -> Vec<Event> {
+    let mut events = vec![Event::StateForeign {
+        what: what.to_owned(),
+    }];
+    if state.phase == RunPhase::Finished {
+        let mut touched = state.clone();
+        touched.foreign = true;
+        events.extend(run_finished(&touched));
+    }
+    events
+}
+
 /// The agents that a run would need: who works, and who would be asked to judge.
 #[must_use]
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {

@@ -1,0 +1,42 @@
+//! The good-bye of a keeper: how it is known later that one ended in order, with nothing of its run left.
+//!
+//! A keeper that was killed leaves processes that nobody holds any more. That one was not killed cannot be told by a line
+//! in a file, which any process of the user can write. So the keeper has a secret that only its memory holds; the run's
+//! journal has its digest from the start, and the record of exits gets the secret itself with the keeper's last words.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::domain::Digest;
+
+const BYTES: usize = 32;
+
+/// A keeper's secret, until it says good-bye.
+pub(super) struct Secret(String);
+
+impl Secret {
+    /// A new one.
+    ///
+    /// # Errors
+    /// When the system gives no random numbers.
+    pub(super) fn new() -> io::Result<Secret> {
+        let mut bytes = [0; BYTES];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// What is on record before.
+    pub(super) fn digest(&self) -> String {
+        Digest::of(self.0.as_bytes()).to_string()
+    }
+
+    /// The last word.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether a word is the one that was promised.
+pub(super) fn keeps(word: &str, promised: &str) -> bool {
+    Digest::of(word.as_bytes()).to_string() == promised
+}

@@ -1,0 +1,89 @@
+//! The processes that a process descends from, as `/proc` shows them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+
+use rustix::process::Pid;
+
+use super::identity::{ProcessIdentity, number};
+use super::platform::Stat;
+
+/// A process, or one it descends from.
+pub(super) struct Forebear {
+    pid: Pid,
+    start_time: u64,
+    environment: Vec<u8>,
+}
+
+impl Forebear {
+    fn of(pid: Pid, stat: &Stat) -> Forebear {
+        // What may not be read, or is hidden, tells nothing; the other signs do.
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        Forebear {
+            pid,
+            start_time: stat.start_time,
+            environment,
+        }
+    }
+
+    /// A variable that it was started with.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        if self.pid == rustix::process::getpid() {
+            // A process that has hidden cannot read itself there.
+            return std::env::var_os(name).map(lossy);
+        }
+        let mut variables = self.environment.split(|&byte| byte == 0);
+        variables.find_map(|variable| {
+            let value = variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        })
+    }
+
+    /// What it calls itself.
+    pub(super) fn name(&self) -> String {
+        let name = fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
+        name.trim_end().to_owned()
+    }
+
+    /// Whether it is this very process.
+    pub(super) fn is(&self, identity: &ProcessIdentity) -> bool {
+        (number(self.pid), self.start_time) == (identity.pid, identity.start_time)
+    }
+}
+
+fn lossy(text: OsString) -> String {
+    String::from_utf8_lossy(&text.into_vec()).into_owned()
+}
+
+/// Whether a process or one it descends from is such a one. An error where there is no such process, or none that can be
+/// seen.
+pub(super) fn any_forebear(pid: u32, is_one: impl Fn(&Forebear) -> bool) -> io::Result<bool> {
+    let unseen = || io::Error::from(io::ErrorKind::NotFound);
+    let mut pid = i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(unseen)?;
+    let mut stat = Stat::of(pid)?;
+    loop {
+        if is_one(&Forebear::of(pid, &stat)) {
+            return Ok(true);
+        }
+        let Some(parent) = Pid::from_raw(stat.parent) else {
+            return Ok(false);
+        };
+        match Stat::of(parent) {
+            Ok(above) => (pid, stat) = (parent, above),
+            Err(_) => {
+                // A parent that has just ended handed its children on: they must not be taken for orphans. One that is
+                // still named is there and hidden, as other users' processes may be.
+                let again = Stat::of(pid)?;
+                if again.parent == stat.parent {
+                    return Ok(false);
+                }
+                stat = again;
+            }
+        }
+    }
+}

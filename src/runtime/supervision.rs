@@ -1,0 +1,104 @@
+//! Whether the process that held a run's agents ended in order.
+//!
+//! What people say counts only where no agent can say it. As long as a run's keeper lives, every process that an agent
+//! started is below it and is recognised; when it ends in order, none is left. One that was killed leaves processes that
+//! belong to nobody any more, and one of these could speak for a person. So until a `resume` has ended what is left and made
+//! a new keeper, nobody's word is taken (semantics 5; "People and agents" of the architecture).
+
+use crate::domain::RunId;
+use crate::engine::{Command, Input, KeeperRef};
+use crate::keeper::{self, ExitsLog, ProcessIdentity};
+use crate::store::RunFolder;
+
+use super::operator::TellError;
+use super::recover::Recovered;
+
+/// A keeper of the run, and whether the session that it served has put its end on record.
+pub(super) type Served = (KeeperRef, bool);
+
+/// As processes are recognised.
+pub(super) fn identity(keeper: &KeeperRef) -> ProcessIdentity {
+    ProcessIdentity {
+        pid: keeper.pid,
+        start_time: keeper.start_time,
+        boot_id: keeper.boot_id.clone(),
+    }
+}
+
+/// Whether a keeper of this boot is gone without its good-bye.
+fn was_killed((keeper, finished): &Served, exits: &ExitsLog) -> bool {
+    let identity = identity(keeper);
+    // Nothing lives on in another boot.
+    if keeper.pid == 0 || !keeper::is_this_boot(&keeper.boot_id) || keeper::alive(&identity) {
+        return false;
+    }
+    match &keeper.farewell {
+        Some(promised) => !exits.said_farewell(&identity, promised),
+        // Of a version that promised none: its session ended the keeper when it ended.
+        None => !finished,
+    }
+}
+
+/// The keepers of the run that were killed, and of which something may still live; the last session's is the last.
+pub(super) fn killed(run: &RunFolder, recovered: &Recovered) -> Vec<ProcessIdentity> {
+    let last = (recovered.keeper.clone(), recovered.finished.is_some());
+    let all = recovered.keepers_before.iter().chain([&last]);
+    // Where the record cannot be read, nobody has said good-bye.
+    let exits = keeper::read_exits(&run.exits()).unwrap_or_default();
+    let killed = all.filter(|served| was_killed(served, &exits));
+    killed.map(|(keeper, _)| identity(keeper)).collect()
+}
+
+/// All keepers that the run ever had.
+pub fn keepers(recovered: &Recovered) -> Vec<ProcessIdentity> {
+    let before = recovered.keepers_before.iter().map(|(keeper, _)| keeper);
+    before.chain([&recovered.keeper]).map(identity).collect()
+}
+
+/// Whether what a person says may be put down for a run that nobody works on.
+///
+/// # Errors
+/// [`TellError::Unsupervised`] or [`TellError::LeftAlive`]
+pub(super) fn allows(run: &RunFolder, recovered: &Recovered, inputs: &[Input]) -> Result<(), TellError> {
+    let is_word = |input: &Input| matches!(input, Input::Operator(said) if said.command.is_a_persons_word());
+    if !inputs.iter().any(is_word) {
+        return Ok(());
+    }
+    let killed = killed(run, recovered);
+    if killed.last() == Some(&identity(&recovered.keeper)) {
+        return Err(TellError::Unsupervised(run.id().clone()));
+    }
+    let at_terminal = || keeper::is_at_terminal(std::process::id());
+    match keeper::something_left_of(&killed) {
+        Some(pid) if !at_terminal() => Err(TellError::LeftAlive(pid)),
+        _ => Ok(()),
+    }
+}
+
+/// Why a word is not taken by the live session of a run of whose earlier keepers these were killed; `None` where it is.
+pub(super) fn refusal(killed: &[ProcessIdentity], command: &Command, proven: bool) -> Option<String> {
+    if proven || !command.is_a_persons_word() {
+        return None;
+    }
+    keeper::something_left_of(killed).map(|pid| {
+        format!(
+            "{}; say it at a terminal, or with QUORUM_OPERATOR_KEY",
+            left_alive(pid)
+        )
+    })
+}
+
+/// What is wrong as long as something lives on.
+pub(super) fn left_alive(pid: u32) -> String {
+    format!(
+        "process {pid}, which an earlier session's agents started, still lives and could speak for a person"
+    )
+}
+
+/// What is wrong with a run whose last keeper was killed.
+pub(super) fn unsupervised(run: &RunId) -> String {
+    format!(
+        "the process that held the agents of run '{run}' was killed, and what they started may live on: nobody's word is \
+         taken until the run is resumed"
+    )
+}
