@@ -189,6 +189,9 @@ mod storage_faults;
 mod supervision;
 mod support;
 #[cfg(target_os = "linux")]
+#[path = "behaviour/strange_records.rs"]
+mod strange_records;
+mod support;
 #[path = "behaviour/syscalls.rs"]
 mod syscalls;
 #[path = "behaviour/terminal.rs"]

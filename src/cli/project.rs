@@ -201,6 +201,8 @@ pub fn refuse(error: RecoverError) -> Failure {
         RecoverError::MissionChanged { .. } | RecoverError::NeverStarted { .. } => {
             Failure::usage(error).help("restore the file, or start a new run with `quorum run`")
         }
+        // Everything before it can be read: a prefix would say nothing of where the record came from.
+        RecoverError::Journal(DamagedJournal::NotOfMission { .. }) => Failure::internal(error),
         RecoverError::Journal(ref damage) if damage.place().is_some() => {
             let run = damage
                 .path()

@@ -8,7 +8,7 @@ macro_rules! index_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
+        // Written as its number; whoever walks an event knows it by its name.
         pub struct $name(pub u32);
 
         impl $name {

@@ -1026,7 +1026,7 @@ pub(super) mod turn_id {
     use crate::domain::{TaskId, TurnId};
 
     pub fn serialize<S: Serializer>(id: &TurnId, serializer: S) -> Result<S::Ok, S::Error> {
-        (id.task.0, id.attempt, id.turn).serialize(serializer)
+        (id.task, id.attempt, id.turn).serialize(serializer)
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TurnId, D::Error> {

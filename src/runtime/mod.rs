@@ -29,6 +29,8 @@ mod material;
 mod middleware;
 mod missions;
 mod moved;
+#[cfg(test)]
+mod mutated_tests;
 mod notices;
 mod observer;
 mod operator;

@@ -205,6 +205,8 @@ fn fold(
     let mut record = Some(first);
     while let Some(mut current) = record {
         recovered.missions.complete(&mut current)?;
+        let strange = engine::members_only(&recovered.state.plan, &current.events);
+        strange.map_err(|stranger| reader.not_of_mission(stranger.to_string()))?;
         before(&recovered.state, &current);
         recovered.take(&current);
         after(&recovered.state, &current);

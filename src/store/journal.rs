@@ -185,6 +185,21 @@ pub enum DamagedJournal {
         /// Readable records behind it.
         after: u64,
     },
+    /// A whole record that cannot be one of this run.
+    #[error(
+        "{path} is damaged at line {line}, byte {byte}: it is not a record of this mission: {what}. Nothing was changed. \
+         Restore the file from a backup, or start a new run"
+    )]
+    NotOfMission {
+        /// The journal.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Offset of the line's first byte.
+        byte: u64,
+        /// What is wrong.
+        what: String,
+    },
     /// A line that no record can be.
     #[error(
         "{path} is damaged at line {line}, byte {byte}: no record is longer than {LONGEST_RECORD} bytes. Nothing was \
@@ -225,6 +240,7 @@ impl DamagedJournal {
     pub fn path(&self) -> &Path {
         match self {
             Self::Damaged { path, .. }
+            | Self::NotOfMission { path, .. }
             | Self::TooLong { path, .. }
             | Self::Emptied { path, .. }
             | Self::Io { path, .. } => path,
@@ -235,7 +251,9 @@ impl DamagedJournal {
     #[must_use]
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
-            Self::Damaged { line, byte, .. } | Self::TooLong { line, byte, .. } => Some((*line, *byte)),
+            Self::Damaged { line, byte, .. }
+            | Self::NotOfMission { line, byte, .. }
+            | Self::TooLong { line, byte, .. } => Some((*line, *byte)),
             Self::Emptied { .. } => Some((1, 0)),
             Self::Io { .. } => None,
         }
@@ -342,6 +360,17 @@ impl<R: BufRead> Reader<R> {
             seq: self.next_seq,
             offset: self.offset,
             checksum: self.checksum.clone().finalize(),
+        }
+    }
+
+    /// The damage that the last good record is, where its reader knows that it is none of this run's.
+    #[must_use]
+    pub fn not_of_mission(&self, what: String) -> DamagedJournal {
+        DamagedJournal::NotOfMission {
+            path: self.path.clone(),
+            line: self.line_number,
+            byte: self.offset - self.line.len() as u64,
+            what,
         }
     }
 

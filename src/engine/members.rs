@@ -1,0 +1,282 @@
+//! Whether the ids that an event names are members of the mission. [`super::apply`] goes by them without asking, and what
+//! stands in a journal may have been written by anybody: whoever replays one asks here first.
+//!
+//! The event is walked as it is written to the journal, so that no event and no field can be forgotten.
+
+use std::fmt::{self, Display};
+
+use serde::ser::{self, Serialize};
+
+use crate::mission::{Plan, succeed};
+
+use super::event::Event;
+
+/// Nothing that a run counts comes near it: attempts, turns, rounds, tries.
+const MOST_COUNTED: u64 = 1 << 31;
+/// No task has so many checks.
+const MOST_CHECKS: u32 = 1 << 16;
+
+/// How many of each there are.
+#[derive(Debug, Clone, Copy)]
+struct Members {
+    tasks: usize,
+    agents: usize,
+    gates: usize,
+    holds: usize,
+}
+
+impl Members {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            tasks: plan.tasks.len(),
+            agents: plan.agents.len(),
+            gates: plan.gates.len(),
+            holds: plan.holds.len(),
+        }
+    }
+}
+
+/// An id that is none of the mission's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Stranger(String);
+
+/// Looks at the events of a record, in their order: some of them add members for those that follow.
+///
+/// # Errors
+/// [`Stranger`]
+pub fn members_only(plan: &Plan, events: &[Event]) -> Result<(), Stranger> {
+    let mut members = Members::of(plan);
+    for event in events {
+        match event {
+            Event::TasksAdded(addition) => members.tasks += addition.tasks.len(),
+            Event::MissionChanged(change) => {
+                if let Some(mission) = &change.mission {
+                    members = Members::of(&succeed(plan, (**mission).clone()));
+                }
+            }
+            _ => {}
+        }
+        if let Event::CheckRequested { check, .. } = event
+            && *check >= MOST_CHECKS
+        {
+            return Err(Stranger(format!("it names check {check} of a task")));
+        }
+        event.serialize(&mut Walk {
+            members,
+            kind: None,
+            counts: !holds_settings(event),
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether numbers in it are what somebody wrote into a mission or typed, which may be as large as they like.
+fn holds_settings(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::RunStarted(_)
+            | Event::RunResumed { .. }
+            | Event::TasksAdded(_)
+            | Event::DelegationRequested { .. }
+    )
+}
+
+struct Walk {
+    members: Members,
+    /// Whether its other numbers count something.
+    counts: bool,
+    /// What the number that comes is an id of.
+    kind: Option<&'static str>,
+}
+
+impl Walk {
+    fn number(&mut self, number: u64) -> Result<(), Stranger> {
+        let (what, most) = match self.kind.take() {
+            Some("TaskId") => ("task", self.members.tasks),
+            Some("AgentId") => ("agent", self.members.agents),
+            Some("GateId") => ("gate", self.members.gates),
+            Some("HoldId") => ("checkpoint or delay", self.members.holds),
+            _ => return Ok(()),
+        };
+        match usize::try_from(number).is_ok_and(|number| number < most) {
+            true => Ok(()),
+            false => Err(Stranger(format!("it names {what} {number} of {most}"))),
+        }
+    }
+}
+
+impl ser::Error for Stranger {
+    fn custom<T: Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+/// What holds no id.
+macro_rules! nothing {
+    ($($name:ident($kind:ty))*) => {
+        $(fn $name(self, _: $kind) -> Result<(), Stranger> {
+            Ok(())
+        })*
+    };
+}
+
+macro_rules! numbers {
+    ($($name:ident($kind:ty))*) => {
+        $(fn $name(self, number: $kind) -> Result<(), Stranger> {
+            self.number(number.into())
+        })*
+    };
+}
+
+impl ser::Serializer for &mut Walk {
+    type Ok = ();
+    type Error = Stranger;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Self;
+
+    nothing! {
+        serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
+        serialize_f32(f32) serialize_f64(f64) serialize_char(char) serialize_str(&str) serialize_bytes(&[u8])
+        serialize_unit_struct(&'static str)
+    }
+
+    numbers! { serialize_u8(u8) serialize_u16(u16) serialize_u64(u64) }
+
+    fn serialize_u32(self, number: u32) -> Result<(), Stranger> {
+        match self.counts && self.kind.is_none() && u64::from(number) >= MOST_COUNTED {
+            true => Err(Stranger(format!("it counts to {number}"))),
+            false => self.number(number.into()),
+        }
+    }
+
+    fn serialize_none(self) -> Result<(), Stranger> {
+        Ok(())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Stranger> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Stranger> {
+        Ok(())
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Stranger> {
+        Ok(())
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Stranger> {
+        self.kind = Some(name);
+        let walked = value.serialize(&mut *self);
+        self.kind = None;
+        walked
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Stranger> {
+        value.serialize(self)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Stranger> {
+        Ok(self)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self, Stranger> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Stranger> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, Stranger> {
+        Ok(self)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, Stranger> {
+        Ok(self)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Stranger> {
+        Ok(self)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, Stranger> {
+        Ok(self)
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<(), Stranger> {
+        Ok(())
+    }
+}
+
+/// What has parts, with or without names.
+macro_rules! parts {
+    ($($kind:ident $name:ident($($key:ty)?))*) => {
+        $(impl ser::$kind for &mut Walk {
+            type Ok = ();
+            type Error = Stranger;
+
+            fn $name<T: Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Result<(), Stranger> {
+                value.serialize(&mut **self)
+            }
+
+            fn end(self) -> Result<(), Stranger> {
+                Ok(())
+            }
+        })*
+    };
+}
+
+parts! {
+    SerializeSeq serialize_element()
+    SerializeTuple serialize_element()
+    SerializeTupleStruct serialize_field()
+    SerializeTupleVariant serialize_field()
+    SerializeStruct serialize_field(&'static str)
+    SerializeStructVariant serialize_field(&'static str)
+}
+
+impl ser::SerializeMap for &mut Walk {
+    type Ok = ();
+    type Error = Stranger;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stranger> {
+        key.serialize(&mut **self)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stranger> {
+        value.serialize(&mut **self)
+    }
+
+    fn end(self) -> Result<(), Stranger> {
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! A record with the right checksum that cannot be one of this mission is damage with its place, for every reader.
+
+use crate::support::Workspace;
+
+#[test]
+fn a_record_that_names_what_the_mission_has_not_is_damage_with_its_place() {
+    let workspace = Workspace::with(
+        "
+name: small
+agents: {worker: {run: 'true'}}
+tasks: [{title: one}]
+",
+    );
+    workspace
+        .quorum(&["run", "mission.yaml", "--run-id", "r1"])
+        .exits(0);
+    let journal = ".polpo/runs/r1/journal.jsonl";
+    let honest = workspace.read(journal);
+    for (what, to) in [("\"t\":0", "\"t\":7"), ("\"i\":[0,", "\"i\":[4294967295,")] {
+        let mut lines: Vec<String> = honest.lines().map(str::to_owned).collect();
+        let at = lines
+            .iter()
+            .position(|line| line.contains(what))
+            .expect("there is one");
+        let changed = lines[at].replace(what, to);
+        let body = &changed["{\"crc\":\"00000000\",".len()..];
+        lines[at] = format!("{{\"crc\":\"{:08x}\",{body}", crc32fast::hash(body.as_bytes()));
+        workspace.write(journal, lines.join("\n") + "\n");
+        let place = format!("line {}", at + 1);
+        for arguments in [
+            &["status", "r1"][..],
+            &["resume", "r1"],
+            &["show", "one", "--run", "r1"],
+            &["metrics", "r1"],
+            &["report", "r1", "--html", "-"],
+            &["events", "r1"],
+        ] {
+            workspace.quorum(arguments).exits(1).says(&[
+                "journal.jsonl",
+                &place,
+                "not a record of this mission",
+            ]);
+        }
+        let doctor = workspace.quorum(&["doctor", "state"]).exits(1);
+        let said = doctor.stdout + &doctor.stderr;
+        assert!(said.contains("not a record of this mission"), "{said}");
+    }
+}
