@@ -196,6 +196,8 @@ mod support;
 mod syscalls;
 #[path = "behaviour/terminal.rs"]
 mod terminal;
+#[path = "behaviour/thresholds.rs"]
+mod thresholds;
 #[path = "behaviour/tool_workers.rs"]
 mod tool_workers;
 #[path = "behaviour/torture.rs"]

@@ -1,9 +1,11 @@
 //! What can be typed. Every flag has its `QUORUM_*` variable.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::builder::ValueParser;
-use clap::{Arg, ArgAction, Args, Command, CommandFactory, Parser, ValueEnum};
+use clap::builder::{Resettable, ValueParser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, ValueEnum};
 
 use crate::domain::{Millis, Money, OutcomeClass, ParseMoneyError, Points, RunId};
 
@@ -51,6 +53,59 @@ pub fn command() -> Command {
             .mut_subcommands(with_switches)
     }
     with_switches(Arguments::command())
+}
+
+/// What was typed. A variable that belongs to the flags of a bare `quorum` says nothing to a subcommand, which reads those of
+/// its own flags.
+///
+/// # Errors
+/// What clap says; where a variable is to blame it is named.
+pub fn parse(words: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
+    let of_subcommands = command().mut_args(|argument| match argument.is_global_set() {
+        true => argument,
+        false => argument.env(Resettable::<clap::builder::OsStr>::Reset),
+    });
+    let found = match of_subcommands.try_get_matches_from(words.clone()) {
+        Ok(matches) if matches.subcommand().is_some() => return Ok(matches),
+        Err(error) if error.exit_code() != 0 => Err(error),
+        _ => command().try_get_matches_from(words.clone()),
+    };
+    found.map_err(|error| name_variable(error, &words))
+}
+
+/// A wrong value that nobody typed comes from a variable, which the message then names.
+fn name_variable(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let (Some(argument), Some(value)) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue))
+    else {
+        return error;
+    };
+    let long = argument.split([' ', '=']).next().unwrap_or_default().to_owned();
+    let is_typed = words.iter().any(|word| word.to_string_lossy().starts_with(&long));
+    let mut known = command();
+    known.build();
+    if let Some(variable) = variable_of(&known, &argument, &value).filter(|_| !is_typed) {
+        let named = format!("{argument}, by the environment variable {variable}");
+        error.insert(ContextKind::InvalidArg, ContextValue::String(named));
+    }
+    error
+}
+
+/// The variable of an argument that holds this value.
+fn variable_of(command: &Command, argument: &str, value: &str) -> Option<String> {
+    let holds = |name: &OsStr| std::env::var_os(name).is_some_and(|held| held.to_string_lossy() == value);
+    let mut own = command
+        .get_arguments()
+        .filter(|known| known.to_string() == argument);
+    let own = own.find_map(|known| known.get_env().filter(|name| holds(name)));
+    own.map(|name| name.to_string_lossy().into_owned()).or_else(|| {
+        command
+            .get_subcommands()
+            .find_map(|sub| variable_of(sub, argument, value))
+    })
 }
 
 /// Whether a variable switches its flag on.
@@ -381,15 +436,23 @@ impl RunFlags {
     }
 }
 
-/// What can be said of one session: a run's first or a later one.
+/// What can be said of reviews.
 #[derive(Debug, Clone, Args)]
-pub struct SessionFlags {
+pub struct ReviewFlags {
     /// Call no judge of any kind; the work is reported as unreviewed [env: EVAL=off]
     #[arg(long, env = "QUORUM_NO_EVAL")]
     pub no_eval: bool,
-    /// The bar of evaluations: 1-5, 20-100, "3.5/5" or "10/100" [env: EVAL_THRESHOLD=]
+    /// The bar of every review, whatever the mission says: 1-5, 20-100, "3.5/5" or "10/100" [env: EVAL_THRESHOLD=, where
+    /// the mission says nothing]
     #[arg(long, value_name = "N", env = "QUORUM_EVAL_THRESHOLD")]
     pub eval_threshold: Option<Points>,
+}
+
+/// What can be said of one session: a run's first or a later one.
+#[derive(Debug, Clone, Args)]
+pub struct SessionFlags {
+    #[command(flatten)]
+    pub reviews: ReviewFlags,
     /// Attempts of every kind that a task may take
     #[arg(long, value_name = "N", env = "QUORUM_MAX_ATTEMPTS", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_attempts: Option<u32>,
@@ -451,6 +514,8 @@ pub struct Validate {
     /// Mission files; `-` is standard input
     #[arg(value_name = "MISSION", default_value = "mission.yaml")]
     pub missions: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reviews: ReviewFlags,
 }
 
 #[derive(Debug, Args)]

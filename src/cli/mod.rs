@@ -82,7 +82,7 @@ fn refuse_format(
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     panics::take_charge();
-    let matches = match args::command().try_get_matches_from(arguments) {
+    let matches = match args::parse(arguments.into_iter().collect()) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout and are no error; a broken pipe there is nobody's business.
@@ -110,7 +110,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Subcommand::Resume(arguments)) => resume::resume(&arguments, matches, &screen),
         Some(Subcommand::Review(arguments)) => review::review(&arguments, matches, &screen),
         Some(Subcommand::Plan(arguments)) => plan::plan(&arguments.run, matches, &screen),
-        Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, &screen),
+        Some(Subcommand::Validate(arguments)) => validate::validate(&arguments, matches, &screen),
         Some(Subcommand::Status(arguments)) => status::status(&arguments, &screen),
         Some(Subcommand::Show(arguments)) => show::show(&arguments, &screen),
         Some(Subcommand::Logs(arguments)) => logs::logs(&arguments, &screen),

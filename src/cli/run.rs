@@ -10,6 +10,8 @@ use crate::domain::{Digest, RunId, Timestamp};
 use crate::engine::{Command, FORMAT, Input, OperatorInput, RunStarted, State};
 use crate::keeper;
 use crate::mission::{self, Loaded, Plan, RunOptions, Source};
+use crate::report::forewarning::{GivenThreshold, forewarnings};
+use crate::report::sanitize;
 use crate::runtime::{
     Ending, Keeping, Observer, Programs, Unfinished, below, code_of_start, layers_of, next_start, state_base,
     tell, unfinished_runs,
@@ -52,6 +54,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         &arguments.flags.only,
     )?));
     refuse_unpriced(&state)?;
+    forewarn(&state, screen);
     let folder = state_folder(screen.output())?;
     let id = arguments
         .flags
@@ -86,6 +89,17 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         .go()
         .map_err(|failure| reports.after_failure(&folder.run(&id), failure, screen))?;
     Ok(screen.finish(&folder.run(&id), ending, watchers.view, &reports))
+}
+
+/// Says what is known beforehand: to what a given threshold applies, and what cannot work.
+fn forewarn(state: &State, screen: &Screen) {
+    if let Some(given) = GivenThreshold::of(state).filter(|given| given.reviews > 0 && !screen.output().quiet)
+    {
+        screen.error(&format!("note: {}\n", given.words()));
+    }
+    for warning in forewarnings(state) {
+        screen.error(&format!("warning: {}\n", sanitize(&warning)));
+    }
 }
 
 /// A run that is ready to begin, in a state folder that is locked and clear.

@@ -13,13 +13,14 @@ use crate::domain::{Bar, BarOrigin, Points, RunId, Timestamp};
 use crate::engine::{Input, KeeperRef, State, agents_needed};
 use crate::keeper;
 use crate::mission::RunOptions;
+use crate::report::sanitize;
 use crate::runtime::{
     Ending, EnvironmentProblem, Keeping, Observer, Programs, ReadBefore, Session, SessionSetup,
     settings_files,
 };
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 
-use super::args::SessionFlags;
+use super::args::{ReviewFlags, SessionFlags};
 use super::failure::Failure;
 use super::panics;
 use super::project::{current_dir, settings_texts};
@@ -36,25 +37,7 @@ pub fn options_with_config() -> Result<RunOptions, Failure> {
 
 /// Lays flags and environment over options. What is not said stays as it is.
 pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMatches) -> Result<(), Failure> {
-    options.no_eval |= flags.no_eval || eval_is_off();
-    if let Some(points) = flags.eval_threshold {
-        let by_variable = matches.value_source("eval_threshold") == Some(ValueSource::EnvVariable);
-        let origin = if by_variable {
-            BarOrigin::Environment
-        } else {
-            BarOrigin::Flag
-        };
-        options.eval_threshold = Some(Bar { points, origin });
-    } else if let Some(text) = std::env::var_os("EVAL_THRESHOLD").filter(|text| !text.is_empty()) {
-        let points: Points = text
-            .to_string_lossy()
-            .parse()
-            .map_err(|error| Failure::usage(anyhow!("the environment variable EVAL_THRESHOLD: {error}")))?;
-        options.eval_threshold = Some(Bar {
-            points,
-            origin: BarOrigin::Environment,
-        });
-    }
+    lay_over_reviews(options, &flags.reviews, matches)?;
     options.max_attempts = flags.max_attempts.or(options.max_attempts);
     options.jobs = flags.jobs.or(options.jobs);
     options.max_cost = flags.max_cost.or(options.max_cost);
@@ -77,9 +60,56 @@ pub fn lay_over(options: &mut RunOptions, flags: &SessionFlags, matches: &ArgMat
     Ok(())
 }
 
-fn eval_is_off() -> bool {
-    let value = std::env::var("EVAL").unwrap_or_default().to_lowercase();
-    matches!(value.as_str(), "off" | "false" | "0" | "no")
+/// Lays over options what flags and environment say of reviews alone.
+///
+/// # Errors
+/// When a variable says something that it cannot mean.
+pub fn lay_over_reviews(
+    options: &mut RunOptions,
+    flags: &ReviewFlags,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    options.no_eval |= flags.no_eval || eval_is_off()?;
+    if let Some(points) = flags.eval_threshold {
+        let by_variable = matches.value_source("eval_threshold") == Some(ValueSource::EnvVariable);
+        let origin = if by_variable {
+            BarOrigin::Environment
+        } else {
+            BarOrigin::Flag
+        };
+        options.eval_threshold = Some(Bar { points, origin });
+    } else if let Some(text) = std::env::var_os("EVAL_THRESHOLD").filter(|text| !text.is_empty()) {
+        let points: Points = text
+            .to_string_lossy()
+            .parse()
+            .map_err(|error| Failure::usage(anyhow!("the environment variable EVAL_THRESHOLD: {error}")))?;
+        // A flag of an earlier session is a person's word: it stays.
+        if options
+            .eval_threshold
+            .is_none_or(|bar| bar.origin != BarOrigin::Flag)
+        {
+            options.eval_threshold = Some(Bar {
+                points,
+                origin: BarOrigin::Environment,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether `EVAL` switches reviews off. A word that means neither is no guess: the wrong one would cost a review or money.
+fn eval_is_off() -> Result<bool, Failure> {
+    let value = std::env::var_os("EVAL").unwrap_or_default();
+    let value = value.to_string_lossy();
+    match value.trim().to_lowercase().as_str() {
+        "" | "on" | "true" | "1" | "yes" => Ok(false),
+        "off" | "false" | "0" | "no" => Ok(true),
+        _ => Err(Failure::usage(anyhow!(
+            "the environment variable EVAL: '{}' is neither on nor off",
+            sanitize(&value)
+        ))
+        .help("`EVAL=off` switches reviews off, `EVAL=on` (or unset) leaves them on")),
+    }
 }
 
 /// Starts the keeper. Must come before anything opens a thread, a lock or a large mission.

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::ArgMatches;
 use serde_json::json;
 
 use crate::engine::{State, judging_agents};
 use crate::judging::protected::judging_paths;
 use crate::mission::{self, Report, RunOptions, Source};
+use crate::report::forewarning::{forewarnings, unjudged};
 
 use crate::report::{count, sanitize};
 
@@ -16,27 +18,31 @@ use super::failure::Failure;
 use super::finish::freeze;
 use super::run::mission_folder;
 use super::screen::Screen;
-use super::session::options_with_config;
+use super::session::{lay_over_reviews, options_with_config};
 use crate::runtime::{layers_of, named_scripts};
 
-pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
+pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut options = options_with_config()?;
+    lay_over_reviews(&mut options, &arguments.reviews, matches)?;
     let layers = layers_of(&options).map_err(Failure::mission)?;
     let mut documents = Vec::new();
     let mut failed = false;
     for path in &arguments.missions {
         let (mut protected, mut calls) = (Vec::new(), None);
         let loaded = Source::read(path).and_then(|source| mission::load(&source, &layers));
+        let mut warnings = Vec::new();
         let (report, summary) = match loaded {
             Ok(loaded) => {
                 options.mission_folder = mission_folder(path)?;
                 options.test_lists.clear();
                 freeze(&loaded.mission, &mut options)?;
                 let tasks = loaded.mission.tasks.len();
-                let plan = mission::compile(loaded.mission.clone(), &options);
+                let plan = mission::compile(loaded.mission, &options);
                 let state = State::new(Arc::new(plan));
                 protected = protected_files(&state, &options, path);
                 calls = unseen(&state);
+                warnings = forewarnings(&state);
+                warnings.extend(unjudged(&state));
                 (
                     loaded.notes,
                     format!(
@@ -52,6 +58,11 @@ pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
             }
         };
         show(screen, &report);
+        for warning in &warnings {
+            if !screen.is_json() {
+                screen.error(&format!("warning: {}\n", sanitize(warning)));
+            }
+        }
         if !screen.is_json() {
             screen.result(&summary);
             screen.result(&told(&protected, calls.as_deref()));
@@ -62,6 +73,7 @@ pub fn validate(arguments: &Validate, screen: &Screen) -> Result<u8, Failure> {
             "diagnostics": report.to_json()["diagnostics"],
             "more": report.more,
             "protected": protected.iter().map(|file| json!({"path": file.path, "command": file.command})).collect::<Vec<_>>(),
+            "warnings": warnings,
         }));
     }
     if screen.is_json() {

@@ -132,6 +132,8 @@ pub enum Input {
         round: u32,
         /// What it says, or why it says nothing.
         result: Result<Advice, String>,
+        /// Whether it was never begun: then it is begun once more.
+        never_began: bool,
     },
     /// A check ended.
     CheckFinished {

@@ -200,7 +200,8 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
             return Some((Why::Named, position));
         }
         let spec = &plan.agent(agent).spec;
-        if !spec.may_judge() {
+        let answers_for_it = work.delegated_by == Some(agent) || manager == Some(agent);
+        if !spec.may_judge() && !(answers_for_it && spec.adapter == Adapter::Command) {
             return None;
         }
         let why = if work.delegated_by == Some(agent) {

@@ -63,6 +63,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         .iter()
         .map(|(_, agent)| agent.reports_to.as_deref().map(|name| compiler.agent(name)))
         .collect();
+    let names_bar: Vec<bool> = mission.tasks.iter().map(names_bar).collect();
     let tasks = mission
         .tasks
         .into_iter()
@@ -101,9 +102,22 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     for (index, wave) in waves(&plan).into_iter().enumerate() {
         plan.tasks[index].wave = wave;
     }
-    super::foundation::mark(&mut plan);
+    super::foundation::mark(&mut plan, &names_bar);
     super::selection::select(&mut plan, &options.only);
     plan
+}
+
+/// Whether a task says itself what a score of its work must reach.
+fn names_bar(task: &model::Task) -> bool {
+    let of_panel = task.expectations.iter().any(|expectation| match expectation {
+        Expectation::Review(review) => review.threshold.is_some(),
+        Expectation::Check(_) => false,
+    });
+    of_panel
+        || task
+            .verification
+            .as_ref()
+            .is_some_and(|declared| declared.threshold.is_some())
 }
 
 /// A task that came while the run worked, as if it stood in the mission.
@@ -239,7 +253,14 @@ impl Compiler<'_> {
             verification: {
                 let decomposer = task.decomposer.map(|name| self.agent(&name));
                 let acceptance = (task.acceptance, decomposer);
-                verification(task.verification, acceptance, asks_a_judge, &self.rubrics)
+                let own = task.verification.as_ref().and_then(|declared| declared.threshold);
+                verification(
+                    task.verification,
+                    acceptance,
+                    asks_a_judge,
+                    &self.rubrics,
+                    self.bar(own),
+                )
             },
             route: None,
             middleware: task.middleware,
@@ -283,11 +304,24 @@ impl Compiler<'_> {
         Some(Box::new(expectations))
     }
 
-    fn panel(&self, review: LlmReview) -> Panel {
-        let bar = review.threshold.map(|points| Bar {
+    /// The bar of a review (semantics, sections 2 and 9): what a flag says comes before what the task says itself, and the
+    /// variable and the settings say what holds where the task says nothing.
+    fn bar(&self, own: Option<Points>) -> Bar {
+        let given = self.options.eval_threshold;
+        let own = own.map(|points| Bar {
             points,
             origin: BarOrigin::Mission,
         });
+        given
+            .filter(|bar| bar.origin == BarOrigin::Flag)
+            .or(own)
+            .or(given)
+            .or(self.settings.eval_threshold)
+            .unwrap_or_else(Bar::default_bar)
+    }
+
+    fn panel(&self, review: LlmReview) -> Panel {
+        let bar = self.bar(review.threshold);
         let dimensions = review.dimensions;
         let prior_feedback = review
             .verify_prior_feedback
@@ -299,7 +333,7 @@ impl Compiler<'_> {
             } else {
                 dimensions
             },
-            bar: bar.unwrap_or_else(Bar::default_bar),
+            bar,
             reviewers: match review.reviewers {
                 None => Reviewers::Seats(defaults::SEATS),
                 Some(model::Reviewers::Seats(seats)) => Reviewers::Seats(seats),
@@ -380,6 +414,7 @@ fn verification(
     (acceptance, decomposer): (ThinVec<Box<str>>, Option<AgentId>),
     asks_a_judge: bool,
     rubrics: &HashMap<Box<str>, Arc<model::Rubric>>,
+    bar: Bar,
 ) -> Option<Box<Verification>> {
     if declared.is_none() && acceptance.is_empty() && !asks_a_judge {
         return None;
@@ -406,10 +441,6 @@ fn verification(
     );
     let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
     let least = least.map_or(Points::whole(defaults::MIN_CONFIDENCE), Fraction::points);
-    let bar = declared.threshold.map(|points| Bar {
-        points,
-        origin: BarOrigin::Mission,
-    });
     Some(Box::new(Verification {
         min_confidence: match declared.min_confidence.map(Fraction::points) {
             // A task may ask for more certainty than its rubric, never for less.
@@ -422,6 +453,6 @@ fn verification(
         decomposer,
         criteria,
         on_refer: declared.on_refer,
-        bar: bar.unwrap_or_else(Bar::default_bar),
+        bar,
     }))
 }

@@ -7,7 +7,7 @@
 
 use rust_decimal::Decimal;
 
-use super::plan::{Plan, TaskPlan};
+use super::plan::Plan;
 use crate::domain::{Bar, BarOrigin, Points, TaskId};
 
 /// So many tasks depend on a foundation.
@@ -17,30 +17,22 @@ const RELIEF: u8 = 20;
 /// Points below which no bar is lowered.
 const FLOOR: u8 = 40;
 
-/// Marks the foundations of a mission that was just compiled.
-pub(super) fn mark(plan: &mut Plan) {
-    if !plan.rules.foundation {
+/// Marks the foundations of a mission that was just compiled. `names_bar` tells of each task whether it says itself what a
+/// score must reach; what a person says with `--eval-threshold` is said of every task.
+pub(super) fn mark(plan: &mut Plan, names_bar: &[bool]) {
+    if !plan.rules.foundation || plan.rules.eval_bar.origin == BarOrigin::Flag {
         return;
     }
     for index in 0..plan.tasks.len() {
         // A verification is no work that anything is built on.
         let is_work = plan.tasks[index].route.is_none();
-        let is_one =
-            is_work && plan.dependents.of(index).len() >= DEPENDENTS && !has_threshold(&plan.tasks[index]);
+        let is_one = is_work
+            && plan.dependents.of(index).len() >= DEPENDENTS
+            && !names_bar.get(index).is_some_and(|names| *names);
         if is_one {
             plan.tasks[index].foundation = true;
         }
     }
-}
-
-/// Whether the task itself says what it must reach.
-fn has_threshold(task: &TaskPlan) -> bool {
-    let panel = task.expectations.as_deref().and_then(|e| e.panel.as_ref());
-    let bars = panel.map(|panel| panel.bar);
-    let mut bars = bars
-        .into_iter()
-        .chain(task.verification.as_deref().map(|v| v.bar));
-    bars.any(|bar| bar.origin != BarOrigin::Default)
 }
 
 impl Plan {

@@ -33,6 +33,7 @@ pub mod doctor;
 pub mod events;
 pub mod failure;
 mod findings;
+pub mod forewarning;
 pub mod gate;
 pub mod history;
 pub mod html;

@@ -538,6 +538,10 @@ fn step_judged(state: &State, record: &Record) -> Option<Input> {
             step: open.step,
             round: open.round,
             result,
+            never_began: record
+                .events
+                .iter()
+                .any(|event| matches!(event, Event::StepRequested { .. })),
         })
     })
 }

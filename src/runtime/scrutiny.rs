@@ -62,13 +62,14 @@ impl StepRun {
             && open.is_some_and(|open| open.open && open.step == self.step && open.round == self.round)
     }
 
-    fn said(self, result: Result<Advice, String>) -> Input {
+    fn said(self, result: Result<Advice, String>, never_began: bool) -> Input {
         Input::StepJudged {
             task: self.task,
             attempt: self.attempt,
             step: self.step,
             round: self.round,
             result,
+            never_began,
         }
     }
 
@@ -96,7 +97,7 @@ impl StepRun {
             Some((_, command)) => prompt::command_opinion(command, outcome),
             None => Err("the mission has no such stage any more".to_owned()),
         };
-        self.said(result)
+        self.said(result, outcome.not_started.is_some())
     }
 
     /// Its position among the stages of the task.
@@ -132,7 +133,7 @@ impl World {
             return self.blocking(move || {
                 vec![match run.round {
                     0 => run.seen(&plan),
-                    _ => run.said(look(&plan, run.task)),
+                    _ => run.said(look(&plan, run.task), false),
                 }]
             });
         }
@@ -165,7 +166,7 @@ impl World {
         match spawn {
             Ok(spawn) => self.spawn(&plan, Child::Step(run), *spawn),
             Err(why) => {
-                self.post(run.said(Err(why)));
+                self.post(run.said(Err(why), true));
                 Ok(())
             }
         }

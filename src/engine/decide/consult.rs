@@ -119,7 +119,10 @@ pub(super) fn failed(state: &State, failure: &ConsultFailure, now: Timestamp) ->
                 });
                 ask(&mut draft, open.purpose, next);
             }
-            None => conclude(&mut draft, &open, Err(&failure.message), None, now),
+            None => {
+                let again = failure.class.request_retried();
+                conclude(&mut draft, &open, Err((&failure.message, again)), None, now);
+            }
         },
     }
     draft.into_events()
@@ -139,23 +142,27 @@ fn stand_in(draft: &Draft<'_>, open: &Consult) -> Option<AgentId> {
     next_judge(draft.plan(), draft.id, first, open.agent, step)
 }
 
-/// What the agent's word leads to; `Err` says in words why there is none.
+/// What the agent's word leads to; `Err` says in words why there is none, and whether the failure is of a kind that may pass:
+/// only then is a judge asked in another round (section 13).
 fn conclude(
     draft: &mut Draft<'_>,
     consult: &Consult,
-    advice: Result<&Advice, &str>,
+    advice: Result<&Advice, (&str, bool)>,
     model: Option<&str>,
     now: Timestamp,
 ) {
+    let may_pass = advice.err().is_none_or(|(_, may_pass)| may_pass);
+    let advice = advice.map_err(|(why, _)| why);
     match consult.purpose {
         Purpose::Confirm => questions::confirmed(draft, advice),
         Purpose::Answer => questions::advised(draft, consult.agent, advice),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, advice),
         Purpose::Approve { number, approver } => approvals::advised(draft, number, approver, advice, now),
-        Purpose::Decompose { round } => verification::decomposed(draft, round, advice),
-        Purpose::Grade { round } => verification::advised(draft, round, consult.agent, advice),
+        Purpose::Decompose { round } => verification::decomposed(draft, round, advice, may_pass),
+        Purpose::Grade { round } => verification::advised(draft, round, consult.agent, advice, may_pass),
         Purpose::Scrutinise { step, round } => {
-            scrutiny::advised(draft, step, round, advice, Speaker::of(consult.agent, model));
+            let speaker = Speaker::of(consult.agent, model);
+            scrutiny::advised(draft, step, round, advice, speaker, may_pass);
         }
     }
 }

@@ -154,7 +154,8 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             step,
             round,
             result,
-        } => scrutiny::judged(state, *task, *attempt, (*step, *round), result),
+            never_began,
+        } => scrutiny::judged(state, *task, *attempt, (*step, *round), result, *never_began),
         Input::SeatReplied {
             task,
             seat,

@@ -15,7 +15,7 @@
 //! | a deadline is near, or passed | `sla.warningChannels`, `sla.violationChannels` |
 //! | the end of a session, unless by a signal | the default channels |
 
-use crate::domain::{FailureClass, FailureMode, Millis, Status, Timestamp};
+use crate::domain::{AgentId, FailureClass, FailureMode, Millis, Status, TaskId, Timestamp};
 use crate::engine::deadline::DeadlineStep;
 use crate::engine::event::Event;
 use crate::engine::input::Undelivered;
@@ -49,6 +49,7 @@ pub(super) fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -
     for event in &events {
         match event {
             Event::SeatFailed { task, seat, .. } => follow.judge_failed(event, &events, *task, *seat),
+            Event::ConsultFailed { gave_up: true, .. } => follow.asked_in_vain(event),
             // Most missions have no channels.
             _ if !state.plan.channels.is_empty() => follow.notify(event),
             _ => {}
@@ -152,7 +153,7 @@ impl<'s> FollowUp<'s> {
     }
 
     /// A call to a judge that is not made again. One dead letter stands for all calls to it about one attempt.
-    fn judge_failed(&mut self, event: &Event, events: &[Event], task: crate::domain::TaskId, seat: SeatId) {
+    fn judge_failed(&mut self, event: &Event, events: &[Event], task: TaskId, seat: SeatId) {
         let Event::SeatFailed { class, message, .. } = event else {
             return;
         };
@@ -162,18 +163,33 @@ impl<'s> FollowUp<'s> {
         });
         let judging = self.state.task(task).judging.as_deref();
         let asked = judging.and_then(|judging| judging.seats.get(seat.seat as usize));
-        let Some(agent) = asked.map(|seat| seat.agent).filter(|_| !is_asked_again) else {
+        if let Some(agent) = asked.map(|seat| seat.agent).filter(|_| !is_asked_again) {
+            self.judge_died(agent, task, seat.attempt, *class, message);
+        }
+    }
+
+    /// Any other judge that could not be asked: one that grades, cuts criteria into probes, is a stage, attacks or looks at
+    /// pictures. One that is called off because reviews are switched off has not failed.
+    fn asked_in_vain(&mut self, event: &Event) {
+        let Event::ConsultFailed {
+            id, class, message, ..
+        } = event
+        else {
             return;
         };
+        let task = self.state.task(id.task);
+        let open = task.consults.iter().find(|open| open.id == *id);
+        if let Some(open) = open.filter(|open| open.purpose.is_judging() && self.state.plan.rules.evaluate) {
+            self.judge_died(open.agent, id.task, task.attempt, *class, message);
+        }
+    }
+
+    fn judge_died(&mut self, agent: AgentId, task: TaskId, attempt: u32, class: FailureClass, error: &str) {
         self.emit(NoticeEvent::Died(Box::new(FailedOperation {
-            id: format!("j{}.{}.{}", task.0, seat.attempt, agent.0),
-            operation: Operation::Judge {
-                agent,
-                task,
-                attempt: seat.attempt,
-            },
-            class: *class,
-            error: message.clone(),
+            id: format!("j{}.{attempt}.{}", task.0, agent.0),
+            operation: Operation::Judge { agent, task, attempt },
+            class,
+            error: error.to_owned(),
         })));
     }
 }

@@ -361,6 +361,7 @@ pub(super) fn advised(
     round: u32,
     advice: Result<&Advice, &str>,
     speaker: Speaker<'_>,
+    may_pass: bool,
 ) {
     let Some(open) = out(draft, step, round) else {
         return;
@@ -372,10 +373,16 @@ pub(super) fn advised(
         }
         (_, Ok(Advice::Unreadable { why, excerpt })) => {
             let message = format!("its reply could not be read: {why}");
-            no_word(draft, open, (&message, excerpt), speaker);
+            no_word(draft, open, (&message, excerpt), speaker, true);
         }
-        (_, Ok(_)) => no_word(draft, open, ("its reply is about something else", ""), speaker),
-        (_, Err(message)) => no_word(draft, open, (message, ""), speaker),
+        (_, Ok(_)) => no_word(
+            draft,
+            open,
+            ("its reply is about something else", ""),
+            speaker,
+            true,
+        ),
+        (_, Err(message)) => no_word(draft, open, (message, ""), speaker, may_pass),
     }
 }
 
@@ -410,12 +417,14 @@ pub(super) fn judged(
     attempt: u32,
     (step, round): (Step, u32),
     result: &Result<Advice, String>,
+    never_began: bool,
 ) -> Vec<Event> {
     let Some(mut draft) = in_review(state, task, attempt) else {
         return Vec::new();
     };
     let advice = result.as_ref().map_err(String::as_str);
-    advised(&mut draft, step, round, advice, Speaker::default());
+    // What a command did once, it does not do again.
+    advised(&mut draft, step, round, advice, Speaker::default(), never_began);
     draft.into_events()
 }
 
@@ -484,8 +493,14 @@ fn found(draft: &mut Draft<'_>, step: Step, findings: &[Finding], speaker: Speak
     }
 }
 
-/// It said nothing: it is asked once more, and then its fault is dealt with.
-fn no_word(draft: &mut Draft<'_>, open: OpenStep, (why, said): (&str, &str), speaker: Speaker<'_>) {
+/// It said nothing: if that may pass it is asked once more, and then its fault is dealt with.
+fn no_word(
+    draft: &mut Draft<'_>,
+    open: OpenStep,
+    (why, said): (&str, &str),
+    speaker: Speaker<'_>,
+    may_pass: bool,
+) {
     let OpenStep {
         step, round, grounds, ..
     } = open;
@@ -495,7 +510,7 @@ fn no_word(draft: &mut Draft<'_>, open: OpenStep, (why, said): (&str, &str), spe
         round,
         message: why.to_owned(),
     });
-    if round < MOST_ROUNDS {
+    if may_pass && round < MOST_ROUNDS {
         return ask(draft, step, round + 1, grounds.into());
     }
     let name = draft.task_plan().scrutiny.name(step);

@@ -71,7 +71,7 @@ fn nobody_may_cut(draft: &mut Draft<'_>, agent: Option<AgentId>, why: &str) {
 }
 
 /// The criteria were cut into probes, or could not be.
-pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>) {
+pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advice, &str>, may_pass: bool) {
     let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
     let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
         return;
@@ -97,7 +97,7 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
         (Ok(_), None) => stages::nobody_may(draft, Stage::Verification),
         (Err(why), _) => {
             let message = format!("they could not be cut into probes: {why}");
-            no_grades(draft, round, &message, grading.unreviewed);
+            no_grades(draft, round, &message, grading.unreviewed, may_pass);
         }
     }
 }
@@ -109,7 +109,13 @@ pub(in crate::engine) fn grades_by_facts(plan: &Plan, task: TaskId) -> bool {
 }
 
 /// The judge graded, or could not be asked.
-pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice: Result<&Advice, &str>) {
+pub(super) fn advised(
+    draft: &mut Draft<'_>,
+    round: u32,
+    judge: AgentId,
+    advice: Result<&Advice, &str>,
+    may_pass: bool,
+) {
     let grading = draft.task.judging.as_deref().and_then(|judging| judging.grading);
     let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
         return;
@@ -146,7 +152,7 @@ pub(super) fn advised(draft: &mut Draft<'_>, round: u32, judge: AgentId, advice:
             // Whoever graded the work has reviewed it.
             settle(draft, &grades, decision, message, false, Accepted::Reviewed);
         }
-        Err(message) => no_grades(draft, round, &message, grading.unreviewed),
+        Err(message) => no_grades(draft, round, &message, grading.unreviewed, may_pass),
     }
 }
 
@@ -184,19 +190,19 @@ pub(super) fn graded(
     };
     match result {
         Ok(grades) => settle_facts(&mut draft, grades, grading.unreviewed),
-        Err(message) => no_grades(&mut draft, round, message, grading.unreviewed),
+        Err(message) => no_grades(&mut draft, round, message, grading.unreviewed, true),
     }
     draft.into_events()
 }
 
-/// The grader failed: it is asked again within the bound, then a person must decide.
-fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool) {
+/// The grader failed: if that may pass it is asked again within the bound, then a person must decide.
+fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool, may_pass: bool) {
     draft.emit(Event::GradingFailed {
         task: draft.id,
         round,
         message: message.to_owned(),
     });
-    if u64::from(round) < panel_rounds(draft.plan()) {
+    if may_pass && u64::from(round) < panel_rounds(draft.plan()) {
         ask(draft, round + 1, unreviewed);
     } else {
         let message = format!("the criteria could not be graded: {message}");

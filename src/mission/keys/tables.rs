@@ -293,12 +293,13 @@ static AGENT: Table = Table {
         key(
             "role",
             FILLED,
-            "Its role; `reviewer` and `qa` are asked to judge before others.",
+            "Its role. With `reviewer` or `qa` it is asked to judge before others are; a command is asked only with such a role, as \
+             the manager or the delegator of whoever worked, or where `reviewers` names it.",
         ),
         key(
             "reportsTo",
             AGENT_NAME,
-            "Its manager, who may be asked to judge its work.",
+            "Its manager, who judges its work where neither a delegator nor a reviewer can; a command may too.",
         ),
         key(
             "family",
@@ -597,7 +598,7 @@ static TASK: Table = Table {
         key(
             "delegatedBy",
             AGENT_NAME,
-            "The agent that handed it down, and is the first to be asked for a review.",
+            "The agent that handed it down, and is the first to be asked for a review, also where it is a command.",
         ),
         key(
             "review",

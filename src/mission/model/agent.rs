@@ -123,8 +123,9 @@ impl Agent {
         role.eq_ignore_ascii_case("reviewer") || role.eq_ignore_ascii_case("qa")
     }
 
-    /// Whether it may judge without being named (semantics, section 8). An adapter that only runs or repeats things must
-    /// have been given the role; a person is never asked unless the mission says so.
+    /// Whether it may judge the work of anybody without being named (semantics, section 8). An adapter that only runs or
+    /// repeats things must have been given the role, or (a command) be the delegator or the manager of whoever worked; a
+    /// person is never asked unless the mission says so.
     #[must_use]
     pub fn may_judge(&self) -> bool {
         match self.adapter {

@@ -31,6 +31,13 @@ pub fn human(plan: &PlanDocument<'_>, screen: &Screen) -> String {
         let words = "reviews are switched off: agents' work will be taken as it comes";
         let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, words));
     }
+    if let Some(given) = plan.eval_threshold.as_ref().filter(|given| given.reviews > 0) {
+        let _ = writeln!(text, "{}", given.words);
+    }
+    for warning in &plan.warnings {
+        let words = format!("warning: {}", sanitize(warning));
+        let _ = writeln!(text, "{}", screen.style.paint(Role::Warn, words));
+    }
     // Rows by wave without a search through all tasks for each wave.
     let mut order: Vec<&TaskRow<'_>> = plan.tasks.iter().collect();
     order.sort_by_key(|task| task.wave);

@@ -20,6 +20,7 @@ use crate::engine::{self, JudgedBy, State};
 use crate::judging::eligibility::{self, Eligible, named};
 use crate::mission::model::Tools;
 use crate::mission::{ApprovalPlan, ApproverPlan, HoldKind, Part, Plan, waves};
+use crate::report::forewarning::{GivenThreshold, forewarnings, unjudged};
 use crate::report::json::EdgesRow;
 use crate::report::scrutiny::{StepRow, judge_tools, step_rows};
 
@@ -37,6 +38,11 @@ pub struct PlanDocument<'a> {
     mission: &'a str,
     concurrency: u32,
     evaluate: bool,
+    /// The bar that a flag or a variable gives, and to how many reviews it applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    eval_threshold: Option<ThresholdRow>,
+    /// What is known beforehand not to work.
+    warnings: Vec<String>,
     quality_threshold: Option<f64>,
     agents: Vec<AgentRow<'a>>,
     waves: Vec<Vec<&'a str>>,
@@ -51,6 +57,27 @@ pub struct PlanDocument<'a> {
     not_taken: u32,
     worst_case: WorstCaseRow,
     cost: CostRow,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThresholdRow {
+    points: f64,
+    origin: crate::domain::BarOrigin,
+    reviews: usize,
+    #[serde(skip)]
+    words: String,
+}
+
+impl ThresholdRow {
+    fn of(given: GivenThreshold) -> Self {
+        Self {
+            points: given.bar.points.to_f64(),
+            origin: given.bar.origin,
+            reviews: given.reviews,
+            words: given.words(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -259,6 +286,8 @@ impl<'a> PlanDocument<'a> {
             mission: &plan.name,
             concurrency: plan.rules.concurrency,
             evaluate: plan.rules.evaluate,
+            eval_threshold: GivenThreshold::of(state).map(ThresholdRow::of),
+            warnings: forewarnings(state).into_iter().chain(unjudged(state)).collect(),
             quality_threshold: plan.rules.quality_threshold.map(crate::domain::Points::to_f64),
             agents: agents(state),
             waves: by_wave,

@@ -210,6 +210,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             attempt: *attempt,
             step: *step,
             round: *round,
+            never_began: matches!(answer, Answer::Unreachable(class) if class.request_retried()),
             result: match answer {
                 Answer::Unreachable(_) => Err("it was killed".to_owned()),
                 Answer::Advice(advice) => Ok(advice.clone()),

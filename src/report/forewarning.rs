@@ -1,0 +1,155 @@
+//! What is known before a run starts and would else be a surprise at its end: gates that cannot pass, a threshold that
+//! applies to nothing, work that nobody will judge.
+
+use crate::domain::{Bar, BarOrigin, TaskId};
+use crate::engine::{self, JudgedBy, State};
+use crate::judging::eligibility::excluded;
+use crate::mission::model::Review;
+
+use super::text::count;
+
+/// Names that a warning lists.
+const MOST_NAMES: usize = 8;
+
+/// A bar that a flag or a variable gives, and to how many reviews it applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GivenThreshold {
+    /// The bar.
+    pub bar: Bar,
+    /// The reviews by whose score it decides.
+    pub reviews: usize,
+}
+
+impl GivenThreshold {
+    /// The threshold that was given for this run, if one was.
+    #[must_use]
+    pub fn of(state: &State) -> Option<Self> {
+        let bar = state.plan.rules.eval_bar;
+        if !matches!(bar.origin, BarOrigin::Flag | BarOrigin::Environment) {
+            return None;
+        }
+        let selected = state.plan.selected_ids();
+        let bars = selected.flat_map(|id| bars(state, id));
+        Some(Self {
+            bar,
+            reviews: bars.filter(|found| *found == bar).count(),
+        })
+    }
+
+    /// In words: `--eval-threshold 99 applies to 2 reviews`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let name = match self.bar.origin {
+            BarOrigin::Flag => "--eval-threshold",
+            _ => "EVAL_THRESHOLD",
+        };
+        let points = self.bar.points;
+        match (self.reviews, self.bar.origin) {
+            (0, BarOrigin::Flag) => {
+                format!("{name} {points} applies to nothing: no review of this run decides by a score")
+            }
+            (0, _) => format!(
+                "{name} {points} applies to nothing: every review sets its own bar, or none decides by a score; the \
+                 flag --eval-threshold replaces them"
+            ),
+            (reviews, _) => format!("{name} {points} applies to {}", count(reviews, "review")),
+        }
+    }
+}
+
+/// The bars by which scores of a task's reviews are judged.
+fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
+    let task = state.plan.task(id);
+    let of_review = match engine::judged_by(state, id) {
+        JudgedBy::Panel(_) => {
+            let panel = task
+                .expectations
+                .as_deref()
+                .and_then(|declared| declared.panel.as_ref());
+            panel.map(|panel| panel.bar)
+        }
+        JudgedBy::Evaluation(_) => Some(state.plan.rules.eval_bar),
+        JudgedBy::ChecksOnly | JudgedBy::Nobody => None,
+    };
+    // Plain facts grade with reviews switched off too.
+    let verification = task.verification.as_deref();
+    let verification =
+        verification.filter(|verification| verification.rubric.is_none() || state.plan.rules.evaluate);
+    of_review
+        .into_iter()
+        .chain(verification.map(|verification| verification.bar))
+}
+
+/// Warnings of what cannot work, before anything is started.
+#[must_use]
+pub fn forewarnings(state: &State) -> Vec<String> {
+    let threshold = GivenThreshold::of(state).filter(|given| given.reviews == 0);
+    let threshold = threshold.map(|given| given.words());
+    threshold.into_iter().chain(shut_gates(state)).collect()
+}
+
+/// Gates that need a score where nobody gives any.
+fn shut_gates(state: &State) -> Vec<String> {
+    let plan = &state.plan;
+    if plan.rules.evaluate {
+        return Vec::new();
+    }
+    let gates = plan.gate_ids().map(|id| plan.gate(id));
+    let shut = gates.filter(|gate| gate.part == crate::mission::Part::Selected && gate.min_score.is_some());
+    shut.map(|gate| {
+        format!(
+            "the gate '{}' cannot pass: it has a minScore, and reviews are switched off",
+            gate.name
+        )
+    })
+    .collect()
+}
+
+/// Warnings of each task that will end unreviewed because nobody is able to judge it, and of what to write.
+#[must_use]
+pub fn unjudged(state: &State) -> Vec<String> {
+    let plan = &state.plan;
+    if !plan.rules.evaluate {
+        return Vec::new();
+    }
+    let nobody = |id: &TaskId| {
+        plan.task(*id).review == Review::Auto && engine::judged_by(state, *id) == JudgedBy::Nobody
+    };
+    plan.selected_ids()
+        .filter(nobody)
+        .map(|id| unjudged_words(state, id))
+        .collect()
+}
+
+fn unjudged_words(state: &State, id: TaskId) -> String {
+    let plan = &state.plan;
+    let task = plan.task(id);
+    let excluded = excluded(plan, id, None);
+    let others = plan.agents.iter().enumerate();
+    let others = others.filter(|(index, agent)| *index != task.agent.index() && !agent.removed);
+    let others: Vec<String> = others.map(|(_, agent)| format!("'{}'", agent.name)).collect();
+    let why = match (excluded.first(), others.as_slice()) {
+        (Some((agent, why)), _) => format!("'{}' {why}", plan.agent(*agent).name),
+        (None, []) => format!("'{}' is the only agent", plan.agent(task.agent).name),
+        (None, others) => format!(
+            "{} may not: a command judges with `role: reviewer`, as the manager or the delegator of the worker, or where \
+             `reviewers` names it",
+            some(others)
+        ),
+    };
+    format!(
+        "the task '{}' will end unreviewed, because nobody is able to judge it: {why}; add an agent with `role: reviewer`, or \
+         write `review: none`",
+        task.title
+    )
+}
+
+/// The first names of a list, and how many more there are.
+fn some(names: &[String]) -> String {
+    match names.get(..MOST_NAMES) {
+        Some(first) if names.len() > MOST_NAMES => {
+            format!("{} and {} more", first.join(", "), names.len() - MOST_NAMES)
+        }
+        _ => names.join(", "),
+    }
+}
