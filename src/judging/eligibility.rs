@@ -201,7 +201,8 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
         }
         let spec = &plan.agent(agent).spec;
         let answers_for_it = work.delegated_by == Some(agent) || manager == Some(agent);
-        if !spec.may_judge() && !(answers_for_it && spec.adapter == Adapter::Command) {
+        let is_able = spec.may_judge() || (answers_for_it && spec.adapter == Adapter::Command);
+        if !is_able {
             return None;
         }
         let why = if work.delegated_by == Some(agent) {
