@@ -154,6 +154,8 @@ mod recorded;
 mod red_team;
 #[path = "behaviour/replay.rs"]
 mod replay;
+#[path = "behaviour/replies.rs"]
+mod replies;
 #[path = "behaviour/report_targets.rs"]
 mod report_targets;
 #[path = "behaviour/reports.rs"]

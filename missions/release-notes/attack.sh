@@ -7,6 +7,7 @@ case $prompt in
     ;;
 *)
     echo '{"findings": [{"severity": "low", "surface": "requirements", "description": "no date of the release",
-        "evidence": "", "suggestedFix": "add it"}], "summary": "good enough"}'
+        "evidence": "", "suggestedFix": "add it"}], "summary": "good enough",
+        "prior": [{"id": 1, "addressed": "yes", "note": "no password stands there"}, {"id": 2, "addressed": "yes"}]}'
     ;;
 esac

@@ -110,6 +110,7 @@ const SETTINGS: &[(&str, Reader)] = &[
     ("verifyPriorFeedback", |s| {
         s.verify_prior_feedback.map(|on| json!(on))
     }),
+    ("tellCriteria", |s| s.tell_criteria.map(|on| json!(on))),
     ("panel", |s| s.panel.map(|word| json!(word))),
     ("referBelow", |s| s.refer_below.map(|number| json!(number.get()))),
     ("judgeBreaker", |s| s.judge_breaker.map(|n| json!(n))),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Opinion, Points, Step, TaskId};
+use super::{Finding, Opinion, Points, PriorAnswer, Step, TaskId};
 
 /// What an agent is consulted about. The journal names it by its code; variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -152,9 +152,9 @@ pub enum Advice {
     /// [`Purpose::Scrutinise`]: what one of the mission's own stages says.
     #[serde(rename = "s")]
     Opinion(Box<Opinion>),
-    /// [`Purpose::Scrutinise`]: what a red team or a vision check found.
+    /// [`Purpose::Scrutinise`]: what a red team or a vision check found, as far as its report could be read.
     #[serde(rename = "f")]
-    Findings(Vec<Finding>),
+    Findings(Box<FindingsReport>),
     /// It does not fit what was asked, so it says nothing.
     #[serde(rename = "x")]
     Unreadable {
@@ -164,7 +164,91 @@ pub enum Advice {
         /// The beginning of the reply.
         #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         excerpt: String,
+        /// Whether it speaks of something grave all the same: a report that must not be passed over (section 15).
+        #[serde(rename = "g", default, skip_serializing_if = "std::ops::Not::not")]
+        grave: bool,
     },
+}
+
+/// What a red team or a vision check reported, finding by finding (section 15).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "ReportForm", into = "ReportForm")]
+pub struct FindingsReport {
+    /// The findings that could be read.
+    pub findings: Vec<Finding>,
+    /// What it answered for the points of the review before.
+    pub prior: Vec<PriorAnswer>,
+    /// Why some of the report could not be read; `None` if all of it was.
+    pub unread: Option<String>,
+    /// Whether what could not be read speaks of something grave.
+    pub grave: bool,
+}
+
+impl FindingsReport {
+    /// A report that could be read whole.
+    #[must_use]
+    pub fn whole(findings: Vec<Finding>) -> Box<Self> {
+        Box::new(Self {
+            findings,
+            ..Self::default()
+        })
+    }
+}
+
+/// How a report stands in a journal: as the list of its findings, unless there is more to say.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ReportForm {
+    Whole(Vec<Finding>),
+    InPart {
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+        prior: Vec<PriorAnswer>,
+        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+        unread: Option<String>,
+        #[serde(rename = "g", default, skip_serializing_if = "std::ops::Not::not")]
+        grave: bool,
+    },
+}
+
+impl From<ReportForm> for FindingsReport {
+    fn from(form: ReportForm) -> Self {
+        match form {
+            ReportForm::Whole(findings) => *Self::whole(findings),
+            ReportForm::InPart {
+                findings,
+                prior,
+                unread,
+                grave,
+            } => Self {
+                findings,
+                prior,
+                unread,
+                grave,
+            },
+        }
+    }
+}
+
+impl From<FindingsReport> for ReportForm {
+    fn from(report: FindingsReport) -> Self {
+        let FindingsReport {
+            findings,
+            prior,
+            unread,
+            grave,
+        } = report;
+        if unread.is_none() && prior.is_empty() && !grave {
+            return Self::Whole(findings);
+        }
+        Self::InPart {
+            findings,
+            prior,
+            unread,
+            grave,
+        }
+    }
 }
 
 /// A question with the answer yes or no that a criterion comes to.
@@ -193,6 +277,9 @@ pub struct RubricReply {
     /// What it found.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// What it answered for the points of the review before.
+    #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+    pub prior: Vec<PriorAnswer>,
 }
 
 /// One grade of a judge.

@@ -22,7 +22,9 @@ mod scrutiny;
 mod verdict;
 
 pub use assumption::{Assumption, BrokenAssumption};
-pub use consult::{Advice, ConsultId, DeclaredVerdict, GradeGiven, Probe, Purpose, RubricReply};
+pub use consult::{
+    Advice, ConsultId, DeclaredVerdict, FindingsReport, GradeGiven, Probe, Purpose, RubricReply,
+};
 pub use date_line::{date_line, undated};
 pub use dead_letter::{DeadLetter, LetterStatus};
 pub use digest::{Digest, Hasher};
@@ -37,4 +39,7 @@ pub use outcome::OutcomeClass;
 pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, ParseBarError, Points};
 pub use scrutiny::{Opinion, Step};
-pub use verdict::{Cause, CriterionGrade, Dimension, DimensionScore, Finding, Severity, Stage, Verdict};
+pub use verdict::{
+    Addressed, Cause, CriterionGrade, Dimension, DimensionScore, Finding, PriorAnswer, Severity, Stage,
+    Verdict,
+};

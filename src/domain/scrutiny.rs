@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeclaredVerdict, Finding, Stage};
+use super::{DeclaredVerdict, Finding, PriorAnswer, Stage};
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,4 +53,7 @@ pub struct Opinion {
     /// What it found.
     #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// What it answered for the points of the review before.
+    #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+    pub prior: Vec<PriorAnswer>,
 }

@@ -269,6 +269,32 @@ impl Finding {
     }
 }
 
+/// Whether a point of an earlier review was addressed, by the word of the next reviewer (section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Addressed {
+    /// It was.
+    Yes,
+    /// In part.
+    Partly,
+    /// It was not.
+    No,
+}
+
+/// What a reviewer answered for one point of the review before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriorAnswer {
+    /// The point, by its number from 1.
+    #[serde(rename = "i")]
+    pub point: u32,
+    /// Whether it was addressed.
+    #[serde(rename = "a")]
+    pub addressed: Addressed,
+    /// What shows it.
+    #[serde(rename = "n", default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
 /// A weighted aspect that reviewers score from 1 to 5.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dimension {

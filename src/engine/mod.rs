@@ -43,7 +43,9 @@ pub(crate) use tests::{random, simulation};
 pub use apply::apply;
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
-pub use decide::{JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, decide, pause_before_retry};
+pub use decide::{
+    JudgedBy, MAX_REQUEST_RETRIES, Panel, WorstCase, decide, pause_before_retry, prior_points, reprompt,
+};
 pub use dialog::{Dialog, Exchange};
 pub use effect::{Effect, effects, gets_prompt, may_be_made, pending_effects};
 pub use event::Event;
@@ -62,8 +64,8 @@ pub use payload::{
 pub use place::JudgingPlace;
 pub use remedies::{FailedDependency, Remedies, Without};
 pub use state::{
-    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, HoldStage, HoldState, Judging, Known,
-    Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
+    Answer, Consult, Counts, Evidence, Feedback, GateState, Grading, Heard, HoldStage, HoldState, Judging,
+    Known, Noted, Nudged, OpenStep, OutputRefs, RunPhase, Seat, SeatState, State, TaskState, Turn, Waiting,
 };
 pub use timers::{Timer, Timers};
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
-    RunId, Stage, TaskId, Verdict,
+    PriorAnswer, RunId, Stage, TaskId, Verdict,
 };
 use crate::mission::RunOptions;
 
@@ -375,6 +375,9 @@ pub enum SeatResult {
         /// What the reviewer found.
         #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
+        /// What it answered for the points of the review before.
+        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+        prior: Vec<PriorAnswer>,
     },
     /// An evaluation gave one number.
     #[serde(rename = "e")]
@@ -385,6 +388,9 @@ pub enum SeatResult {
         /// The reviewer's text.
         #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
+        /// What it answered for the points of the review before.
+        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+        prior: Vec<PriorAnswer>,
     },
     /// Nothing trustworthy could be read.
     #[serde(rename = "u")]

@@ -19,8 +19,8 @@ use super::timers::{Timer, Timers};
 
 pub(super) use task::{ANSWERED, APPROVED, REJECTED};
 pub use task::{
-    Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Known, Noted, Nudged, OpenStep, OutputRefs,
-    PersonsWord, Seat, SeatState, TaskState, Turn, Waiting,
+    Answer, Calls, Consult, Evidence, Feedback, Grading, Heard, Judging, Known, Noted, Nudged, OpenStep,
+    OutputRefs, PersonsWord, Seat, SeatState, TaskState, Turn, Waiting,
 };
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.

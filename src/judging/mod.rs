@@ -17,6 +17,7 @@ pub mod heuristic;
 pub mod hollow;
 pub mod independence;
 pub mod parser;
+pub mod prior;
 pub mod probes;
 pub mod protected;
 pub mod question;

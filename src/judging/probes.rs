@@ -3,9 +3,12 @@
 //! A criterion that nobody asks about would be met by silence, so it makes the whole reply worthless; so does a question
 //! about a criterion that is not there.
 
-use serde::Deserialize;
+use rust_decimal::prelude::ToPrimitive;
 
-use super::advice::object;
+use super::parser::form::{read_object, wrong};
+use super::parser::json::Json;
+use super::parser::panel::score_value;
+use super::parser::{Quoted, Unparsed};
 use crate::domain::Probe;
 
 /// Probes of one criterion.
@@ -13,40 +16,34 @@ pub const MOST_PROBES: usize = 5;
 /// Characters of one probe.
 const LONGEST: usize = 500;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Reply {
-    probes: Vec<Item>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Item {
-    criterion: u32,
-    probe: String,
-}
-
-/// What an agent's JSON object says.
+/// What an agent says.
 ///
 /// # Errors
 /// Why it says nothing.
-pub fn read(text: &str) -> Result<Vec<Probe>, String> {
-    let reply: Reply = object(text)?;
-    let probe = |item: Item| {
-        let text = item.probe.split_whitespace().collect::<Vec<_>>().join(" ");
-        match text.chars().count() {
-            0 => Err(format!("a probe of criterion {} is empty", item.criterion)),
-            n if n > LONGEST => Err(format!(
-                "a probe of criterion {} has {n} characters",
-                item.criterion
-            )),
-            _ => Ok(Probe {
-                criterion: item.criterion,
-                text,
-            }),
+pub fn read(reply: &str, work: &Quoted) -> Result<Vec<Probe>, Unparsed> {
+    read_object(reply, work, "probes", |object| {
+        match object.only(&["probes"])? {
+            Some(Json::List(items)) => items.iter().map(probe).collect(),
+            _ => Err(wrong("`probes` is not a list")),
         }
-    };
-    reply.probes.into_iter().map(probe).collect()
+    })
+}
+
+fn probe(item: &Json) -> Result<Probe, Unparsed> {
+    let number = item.only(&["criterion"])?.and_then(score_value);
+    let criterion = number
+        .filter(|number| number.is_integer())
+        .and_then(|number| number.to_u32());
+    let criterion = criterion.ok_or_else(|| wrong("a probe does not say the number of its criterion"))?;
+    let said = item.text_at(&["probe"])?;
+    let text = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.chars().count() {
+        0 => Err(wrong(format!("a probe of criterion {criterion} is empty"))),
+        n if n > LONGEST => Err(wrong(format!(
+            "a probe of criterion {criterion} has {n} characters"
+        ))),
+        _ => Ok(Probe { criterion, text }),
+    }
 }
 
 /// Whether these are the probes of so many criteria: at least one and at most five of each, and of no other.
@@ -80,7 +77,7 @@ mod tests {
     use super::*;
 
     fn read_and_fit(criteria: usize, text: &str) -> Result<usize, String> {
-        let probes = read(text)?;
+        let probes = read(text, &Quoted::default()).map_err(|why| why.to_string())?;
         fit(criteria, &probes)?;
         Ok(probes.len())
     }
@@ -88,8 +85,11 @@ mod tests {
     #[test]
     fn every_criterion_has_one_to_five_probes() {
         let one = r#"{"probes": [{"criterion": 1, "probe": " Is it\n short? "}]}"#;
-        assert_eq!(read(one).unwrap()[0].text, "Is it short?");
+        assert_eq!(read(one, &Quoted::default()).unwrap()[0].text, "Is it short?");
         assert_eq!(read_and_fit(1, one), Ok(1));
+        assert_eq!(read_and_fit(1, &format!("here you are: {one}")), Ok(1));
+        let more = r#"{"probes": [{"criterion": 1, "probe": "x", "why": "y"}], "also": 1}"#;
+        assert_eq!(read_and_fit(1, more), Ok(1));
         let item = |n: u32| format!(r#"{{"criterion": {n}, "probe": "Is it so?"}}"#);
         let reply = |items: &[u32]| {
             let items: Vec<String> = items.iter().map(|n| item(*n)).collect();
@@ -104,12 +104,7 @@ mod tests {
             (1, reply(&[1, 1, 1, 1, 1, 1])),
             (1, r#"{"probes": [{"criterion": 1, "probe": " "}]}"#.to_owned()),
             (1, r#"{"probes": [{"criterion": 1}]}"#.to_owned()),
-            (
-                1,
-                r#"{"probes": [{"criterion": 1, "probe": "x"}], "also": 1}"#.to_owned(),
-            ),
             (1, r#"[{"criterion": 1, "probe": "x"}]"#.to_owned()),
-            (1, format!("here you are: {one}")),
             (1, String::new()),
         ] {
             read_and_fit(criteria, &bad).unwrap_err();

@@ -3,172 +3,91 @@
 //! A grade that the rubric does not know, a criterion left out or named twice, a confidence that is no share: the reply
 //! says nothing. What the judge declares never makes its grades better than they are; where it is stricter, it counts.
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
-
-use rust_decimal::Decimal;
-use serde::Deserialize;
-use serde_json::Number;
-
 use crate::domain::{
     Bar, Cause, CriterionGrade, DeclaredVerdict, Finding, GradeGiven, Points, RubricReply, Severity, Verdict,
 };
 use crate::mission::model::{Criterion, GradeKind, Rubric};
 
+use super::parser::findings::findings_of;
+use super::parser::form::{read_object, share, wrong};
+use super::parser::json::{Json, plain};
+use super::parser::panel::REASONS;
+use super::parser::prior::answers_in;
+use super::parser::{Quoted, Unparsed};
+use super::scrutiny::VERDICTS;
 use super::verification::Decision;
 
 /// Findings of one reply that are kept.
 const MOST_FINDINGS: usize = 25;
 
-// A key that nobody asked for may be the one that the judge meant its verdict to hang on.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Reply {
-    criteria: Criteria,
-    verdict: DeclaredVerdict,
-    confidence: Number,
-    #[serde(default)]
-    findings: Vec<Found>,
-}
-
-/// The criteria of a reply; one that stands there twice is no answer.
-#[derive(Deserialize)]
-#[serde(try_from = "Entries")]
-struct Criteria(BTreeMap<String, Grade>);
-
-struct Entries(Vec<(String, Grade)>);
-
-#[derive(Deserialize)]
-struct Grade {
-    grade: Number,
-    #[serde(default)]
-    reasoning: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Found {
-    severity: Severity,
-    description: String,
-    #[serde(default)]
-    evidence: String,
-    #[serde(default)]
-    suggested_fix: String,
-}
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Entries;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object with every criterion")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
-        }
-        deserializer.deserialize_map(Visitor)
-    }
-}
-
-impl TryFrom<Entries> for Criteria {
-    type Error = String;
-
-    fn try_from(entries: Entries) -> Result<Self, String> {
-        let mut criteria = BTreeMap::new();
-        for (name, grade) in entries.0 {
-            if criteria.insert(name.clone(), grade).is_some() {
-                return Err(format!("'{name}' is graded twice"));
-            }
-        }
-        Ok(Self(criteria))
-    }
-}
-
-/// What a judge's JSON object says, whatever the rubric is.
+/// What a judge says, whatever the rubric is.
 ///
 /// # Errors
 /// Why it says nothing.
-pub fn read(text: &str) -> Result<RubricReply, String> {
-    let reply: Reply = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let confidence = share(&reply.confidence).ok_or_else(|| {
-        format!(
-            "`confidence` must be from 0 to 1, and {} is not",
-            reply.confidence
-        )
-    })?;
-    let grade = |(name, grade): (String, Grade)| match share(&grade.grade) {
-        Some(points) => Ok(GradeGiven {
-            criterion: name,
-            points,
-            reasoning: grade.reasoning,
-        }),
-        None => Err(format!(
-            "the grade of '{name}' must be from 0 to 1, and {} is not",
-            grade.grade
-        )),
-    };
-    if reply
-        .findings
-        .iter()
-        .any(|found| found.description.trim().is_empty())
-    {
-        return Err("a finding says nothing".to_owned());
-    }
-    let found = reply.findings.into_iter().take(MOST_FINDINGS);
-    Ok(RubricReply {
-        grades: reply
-            .criteria
-            .0
-            .into_iter()
-            .map(grade)
-            .collect::<Result<_, _>>()?,
-        verdict: reply.verdict,
-        confidence,
-        findings: found.map(finding).collect(),
+pub fn read(reply: &str, work: &Quoted) -> Result<RubricReply, Unparsed> {
+    read_object(reply, work, "criteria", |object| {
+        let Some(criteria @ Json::Object(_)) = object.only(&["criteria"])? else {
+            return Err(wrong("`criteria` is not an object with every criterion"));
+        };
+        let confidence = object.only(&["confidence"])?;
+        let confidence = confidence.ok_or_else(|| wrong("`confidence` is missing"))?;
+        let mut grades: Vec<GradeGiven> = Vec::new();
+        for (name, value) in criteria.entries() {
+            if grades.iter().any(|given| given.criterion == *name) {
+                return Err(Unparsed::Duplicate(name.clone()));
+            }
+            grades.push(grade(name, value)?);
+        }
+        Ok(RubricReply {
+            grades,
+            verdict: object.required_word("verdict", &VERDICTS)?,
+            confidence: share(confidence, "confidence")?,
+            findings: findings_of(object, MOST_FINDINGS),
+            prior: answers_in(object),
+        })
     })
 }
 
-fn finding(found: Found) -> Finding {
-    let mut finding = Finding::new(found.severity, found.description);
-    if !found.evidence.is_empty() {
-        finding = finding.with_evidence(found.evidence);
-    }
-    if !found.suggested_fix.is_empty() {
-        finding.suggested_fix = Some(found.suggested_fix);
-    }
-    finding
+/// `"runs": {"grade": 1, "reasoning": "…"}` or `"runs": 1`
+fn grade(name: &str, value: &Json) -> Result<GradeGiven, Unparsed> {
+    let given = match value {
+        Json::Object(_) => value.only(&["grade", "score"])?,
+        plain => Some(plain),
+    };
+    let given = given.ok_or_else(|| Unparsed::NotANumber(name.to_owned()))?;
+    Ok(GradeGiven {
+        criterion: name.to_owned(),
+        points: share(given, name)?,
+        reasoning: value.get(REASONS).map(Json::words).unwrap_or_default(),
+    })
 }
 
-/// A share from 0 to 1 as points, exactly as it was written.
-fn share(number: &Number) -> Option<Points> {
-    let written = number.to_string();
-    let number = Decimal::from_str(&written)
-        .or_else(|_| Decimal::from_scientific(&written))
-        .ok()?;
-    Points::new(number.checked_mul(Decimal::ONE_HUNDRED)?)
-}
-
-/// The grades in the order of the rubric's criteria.
+/// The grades in the order of the rubric's criteria. A criterion is meant by its name, or by the only one that is the same
+/// but for case, spaces, underscores and hyphens; what is graded beside them is nobody's business.
 ///
 /// # Errors
-/// When they are not the grades of exactly its criteria.
+/// When one of its criteria has no grade, more than one, or one that its kind does not know.
 pub fn fit(rubric: &Rubric, reply: &RubricReply) -> Result<Vec<CriterionGrade>, String> {
-    let is_known = |name: &str| rubric.criteria.iter().any(|criterion| &*criterion.name == name);
-    if let Some(unknown) = reply.grades.iter().find(|given| !is_known(&given.criterion)) {
-        return Err(format!("the rubric has no criterion '{}'", unknown.criterion));
-    }
+    let is_another = |given: &GradeGiven| {
+        rubric
+            .criteria
+            .iter()
+            .any(|other| *other.name == *given.criterion)
+    };
     let grade = |criterion: &Criterion| {
         let name = &*criterion.name;
-        let given = reply.grades.iter().find(|given| given.criterion == name);
-        let given = given.ok_or_else(|| format!("'{name}' is not graded"))?;
+        let exact = reply.grades.iter().find(|given| given.criterion == name);
+        let alike = reply
+            .grades
+            .iter()
+            .filter(|given| plain(&given.criterion) == plain(name));
+        let mut alike = alike.filter(|given| !is_another(given));
+        let given = match (exact, alike.next(), alike.next()) {
+            (Some(exact), _, _) => exact,
+            (None, Some(given), None) => given,
+            (None, Some(_), Some(_)) => return Err(format!("'{name}' is graded twice")),
+            (None, None, _) => return Err(format!("'{name}' is not graded")),
+        };
         if !is_legal(criterion.grade, given.points) {
             return Err(format!("'{name}' has a grade that its kind does not know"));
         }
@@ -189,8 +108,8 @@ fn is_legal(kind: GradeKind, points: Points) -> bool {
     }
 }
 
-/// What the grades mean. The order is fixed: not sure enough refers, a failed required criterion fails, the weighted
-/// points against the bar decide the rest; a verdict of the judge that is stricter than that wins.
+/// What the grades mean. The order is fixed: not sure enough refers, whatever was declared; a failed required criterion
+/// fails, the weighted points against the bar decide the rest; a verdict of the judge that is stricter than that wins.
 #[must_use]
 pub fn decide(
     rubric: &Rubric,
@@ -217,7 +136,8 @@ pub fn decide(
     };
     let (verdict, cause) = match (computed.0, reply.verdict) {
         (Verdict::Pass, DeclaredVerdict::Refer) => (Verdict::Refer, Some(Cause::Confidence)),
-        (Verdict::Pass | Verdict::Refer, DeclaredVerdict::Fail) => (Verdict::Fail, Some(Cause::Score)),
+        (Verdict::Pass, DeclaredVerdict::Fail) => (Verdict::Fail, Some(Cause::Score)),
+        // Who is not sure enough decides nothing, a fail as little as a pass.
         _ => computed,
     };
     let mut findings = reply.findings.clone();
@@ -294,8 +214,12 @@ mod tests {
             .to_string()
     }
 
+    fn said(text: &str) -> Result<RubricReply, String> {
+        read(text, &Quoted::default()).map_err(|why| why.to_string())
+    }
+
     fn decided(text: &str, bar: u8) -> Result<Decision, String> {
-        let (rubric, reply) = (rubric(), read(text)?);
+        let (rubric, reply) = (rubric(), said(text)?);
         let grades = fit(&rubric, &reply)?;
         let bar = Bar {
             points: Points::whole(bar),
@@ -305,18 +229,26 @@ mod tests {
     }
 
     #[test]
-    fn of_a_rubric_with_one_criterion_every_other_is_unknown() {
+    fn a_criterion_is_meant_by_its_name_and_what_is_graded_beside_it_does_not_count() {
         let mut rubric = rubric();
         rubric.criteria.truncate(1);
         let graded = |names: [&str; 2]| {
             let grades = names.map(|name| (name.to_owned(), json!({"grade": 1, "reasoning": "seen"})));
             let criteria: serde_json::Map<_, _> = grades.into_iter().collect();
             let text = json!({"criteria": criteria, "verdict": "pass", "confidence": 1}).to_string();
-            fit(&rubric, &read(&text).unwrap())
+            fit(&rubric, &said(&text).unwrap())
         };
-        assert!(graded(["runs", "runs"]).is_ok());
-        let why = graded(["runs", "x"]).unwrap_err();
-        assert_eq!(why, "the rubric has no criterion 'x'");
+        assert!(graded(["runs", "x"]).is_ok());
+        assert!(graded(["Runs", "x"]).is_ok());
+        assert_eq!(graded(["RUNS", "Runs"]).unwrap_err(), "'runs' is graded twice");
+        assert_eq!(graded(["walks", "x"]).unwrap_err(), "'runs' is not graded");
+        rubric.criteria.push(Criterion {
+            name: "r-uns".into(),
+            ..rubric.criteria[0].clone()
+        });
+        let reply = json!({"criteria": {"runs": {"grade": 1}}, "verdict": "pass", "confidence": 1});
+        let why = fit(&rubric, &said(&reply.to_string()).unwrap()).unwrap_err();
+        assert_eq!(why, "'r-uns' is not graded", "another's grade is none of its own");
     }
 
     #[test]
@@ -341,7 +273,8 @@ mod tests {
             // A stricter word of the judge wins, a milder one does not.
             ([1.0, 1.0, 1.0], "refer", 0.9, Refer, Some(Cause::Confidence), 100),
             ([1.0, 1.0, 1.0], "fail", 0.9, Fail, Some(Cause::Score), 100),
-            ([1.0, 1.0, 1.0], "fail", 0.5, Fail, Some(Cause::Score), 100),
+            ([1.0, 1.0, 1.0], "fail", 0.5, Refer, Some(Cause::Confidence), 100),
+            ([0.0, 0.0, 0.0], "fail", 0.69, Refer, Some(Cause::Confidence), 0),
             (
                 [0.0, 0.0, 0.0],
                 "refer",
@@ -428,7 +361,7 @@ mod tests {
 
     #[test]
     fn whoever_sends_no_grades_is_told_what_is_wanted() {
-        let why = read(r#"{"criteria": 5, "verdict": "pass", "confidence": 1}"#).unwrap_err();
+        let why = said(r#"{"criteria": 5, "verdict": "pass", "confidence": 1}"#).unwrap_err();
         assert!(why.contains("an object with every criterion"), "{why}");
     }
 

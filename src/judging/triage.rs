@@ -1,8 +1,7 @@
 //! Reading what an agent says about a request for work (semantics, section 16). What does not fit is no yes.
 
-use serde::Deserialize;
-
-use super::advice::{object, unfenced};
+use super::parser::form::{read_object, wrong};
+use super::parser::{Quoted, Unparsed};
 
 /// What an agent made of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,36 +17,27 @@ pub enum Triage {
     Refused(String),
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Reply {
-    accepted: bool,
-    #[serde(default)]
-    reason: Option<String>,
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-}
-
 /// What the reply says.
 ///
 /// # Errors
 /// Why it says nothing: then the request is cancelled with that reason.
-pub fn parse_triage(reply: &str) -> Result<Triage, String> {
-    let read: Reply = object(unfenced(reply))?;
-    let words = |text: Option<String>| {
-        text.map(|text| text.trim().to_owned())
-            .filter(|text| !text.is_empty())
-    };
-    if read.accepted {
-        return Ok(Triage::Accepted {
-            title: words(read.title),
-            description: words(read.description),
-        });
-    }
-    let reason = words(read.reason).ok_or("a request is refused with a `reason`")?;
-    Ok(Triage::Refused(reason))
+pub fn parse_triage(reply: &str) -> Result<Triage, Unparsed> {
+    let read = read_object(reply, &Quoted::default(), "accepted", |object| {
+        let words = |name| {
+            object
+                .text_at(&[name])
+                .map(|text| Some(text).filter(|text| !text.is_empty()))
+        };
+        if object.required_bool("accepted")? {
+            return Ok(Triage::Accepted {
+                title: words("title")?,
+                description: words("description")?,
+            });
+        }
+        let reason = words("reason")?.ok_or_else(|| wrong("a request is refused with a `reason`"))?;
+        Ok(Triage::Refused(reason))
+    });
+    read.map_err(|why| why.or_envelope(reply))
 }
 
 #[cfg(test)]
@@ -55,12 +45,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_exact_form_is_a_yes() {
+    fn only_a_clear_word_is_a_yes() {
         let plain = Triage::Accepted {
             title: None,
             description: None,
         };
         assert_eq!(parse_triage("{\"accepted\": true}"), Ok(plain.clone()));
+        assert_eq!(
+            parse_triage("I say {\"accepted\": true, \"also\": 1}"),
+            Ok(plain.clone())
+        );
         assert_eq!(
             parse_triage("```json\n{\"accepted\": true, \"title\": \" \"}\n```"),
             Ok(plain)
@@ -85,8 +79,7 @@ mod tests {
             r#"{"accepted": false}"#,
             r#"{"accepted": false, "reason": " "}"#,
             r#"{"accepted": true, "accepted": false, "reason": "x"}"#,
-            r#"{"accepted": true, "also": 1}"#,
-            "I say {\"accepted\": true}",
+            r#"{"accepted": true} {"accepted": false, "reason": "x"}"#,
             "[true]",
         ] {
             assert!(parse_triage(reply).is_err(), "{reply}");

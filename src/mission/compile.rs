@@ -251,17 +251,17 @@ impl Compiler<'_> {
             checks_may_write: task.checks_may_write,
             expectations: self.expectations(task.expectations),
             verification: {
-                let decomposer = task.decomposer.map(|name| self.agent(&name));
-                let acceptance = (task.acceptance, decomposer);
                 let own = task.verification.as_ref().and_then(|declared| declared.threshold);
-                verification(
-                    task.verification,
-                    acceptance,
-                    asks_a_judge,
-                    &self.rubrics,
-                    self.bar(own),
-                )
+                let bar = self.bar(own);
+                let is_asked_for = task.verification.is_some() || task.decomposer.is_some() || asks_a_judge;
+                let decomposer = task.decomposer.as_deref().and_then(model::Decomposer::agent);
+                let decomposer = decomposer.map(|name| self.agent(name));
+                is_asked_for.then(|| {
+                    let acceptance = (&task.acceptance[..], decomposer);
+                    verification(task.verification, acceptance, &self.rubrics, bar)
+                })
             },
+            acceptance: task.acceptance,
             route: None,
             middleware: task.middleware,
             finish: finish_gate(task.verify, self.options),
@@ -408,19 +408,15 @@ fn rubrics(mission: &Mission) -> HashMap<Box<str>, Arc<model::Rubric>> {
         .collect()
 }
 
-/// The criteria of a task and how they are graded: by plain facts, else by a judge with a rubric.
+/// How the criteria of a task are graded: by plain facts, else by a judge with a rubric. Criteria alone ask for no grades:
+/// they are what worker and judges are told.
 fn verification(
     declared: Option<Box<model::Verification>>,
-    (acceptance, decomposer): (ThinVec<Box<str>>, Option<AgentId>),
-    asks_a_judge: bool,
+    (acceptance, decomposer): (&[Box<str>], Option<AgentId>),
     rubrics: &HashMap<Box<str>, Arc<model::Rubric>>,
     bar: Bar,
-) -> Option<Box<Verification>> {
-    if declared.is_none() && acceptance.is_empty() && !asks_a_judge {
-        return None;
-    }
+) -> Box<Verification> {
     let declared = declared.unwrap_or_default();
-    let acceptance: Vec<String> = acceptance.into_iter().map(String::from).collect();
     let rubric = (declared.grader == Grader::Llm).then(|| {
         let name = declared.rubric.as_deref().unwrap_or(DEFAULT_RUBRIC);
         let own = rubrics.get(name).cloned();
@@ -430,7 +426,12 @@ fn verification(
         })
     });
     let criteria = rubric.as_ref().map_or_else(
-        || acceptance.clone(),
+        || {
+            acceptance
+                .iter()
+                .map(|criterion| String::from(&**criterion))
+                .collect()
+        },
         |rubric| {
             rubric
                 .criteria
@@ -441,7 +442,7 @@ fn verification(
     );
     let least = rubric.as_ref().and_then(|rubric| rubric.min_confidence);
     let least = least.map_or(Points::whole(defaults::MIN_CONFIDENCE), Fraction::points);
-    Some(Box::new(Verification {
+    Box::new(Verification {
         min_confidence: match declared.min_confidence.map(Fraction::points) {
             // A task may ask for more certainty than its rubric, never for less.
             Some(own) if rubric.is_some() => own.max(least),
@@ -449,10 +450,9 @@ fn verification(
             None => least,
         },
         rubric,
-        acceptance,
         decomposer,
         criteria,
         on_refer: declared.on_refer,
         bar,
-    }))
+    })
 }

@@ -94,6 +94,7 @@ pub fn default_settings() -> Settings {
         panel: Some(PanelMode::default()),
         refer_below: None,
         verify_prior_feedback: Some(true),
+        tell_criteria: Some(true),
         approval_gates: None,
         auto_reject_on_timeout: Some(false),
         judge_breaker: Some(JUDGE_BREAKER),

@@ -17,25 +17,21 @@ impl Plan {
         let source = from
             .filter(|from| from.origin == Origin::Delegated)
             .and_then(|from| from.source);
-        let criteria = task
-            .verification
-            .as_deref()
-            .map_or(&[][..], |verification| &verification.acceptance);
         hash(
             source.map(|source| self.chain_hash(source)),
             &task.title,
             task.description.as_deref().unwrap_or_default(),
-            criteria,
+            &task.acceptance,
         )
     }
 }
 
 /// Every part with its length before it, so that no two lists of parts read alike.
-fn hash(source: Option<Digest>, title: &str, description: &str, criteria: &[String]) -> Digest {
+fn hash(source: Option<Digest>, title: &str, description: &str, criteria: &[Box<str>]) -> Digest {
     let mut hasher = Hasher::default();
     let source = source.map(|digest| digest.to_string()).unwrap_or_default();
     let texts = [source.as_str(), title, description];
-    for text in texts.into_iter().chain(criteria.iter().map(String::as_str)) {
+    for text in texts.into_iter().chain(criteria.iter().map(AsRef::as_ref)) {
         hasher.update(&(text.len() as u64).to_be_bytes());
         hasher.update(text.as_bytes());
     }
@@ -48,7 +44,12 @@ mod tests {
 
     #[test]
     fn no_two_texts_read_alike() {
-        let criteria = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let criteria = |texts: &[&str]| {
+            texts
+                .iter()
+                .map(|text| Box::from(*text))
+                .collect::<Vec<Box<str>>>()
+        };
         let of =
             |title: &str, description: &str, texts: &[&str]| hash(None, title, description, &criteria(texts));
         let base = of("t", "d", &["c1", "c2"]);

@@ -333,6 +333,8 @@ pub struct TaskPlan {
     pub finish: Option<Box<FinishGate>>,
     /// What is done around its turns, where that is not what the mission says.
     pub middleware: Option<Box<model::AgentChain>>,
+    /// What it is accepted by, in words: its worker and all its judges are told.
+    pub acceptance: ThinVec<Box<str>>,
     /// For a verification: where its edges lead.
     pub route: Option<Box<Route>>,
     /// Its layer of the mission's graph, from 0.
@@ -400,8 +402,6 @@ pub enum Requirement {
 pub struct Verification {
     /// What a judge grades by; `None`: plain facts decide.
     pub rubric: Option<Arc<model::Rubric>>,
-    /// `acceptance`: each one a probe. Plain facts grade each of them, a judge is told them.
-    pub acceptance: Vec<String>,
     /// The agent that cuts them into probes for the judge.
     pub decomposer: Option<AgentId>,
     /// What is graded, by name: the criteria of the rubric, else the probes, all of which are required.
@@ -582,6 +582,8 @@ pub struct Rules {
     pub on_exhausted: Option<model::OnExhausted>,
     /// Whether an evaluating reviewer must answer for every earlier finding.
     pub verify_prior_feedback: bool,
+    /// Whether a worker is told what its work will be judged by.
+    pub tell_criteria: bool,
     /// So many judged rejections in a row stop the judging of a model's work for its wave; 0 is never.
     pub judge_breaker: u32,
     /// Paths or globs in the workspace that no agent may change.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    AgentId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, Millis, Points, RunId, TaskId,
-    Timestamp,
+    Addressed, AgentId, Bar, BarOrigin, Digest, Dimension, DimensionScore, FailureClass, Millis, Points,
+    PriorAnswer, RunId, TaskId, Timestamp,
 };
 use crate::engine::{
     CheckResult, Event, Exit, FileFact, FileRef, Input, KeeperRef, ReplyRef, RunStarted, SeatFailure, SeatId,
@@ -106,10 +106,10 @@ impl Mission {
 
     /// The last task is accepted by these criteria, which plain facts grade.
     pub fn accepted_by(mut self, criteria: &[&str]) -> Self {
+        self.last().acceptance = criteria.iter().map(|criterion| Box::from(*criterion)).collect();
         self.last().verification = Some(Box::new(Verification {
             decomposer: None,
             rubric: None,
-            acceptance: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),
             criteria: criteria.iter().map(|criterion| (*criterion).to_owned()).collect(),
             on_refer: crate::mission::model::OnRefer::Human,
             bar: Bar::default_bar(),
@@ -416,6 +416,7 @@ impl<'o> Scene<'o> {
             SeatResult::Evaluation {
                 points: Points::whole(points),
                 reasoning: reasoning.to_owned(),
+                prior: Vec::new(),
             },
         )
     }
@@ -434,6 +435,7 @@ impl<'o> Scene<'o> {
             SeatResult::Scores {
                 dimensions,
                 findings: Vec::new(),
+                prior: Vec::new(),
             },
         )
     }
@@ -450,8 +452,20 @@ impl<'o> Scene<'o> {
         )
     }
 
-    fn replied(&mut self, task: u32, seat: usize, result: SeatResult) -> &mut Self {
+    fn replied(&mut self, task: u32, seat: usize, mut result: SeatResult) -> &mut Self {
         let seat = self.seat(task, seat);
+        let id = TaskId(task);
+        let points = crate::engine::prior_points(&self.state.plan, id, self.state.task(id)).len();
+        if let SeatResult::Scores { prior, .. } | SeatResult::Evaluation { prior, .. } = &mut result {
+            let answer = |point| PriorAnswer {
+                point,
+                addressed: Addressed::Yes,
+                note: String::new(),
+            };
+            *prior = (1..=u32::try_from(points).expect("tests find few"))
+                .map(answer)
+                .collect();
+        }
         self.input(&Input::SeatReplied {
             task: TaskId(task),
             seat,

@@ -126,7 +126,7 @@ pub fn approve(task: &Subject<'_>, agent: &str, message: &str) -> String {
 
 /// Which yes-or-no questions the criteria of a task come to.
 #[must_use]
-pub fn decompose(task: &Subject<'_>, criteria: &[String], most: usize, again: bool) -> String {
+pub fn decompose(task: &Subject<'_>, criteria: &[Box<str>], most: usize, unread: Option<&str>) -> String {
     let mut prompt = format!(
         "Work on the task below will be judged by its acceptance criteria. Cut each criterion into atomic questions that \
          whoever looks at the work can answer with yes or no. Ask about nothing that the criterion does not say, and \
@@ -136,8 +136,8 @@ pub fn decompose(task: &Subject<'_>, criteria: &[String], most: usize, again: bo
     for (n, criterion) in (1..).zip(criteria) {
         let _ = writeln!(prompt, "{n}. {}", criterion.trim());
     }
-    if again {
-        prompt.push_str("\nAn earlier reply left a criterion out, or was not of the form below.\n");
+    if let Some(why) = unread {
+        let _ = writeln!(prompt, "\nYour last reply could not be used. The reason: {why}.");
     }
     prompt.push_str(&form(&format!(
         "{{\"probes\": [{{\"criterion\": 1, \"probe\": \"a question about criterion 1\"}}, ...]}} with at least one and at \

@@ -68,7 +68,7 @@ pub struct Handoff<'a> {
     to: &'a str,
     payload: Payload<'a>,
     artifacts: Vec<Artifact<'a>>,
-    acceptance: &'a [String],
+    acceptance: &'a [Box<str>],
     probes: Vec<Question<'a>>,
     rubric: Vec<Criterion<'a>>,
     created_at: String,
@@ -198,7 +198,7 @@ mod tests {
             output: &Excerpt::whole("done"),
             artifacts: &[file],
             acceptance: Acceptance {
-                criteria: &["it is short".to_owned()],
+                criteria: &["it is short".into()],
                 cut,
             },
             rubric: &rubric,

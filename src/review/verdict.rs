@@ -4,11 +4,11 @@
 use crate::domain::{Advice, Purpose};
 use crate::engine::SeatResult;
 use crate::judging::advice::{parse_advice, unreadable};
-use crate::judging::parser::{Quoted, own_word, parse_evaluation, parse_scores};
+use crate::judging::parser::{Quoted, Unparsed, parse_evaluation, parse_scores};
 use crate::mission::Panel;
 
 /// How much of a reply is read, in bytes.
-pub const LARGEST_REPLY: u64 = 1024 * 1024;
+pub const LARGEST_REPLY: u64 = 8 * 1024 * 1024;
 /// How much of a reply that could not be read is carried into feedback, in characters.
 const EXCERPT_CHARS: usize = 2_000;
 const CUT_SHORT: &str = "the reply ran into its token limit and is cut short";
@@ -27,21 +27,24 @@ pub struct Reply<'a> {
 /// The verdict of a reviewer: of a panel's seat, or without a panel of an evaluation.
 #[must_use]
 pub fn of_seat(panel: Option<&Panel>, reply: Reply<'_>, work: &Quoted) -> SeatResult {
+    let say = |why: Unparsed| why.or_envelope(reply.text).to_string();
     let read = match panel {
         // What comes behind the part that would be read might take it back.
-        _ if reply.len > LARGEST_REPLY => Err(format!("the reply has {} bytes, more than 1 MiB", reply.len)),
+        _ if reply.len > LARGEST_REPLY => Err(too_long(reply.len)),
         Some(panel) => parse_scores(reply.text, &panel.dimensions, work)
             .map(|read| SeatResult::Scores {
                 dimensions: read.scores,
                 findings: read.findings,
+                prior: read.prior,
             })
-            .map_err(|why| why.to_string()),
+            .map_err(say),
         None => parse_evaluation(reply.text, work)
             .map(|read| SeatResult::Evaluation {
                 points: read.points,
                 reasoning: excerpt(&read.reasoning),
+                prior: read.prior,
             })
-            .map_err(|why| why.to_string()),
+            .map_err(say),
     };
     match read {
         // Of a reply that was cut, half a number could be read as a whole one.
@@ -70,23 +73,25 @@ pub fn of_echo() -> SeatResult {
 #[must_use]
 pub fn of_consult(purpose: Purpose, reply: Reply<'_>, work: &Quoted) -> Advice {
     if reply.cut_short {
-        return unreadable(CUT_SHORT, "");
+        return unreadable(purpose, CUT_SHORT, reply.text);
     }
     if reply.len > LARGEST_REPLY {
-        return unreadable("the reply has more than 1 MiB", "");
+        return unreadable(purpose, too_long(reply.len), reply.text);
     }
-    match own_word(reply.text, work) {
-        Ok(()) => parse_advice(purpose, reply.text),
-        Err(why) => unreadable(why.to_string(), reply.text),
-    }
+    parse_advice(purpose, reply.text, work)
 }
 
 /// What a consulted echo agent said.
 #[must_use]
-pub fn of_consulted_echo() -> Advice {
-    unreadable(
-        "an echo agent repeats its question and says nothing of its own",
-        "",
+pub fn of_consulted_echo(purpose: Purpose) -> Advice {
+    let why = "an echo agent repeats its question and says nothing of its own";
+    unreadable(purpose, why, "")
+}
+
+fn too_long(bytes: u64) -> String {
+    format!(
+        "the reply has {bytes} bytes, more than {} MiB",
+        LARGEST_REPLY / 1024 / 1024
     )
 }
 

@@ -13,7 +13,7 @@ use crate::agents::line::Line;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::secrets::Secrets;
 use crate::domain::{Advice, AgentId, ConsultId, FailureClass, Millis, Purpose, Step, Timestamp, TurnId};
-use crate::engine::{ConsultFailure, Input, ReplyRef, State, TaskState};
+use crate::engine::{ConsultFailure, Input, ReplyRef, State, TaskState, prior_points, reprompt};
 use crate::judging::parser::Quoted;
 use crate::judging::probes::MOST_PROBES;
 use crate::mission::Plan;
@@ -22,6 +22,7 @@ use crate::review::fence::Excerpt;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::review::pictures::Picture;
 use crate::review::verdict::{self, Reply};
+use crate::review::{self, rubric};
 use crate::store::{self, RunFolder, SpoolName};
 
 use super::calls::review_timeout;
@@ -167,15 +168,14 @@ impl Call {
     fn write_request(&self, pictures: &[Picture]) -> Result<(String, Judgement), String> {
         let (asked, judgement) = match self.purpose {
             Purpose::Grade { round } => self.grading(round)?,
-            Purpose::Scrutinise { step, round } => {
-                let task = self.id.task;
-                let step = (step, round);
+            Purpose::Scrutinise { step, .. } => {
+                let unread = self.reprompt();
                 let (asked, judgement) = scrutiny::compose(
                     (&self.folder, &self.secrets),
                     &self.plan,
                     &self.task,
-                    task,
-                    step,
+                    self.id.task,
+                    (step, unread.as_deref()),
                     pictures,
                 )?;
                 (asked.joined(), judgement)
@@ -215,10 +215,9 @@ impl Call {
                     .collect();
                 prompt::answer(&task, question, &earlier)
             }
-            (Purpose::Decompose { round }, _) => {
-                let verification = self.plan.task(self.id.task).verification.as_deref();
-                let criteria = verification.map_or(&[][..], |verification| &verification.acceptance);
-                prompt::decompose(&task, criteria, MOST_PROBES, round > 1)
+            (Purpose::Decompose { .. }, _) => {
+                let criteria = &self.plan.task(self.id.task).acceptance;
+                prompt::decompose(&task, criteria, MOST_PROBES, self.reprompt().as_deref())
             }
             (Purpose::Grade { .. } | Purpose::Scrutinise { .. }, _) => {
                 return Err("a judge is asked with the work before it".to_owned());
@@ -287,7 +286,7 @@ impl Call {
                 tools: None,
                 judgement,
             },
-            advice: verdict::of_consulted_echo(),
+            advice: verdict::of_consulted_echo(self.purpose),
         };
         self.handed_over().into_iter().chain([replied]).collect()
     }
@@ -308,7 +307,7 @@ impl Call {
                 system: None,
                 prompt,
                 images,
-                schema: None,
+                schema: self.schema(),
                 temperature: agent.spec.temperature,
                 max_tokens: agent.spec.max_tokens,
                 timeout: self.timeout().as_duration(),
@@ -321,6 +320,21 @@ impl Call {
             .into_iter()
             .chain([self.read_model(answered, judgement, endpoint).await])
             .collect()
+    }
+
+    /// Why it is asked once more; `None` where it is asked for the first time.
+    fn reprompt(&self) -> Option<String> {
+        reprompt(&self.plan, self.id.task, &self.task, self.purpose)
+    }
+
+    /// The form of the reply, for providers that can hold a model to it.
+    fn schema(&self) -> Option<serde_json::Value> {
+        let answers = || !prior_points(&self.plan, self.id.task, &self.task).is_empty();
+        match self.purpose {
+            Purpose::Grade { .. } => self.rubric().map(|by| rubric::schema(by, answers())),
+            Purpose::Scrutinise { step, .. } => Some(review::scrutiny::schema(step, answers())),
+            _ => None,
+        }
     }
 
     /// What it is asked and may look with, and the record of handing it over.
@@ -339,7 +353,7 @@ impl Call {
                 .collect();
             // Who is shown pictures is asked about them, not about files.
             let looking = match call.sees_the_work() && images.is_empty() {
-                // There is no schema to ask for its form by: one that lacks it is asked again by the engine.
+                // One that lacks its form is asked again by the engine, which knows why.
                 true => call.offer(&toolless, is_on_record, &judgement)?,
                 false => None,
             };

@@ -19,7 +19,7 @@ use crate::keeper::{self, Spawn};
 use crate::mission::model::Adapter;
 use crate::mission::{AgentPlan, Plan};
 use crate::review::fence::{Excerpt, take_in};
-use crate::review::prompt::{self, JudgePrompt, Work};
+use crate::review::prompt::{self, JudgePrompt, Prior, Work};
 
 use crate::review::verdict::LARGEST_REPLY;
 use crate::store::no_links::scratch_folder;
@@ -57,11 +57,12 @@ impl Piece {
             description: Some(&self.task),
             handed_down: false,
             criteria: self.criteria.as_deref(),
+            acceptance: &[],
             output: &output,
             course: None,
             artifacts: &[],
             checks: &[],
-            prior_feedback: &[],
+            prior: &Prior::default(),
             now: Timestamp::now(),
         };
         prompt::panel(&work, &self.dimensions, unread)
@@ -290,7 +291,7 @@ impl Juror {
             system: Some(asked.system.clone()),
             prompt: asked.user.clone(),
             images: Vec::new(),
-            schema: Some(prompt::panel_schema(dimensions)),
+            schema: Some(prompt::panel_schema(dimensions, false)),
             temperature: self.agent.spec.temperature,
             max_tokens: self.agent.spec.max_tokens,
             timeout: review_timeout(&self.agent).as_duration(),

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::agents::secrets::Secrets;
 use crate::domain::{TaskId, Timestamp, TurnId};
-use crate::engine::{FileFact, State, TaskState};
+use crate::engine::{FileFact, State, TaskState, prior_points};
 use crate::judging::parser::Quoted;
 use crate::mission::{Origin, Plan};
 use crate::review::evidence::{self, Preview};
 use crate::review::fence::{Excerpt, take_in};
 use crate::review::judgement::{Content, InputCheck, InputFile, InputOutput, Inputs, Judgement};
-use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Work};
+use crate::review::prompt::{Artifact, CheckReport, Course, MAX_FILES, MAX_OUTPUT, MAX_PREVIEW, Prior, Work};
 use crate::store::{RunFolder, SpoolName};
 
 use super::calls::panel_of;
@@ -44,6 +44,8 @@ pub(super) struct Material {
     /// Of a verification: what it is about, in the words of the mission.
     about: Option<String>,
     handed_down: bool,
+    /// What the review said that sent it back.
+    prior: Prior,
     /// What the work says that is no word of a reviewer's.
     said: Quoted,
 }
@@ -132,6 +134,10 @@ impl Material {
             let handed = plan.task(*id);
             take_in(&mut said, &handed.title);
             take_in(&mut said, handed.description.as_deref().unwrap_or_default());
+            handed
+                .acceptance
+                .iter()
+                .for_each(|criterion| take_in(&mut said, criterion));
         }
         Ok(Self {
             output,
@@ -142,6 +148,7 @@ impl Material {
             inputs,
             about: is_node.then(|| about(plan, task, judged)),
             handed_down: judged.iter().any(|(id, _)| is_handed_down(*id)),
+            prior: prior(plan, task, task_state),
             said,
         })
     }
@@ -156,25 +163,35 @@ impl Material {
     }
 
     /// The work as a prompt shows it.
-    pub(super) fn work<'a>(&'a self, plan: &'a Plan, task: TaskId, task_state: &'a TaskState) -> Work<'a> {
+    pub(super) fn work<'a>(&'a self, plan: &'a Plan, task: TaskId) -> Work<'a> {
         let task_plan = plan.task(task);
         let panel = panel_of(plan, task);
-        let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
-            panel.verify_prior_feedback
-        });
-        let prior = task_state.feedback.last().filter(|_| verify);
         Work {
             title: &task_plan.title,
             description: self.about.as_deref().or(task_plan.description.as_deref()),
             handed_down: self.handed_down,
             criteria: panel.and_then(|panel| panel.criteria.as_deref()),
+            acceptance: &task_plan.acceptance,
             output: &self.output,
             course: self.course.as_ref(),
             artifacts: &self.artifacts,
             checks: &self.checks,
-            prior_feedback: prior.map_or(&[][..], |feedback| &feedback.findings),
+            prior: &self.prior,
             now: Timestamp::now(),
         }
+    }
+}
+
+/// What the review said that sent the work back, where whoever judges it must answer for that.
+fn prior(plan: &Plan, task: TaskId, task_state: &TaskState) -> Prior {
+    let points = prior_points(plan, task, task_state);
+    match task_state.feedback.last().filter(|_| !points.is_empty()) {
+        Some(last) => Prior {
+            points,
+            dimensions: last.dimensions.clone(),
+            score: last.points,
+        },
+        None => Prior::default(),
     }
 }
 
@@ -395,6 +412,9 @@ fn about(plan: &Plan, task: TaskId, judged: &[Judged]) -> String {
         let judged = plan.task(*id);
         let asked = judged.description.as_deref().unwrap_or_default();
         let _ = writeln!(about, "\n- {}\n{}", judged.title, asked.trim());
+        for criterion in &judged.acceptance {
+            let _ = writeln!(about, "  - accepted by: {}", criterion.trim());
+        }
     }
     about
 }

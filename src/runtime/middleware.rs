@@ -82,14 +82,12 @@ pub(super) fn after(plan: &Plan, task: TaskId, exit: &Exit, said: Said<'_>) -> H
 
 fn drifted(plan: &Plan, task: TaskId, message: &str) -> Option<String> {
     let task = plan.task(task);
-    let verification = task.verification.as_deref();
-    let criteria = verification.map_or(&[][..], |verification| &verification.acceptance);
     let mut asked = format!(
         "{} {}",
         task.title,
         task.description.as_deref().unwrap_or_default()
     );
-    for criterion in criteria {
+    for criterion in &task.acceptance {
         asked.push(' ');
         asked.push_str(criterion);
     }

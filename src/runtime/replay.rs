@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::domain::{Advice, ConsultId, DeclaredVerdict, Millis, Opinion, Stage, TurnId, Verdict};
+use crate::domain::{
+    Advice, ConsultId, DeclaredVerdict, FindingsReport, Millis, Opinion, Stage, TurnId, Verdict,
+};
 use crate::engine::{self, ConsultFailure, Event, FileRef, Input, ReplyRef, SeatFailure, StageReport, State};
 use crate::mission::model::Adapter;
 use crate::review::judgement::Judgement;
@@ -255,7 +257,7 @@ impl Rejudge<'_> {
             tools: SpoolName::ConsultTools(id),
         };
         let (judgement, derived) = self.read(reply, &names, |said, judgement| match agent.spec.adapter {
-            Adapter::Echo => verdict::of_consulted_echo(),
+            Adapter::Echo => verdict::of_consulted_echo(open.purpose),
             _ => verdict::of_consult(open.purpose, said, &judgement.work),
         });
         // What was handed over is frozen: a verdict about something else is not this one.
@@ -550,7 +552,9 @@ fn step_judged(state: &State, record: &Record) -> Option<Input> {
 fn word_of(report: &StageReport) -> Option<Advice> {
     let findings = report.findings.iter();
     if report.stage == Stage::Vision {
-        return Some(Advice::Findings(findings.cloned().collect()));
+        return Some(Advice::Findings(FindingsReport::whole(
+            findings.cloned().collect(),
+        )));
     }
     let (verdict, ours) = match report.verdict {
         Verdict::Pass => (DeclaredVerdict::Pass, 0),
@@ -563,5 +567,6 @@ fn word_of(report: &StageReport) -> Option<Advice> {
         verdict,
         reason: report.reason.clone().unwrap_or_default(),
         findings: findings.skip(ours).cloned().collect(),
+        prior: Vec::new(),
     })))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::agents::command::{check_argv, environment};
 use crate::agents::secrets::Secrets;
-use crate::domain::{Advice, Millis, Step, TaskId};
+use crate::domain::{Advice, FindingsReport, Millis, Step, TaskId};
 use crate::engine::{Input, State, TaskState};
 use crate::keeper::{self, Spawn};
 use crate::mission::{Plan, StageJudge, StagePlan};
@@ -196,7 +196,7 @@ impl Job {
             plan,
             &self.task_state,
             run.task,
-            (run.step, run.round),
+            (run.step, None),
             &[],
         )?;
         let review = self.folder.spool_file(&SpoolName::StageReview(
@@ -245,13 +245,12 @@ pub(super) fn compose(
     plan: &Plan,
     task_state: &TaskState,
     task: TaskId,
-    (step, round): (Step, u32),
+    (step, unread): (Step, Option<&str>),
     pictures: &[Picture],
 ) -> Result<(JudgePrompt, Judgement), String> {
     let judged = [(task, task_state.clone())];
     let material = Material::gather((folder, secrets), plan, task, task_state, &judged)?;
-    let work: Work<'_> = material.work(plan, task, task_state);
-    let again = round > 1;
+    let work: Work<'_> = material.work(plan, task);
     let asked = match step {
         Step::Stage(n) => {
             let stage = plan.task(task).scrutiny.stage(n);
@@ -260,19 +259,19 @@ pub(super) fn compose(
                 StageJudge::Agent { criteria, .. } => criteria.as_deref(),
                 StageJudge::Command(_) => None,
             };
-            prompt::stage(&work, &stage.name, criteria, again)
+            prompt::stage(&work, &stage.name, criteria, unread)
         }
-        Step::RedTeam => prompt::red_team(&work, again),
+        Step::RedTeam => prompt::red_team(&work, unread),
         Step::Vision => {
             let vision = plan.task(task).scrutiny.vision.as_ref();
             let vision = vision.ok_or("the mission has no vision check any more")?;
             let is_shown = |path: &str| pictures.iter().any(|picture| picture.path == path);
             let named = plan.task(task).scrutiny.screenshots();
             let missing: Vec<&str> = named.filter(|path| !is_shown(path)).collect();
-            prompt::vision(&work, &vision.expectations, (pictures, &missing), again)
+            prompt::vision(&work, &vision.expectations, (pictures, &missing), unread)
         }
     };
-    let prior = work.prior_feedback.len();
+    let prior = work.prior.points.len();
     let judgement = material.judgement(&asked.joined(), prior);
     Ok((asked, judgement))
 }
@@ -299,7 +298,9 @@ fn look(plan: &Plan, task: TaskId) -> Result<Advice, String> {
     let vision = vision.ok_or("the mission has no vision check any more")?;
     let found = pictures_of(plan, task, Step::Vision)?;
     let last = found.last().ok_or("the screenshots are gone")?;
-    pictures::violations(last, &vision.expectations, vision.tolerance).map(Advice::Findings)
+    pictures::violations(last, &vision.expectations, vision.tolerance)
+        .map(FindingsReport::whole)
+        .map(Advice::Findings)
 }
 
 /// The review request as JSON, for commands that would rather not read prose.
@@ -333,6 +334,7 @@ pub(super) fn review_json(
         "name": task_plan.scrutiny.name(step),
         "autonomy": task_plan.scrutiny.autonomy.as_str(),
         "stakes": task_plan.scrutiny.stakes.as_str(),
+        "acceptance": task_plan.acceptance,
         "screenshots": screenshots,
         "prompt": asked,
     });

@@ -10,7 +10,7 @@ use crate::agents::line::Line;
 use crate::agents::model::ModelRequest;
 use crate::agents::secrets::Secrets;
 use crate::domain::{AgentId, FailureClass, TaskId};
-use crate::engine::{Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState};
+use crate::engine::{Input, ReplyRef, SeatFailure, SeatId, SeatResult, State, TaskState, prior_points};
 use crate::judging::parser::Quoted;
 use crate::keeper::{self, Spawn};
 use crate::mission::Plan;
@@ -260,6 +260,7 @@ impl AskedSeat<'_> {
         let (asked, judgement, looking) = prepared;
         let spec = &self.plan.agent(self.agent).spec;
         let panel = panel_of(self.plan, self.call.task);
+        let asks_for_answers = !prior_points(self.plan, self.call.task, self.task_state).is_empty();
         let question = Question {
             line,
             endpoint,
@@ -267,7 +268,7 @@ impl AskedSeat<'_> {
                 system: Some(asked.system),
                 prompt: asked.user,
                 images: Vec::new(),
-                schema: panel.map(|panel| prompt::panel_schema(&panel.dimensions)),
+                schema: panel.map(|panel| prompt::panel_schema(&panel.dimensions, asks_for_answers)),
                 temperature: spec.temperature,
                 max_tokens: spec.max_tokens,
                 timeout: review_timeout(self.plan.agent(self.agent)).as_duration(),
@@ -369,12 +370,12 @@ pub(super) fn judge_prompt(
         task_state,
         &[(call.task, task_state.clone())],
     )?;
-    let work = material.work(plan, call.task, task_state);
+    let work = material.work(plan, call.task);
     let asked = match panel_of(plan, call.task) {
         Some(panel) => prompt::panel(&work, &panel.dimensions, call.strict.as_deref()),
         None => prompt::evaluation(&work, call.strict.as_deref()),
     };
-    let prior = work.prior_feedback.len();
+    let prior = work.prior.points.len();
     let judgement = material.judgement(&asked.joined(), prior);
     Ok((asked, judgement))
 }
@@ -403,6 +404,7 @@ fn review_json(plan: &Plan, call: &SeatCall, asked: &JudgePrompt) -> Vec<u8> {
         "try": call.seat.attempt_try,
         "strict": call.strict,
         "dimensions": dimensions,
+        "acceptance": task.acceptance,
         "prompt": asked.joined(),
     });
     request.to_string().into_bytes()

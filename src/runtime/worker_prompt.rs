@@ -7,7 +7,10 @@ use std::fmt::Write as _;
 
 use crate::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Status, TaskId, TurnId};
 use crate::engine::{Feedback, State, Way};
-use crate::mission::Route;
+use rust_decimal::Decimal;
+
+use crate::mission::model::Check;
+use crate::mission::{Plan, Requirement, Route, StageJudge};
 use crate::review::fence::{fence, fence_excerpt};
 use crate::store::RunFolder;
 
@@ -37,6 +40,7 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId, warnings: &m
             files.join(", ")
         );
     }
+    criteria(&mut prompt, &state.plan, task);
     upstream(&mut prompt, run, state, task, warnings);
     without(&mut prompt, state, task);
     mends(&mut prompt, state, task);
@@ -48,6 +52,119 @@ pub(super) fn compose(run: &RunFolder, state: &State, task: TaskId, warnings: &m
     missing(&mut prompt, state, task);
     answers(&mut prompt, state, task);
     prompt
+}
+
+/// What the work will be judged by (semantics, section 6.0), in the words of the mission: nothing that a judge alone is to
+/// know, such as the examples of a rubric.
+fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
+    let task = plan.task(id);
+    if !plan.rules.tell_criteria {
+        return;
+    }
+    let mut told = String::new();
+    list(
+        &mut told,
+        "It is accepted by",
+        task.acceptance.iter().map(|criterion| criterion.to_string()),
+    );
+    let expectations = task.expectations.as_deref();
+    let checks = expectations.map_or(&[][..], |expectations| &expectations.checks);
+    list(
+        &mut told,
+        "These checks must pass",
+        checks.iter().map(check_words),
+    );
+    let finish = task.finish.as_deref().map_or(&[][..], |finish| &finish.commands);
+    let finish = finish.iter().map(|command| match &command.shows {
+        Requirement::Test(test) => format!("the test {test} passes"),
+        Requirement::Compilation | Requirement::Command => exits_0(&command.command),
+    });
+    list(&mut told, "Before you are finished, these must hold", finish);
+    if let Some(panel) = expectations.and_then(|expectations| expectations.panel.as_ref()) {
+        if let Some(criteria) = &panel.criteria {
+            let _ = write!(told, "\nReviewers judge it by this:\n\n{}\n", criteria.trim());
+        }
+        let dimensions = panel.dimensions.iter();
+        let dimensions =
+            dimensions.map(|dimension| described(&dimension.name, dimension.description.as_deref()));
+        list(&mut told, "Reviewers score it on", dimensions);
+    }
+    let rubric = task.verification.as_deref().and_then(|by| by.rubric.as_deref());
+    let graded = rubric.into_iter().flat_map(|rubric| &rubric.criteria);
+    let graded = graded.map(|criterion| described(&criterion.name, criterion.description.as_deref()));
+    list(&mut told, "It is graded on", graded);
+    let stages = task.scrutiny.stages.iter().filter_map(|stage| match &stage.by {
+        StageJudge::Agent { criteria, .. } => Some(described(&stage.name, Some(criteria.as_deref()?))),
+        StageJudge::Command(command) => Some(format!("{}: {}", stage.name, exits_0(command))),
+    });
+    list(&mut told, "Then it passes these stages", stages);
+    if !told.is_empty() {
+        let _ = write!(prompt, "\n## How your work will be judged\n{told}");
+    }
+}
+
+/// What must hold of a check, in a line or a few.
+fn check_words(check: &Check) -> String {
+    match check {
+        Check::Command { command, cwd, .. } => match cwd {
+            Some(folder) => format!("in {folder}: {}", exits_0(command)),
+            None => exits_0(command),
+        },
+        Check::FileExists {
+            paths,
+            min_bytes,
+            contains,
+        } => {
+            let least =
+                min_bytes.map_or_else(String::new, |bytes| format!(", each of {bytes} bytes or more"));
+            let text = contains
+                .as_ref()
+                .map_or_else(String::new, |text| format!(", each with the text `{text}`"));
+            format!("these files exist: {}{least}{text}", paths.join(", "))
+        }
+        Check::Metric {
+            name,
+            command,
+            min,
+            max,
+            ..
+        } => {
+            let bound = |word: &str, bound: &Option<Decimal>| {
+                bound
+                    .as_ref()
+                    .map_or_else(String::new, |number| format!(", {word} {number}"))
+            };
+            let (least, most) = (bound("at least", min), bound("at most", max));
+            format!("{name}: the number that `{}` prints{least}{most}", command.trim())
+        }
+    }
+}
+
+fn exits_0(command: &str) -> String {
+    match command.trim() {
+        script if script.contains('\n') => {
+            let lines: String = script.lines().map(|line| format!("\n      {line}")).collect();
+            format!("this script exits 0:\n{lines}\n")
+        }
+        command => format!("`{command}` exits 0"),
+    }
+}
+
+fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let mut items = items.peekable();
+    if items.peek().is_some() {
+        let _ = write!(text, "\n{title}:\n\n");
+        for item in items {
+            let _ = writeln!(text, "- {item}");
+        }
+    }
+}
+
+fn described(name: &str, description: Option<&str>) -> String {
+    match description.map(str::trim) {
+        Some(description) if !description.is_empty() => format!("{name}: {description}"),
+        _ => name.to_owned(),
+    }
 }
 
 /// What an agent is told that may have acted already and that a person lets act again.

@@ -149,8 +149,9 @@ fn a_single_answer_of_several_seats_counts_and_it_is_said() {
 #[test]
 fn a_panel_nobody_of_which_can_be_read_is_run_again_and_then_referred() {
     let workspace = panel("[a, b]", "");
-    workspace.judge("a", &["no json"]);
-    workspace.judge("b", &["no json either"]);
+    // Whoever said the same twice would not be asked a third time.
+    workspace.judge("a", &["no json", "no", "never", "not now"]);
+    workspace.judge("b", &["no json either", "nor this", "or that", "it is fine"]);
     let document = workspace.run_json(6, &[]);
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
     assert_eq!((workspace.calls("a"), workspace.calls("b")), (4, 4));
@@ -380,7 +381,7 @@ fn a_reply_too_long_to_be_read_whole_is_not_read_at_all() {
 name: endless
 agents:
   worker: {run: echo work}
-  judge: {run: 'echo SCORE: 90; yes so it is, or is it not | head -c 2000000; echo SCORE: 10', role: reviewer}
+  judge: {run: 'echo SCORE: 90; yes so it is, or is it not | head -c 9000000; echo SCORE: 10', role: reviewer}
 tasks: [{title: work, assignTo: worker}]
 ",
     );

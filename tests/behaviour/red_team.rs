@@ -128,9 +128,8 @@ fn what_does_not_block_stays_visible() {
 
 #[test]
 fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() {
-    let unproved = report(&[finding("critical", "")]);
     let too_many = report(&vec![finding("low", ""); 26]);
-    for reply in ["it is all wrong", &unproved, &too_many] {
+    for reply in ["it is all wrong", &too_many] {
         let workspace = attacked("", "", "", "echo n >> acts; echo done");
         workspace.judge("mallet", &[reply]);
         let reports = [
@@ -168,6 +167,18 @@ fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() 
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert!(strict.read("junit.xml").contains("type=\"indeterminate\""));
     strict.run_json(0, &[]);
+}
+
+#[test]
+fn a_grave_finding_that_shows_nothing_counts_as_a_medium_one() {
+    for (autonomy, code) in [("supervised", 3), ("semi", 0)] {
+        let top = format!("autonomy: {autonomy}");
+        let workspace = attacked("", &top, ", maxAttempts: 1", "echo done");
+        workspace.judge("mallet", &[&report(&[finding("critical", "")])]);
+        let document = workspace.run_json(code, &[]);
+        assert_eq!(row(&document)["findings"][0]["severity"], "medium");
+        assert_eq!(workspace.calls("mallet"), 1);
+    }
 }
 
 #[test]

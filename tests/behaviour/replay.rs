@@ -123,8 +123,9 @@ fn a_true_run_is_derived_again_without_anybody() {
         (&document["schema"], &document["equal"]),
         (&json!("quorum.replay/v1"), &json!(true))
     );
-    // Two rounds of three with one reprompt, two evaluations, one grading.
-    assert_eq!(document["counts"]["judgements"], 10);
+    // Two rounds of three with one reprompt, two evaluations, one grading; and four that are asked once more for the answers
+    // to points of the review before.
+    assert_eq!(document["counts"]["judgements"], 14);
     assert_eq!(
         ["a", "b", "c"].map(|judge| workspace.calls(judge)),
         calls,

@@ -131,15 +131,23 @@ fn a_judge_that_says_nothing_is_asked_again_and_then_a_person() {
         },
         "verdict": "pass", "confidence": 1,
     });
-    // Without a rubric the built-in one holds; the acceptance criteria are probes.
+    // The acceptance criteria are probes.
     let bad = json!({"criteria": {"correctness": {"grade": 1}}, "verdict": "pass", "confidence": 1});
-    let heard = workspace("acceptance: [it is short]", "", &[bad.clone(), good]);
+    let heard = workspace(
+        "acceptance: [it is short], verification: {rubric: default-task}",
+        "",
+        &[bad.clone(), good],
+    );
     let document = heard.run_json(0, &[]);
     assert_eq!(task(&document, "work")["points"], 89.0);
     assert!(heard.asked("j", 1).contains("1. it is short"));
     assert!(heard.asked("j", 2).contains("every criterion exactly once"));
 
-    let never = workspace("acceptance: [it is short]", "", &[bad]);
+    let never = workspace(
+        "acceptance: [it is short], verification: {rubric: default-task}",
+        "",
+        &[bad],
+    );
     let document = never.run_json(6, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     assert_eq!(never.calls("j"), 2);
@@ -171,7 +179,7 @@ fn a_judge_that_fails_what_it_grades_well_is_told_with_its_verdict() {
 }
 
 #[test]
-fn a_reply_with_a_key_that_nobody_asked_for_or_an_empty_finding_is_asked_for_again() {
+fn a_key_that_nobody_asked_for_and_an_empty_finding_are_no_reason_to_ask_again() {
     let mut extra = graded(1.0, 1.0, "pass", 0.9);
     extra["overall"] = json!("fail");
     let mut blank = graded(1.0, 1.0, "pass", 0.9);
@@ -184,7 +192,7 @@ fn a_reply_with_a_key_that_nobody_asked_for_or_an_empty_finding_is_asked_for_aga
         );
         let document = workspace.run_json(0, &[]);
         assert_eq!(standing(&document, "work"), ("done", "clean"));
-        assert_eq!(workspace.calls("j"), 2);
+        assert_eq!(workspace.calls("j"), 1);
     }
 }
 

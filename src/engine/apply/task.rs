@@ -6,8 +6,10 @@ use crate::domain::{
 };
 use crate::engine::event::Event;
 use crate::engine::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
+use crate::judging::parser::Unparsed;
+
 use crate::engine::state::{
-    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, Judging, Noted, Nudged, OpenStep,
+    APPROVED, Answer, Calls, Consult, Evidence, Feedback, Grading, Heard, Judging, Noted, Nudged, OpenStep,
     OutputRefs, PersonsWord, Seat, SeatState, TaskState, Turn, Waiting,
 };
 
@@ -122,6 +124,7 @@ impl TaskState {
             Event::GradingRequested {
                 round, unreviewed, ..
             } => {
+                self.forget_what_was_heard(*round);
                 self.judging_mut().grading = Some(Grading {
                     round: *round,
                     open: true,
@@ -136,6 +139,7 @@ impl TaskState {
                 grounds,
                 ..
             } => {
+                self.forget_what_was_heard(*round);
                 self.judging_mut().step = Some(OpenStep {
                     step: *step,
                     round: *round,
@@ -215,6 +219,7 @@ impl TaskState {
             | Event::ConsultFailed {
                 id, gave_up: true, ..
             } => {
+                self.hear(event);
                 let ended = self.consults.iter().find(|open| open.id == *id);
                 if let Some(Purpose::Resolve { dependency }) = ended.map(|ended| ended.purpose)
                     && let Some(remedies) = self.remedies.as_deref_mut()
@@ -348,6 +353,28 @@ impl TaskState {
         let judging = self.judging.as_deref_mut();
         if let Some(step) = judging.and_then(|judging| judging.step.as_mut()) {
             step.open = false;
+        }
+    }
+
+    /// Keeps what a judge replied.
+    fn hear(&mut self, event: &Event) {
+        let Event::ConsultReplied { id, reply, advice } = event else {
+            return;
+        };
+        let mut consults = self.consults.iter();
+        if consults.any(|open| open.id == *id && open.purpose.is_judging()) {
+            self.judging_mut().heard = Some(Box::new(Heard {
+                advice: advice.clone(),
+                reply: reply.file.digest,
+                id: *id,
+            }));
+        }
+    }
+
+    /// In its first round a judge has said nothing yet.
+    fn forget_what_was_heard(&mut self, round: u32) {
+        if round <= 1 {
+            self.judging_mut().heard = None;
         }
     }
 
@@ -551,6 +578,11 @@ impl Evidence {
     }
 }
 
+/// Whether a reply is wrapped in the JSON of a program once more: it never is the same text, and never another answer.
+fn is_envelope_again(why: &str, before: Option<&str>) -> bool {
+    before == Some(why) && why == Unparsed::Envelope.to_string()
+}
+
 impl Judging {
     fn apply_seat(&mut self, event: &Event) {
         match event {
@@ -572,12 +604,24 @@ impl Judging {
                     tries: seat.attempt_try,
                     failed_requests,
                     strict: strict.clone(),
+                    first: None,
+                    unread: None,
+                    repeats: false,
                     not_before: *not_before,
                     state: SeatState::Asked,
                 };
                 match self.seats.get_mut(seat.seat as usize) {
                     Some(existing) if existing.agent == *agent => {
-                        *existing = asked(existing.failed_requests, existing.instead_of);
+                        let first = match &existing.state {
+                            SeatState::Replied(result) => Some(result.clone()),
+                            _ => existing.first.take(),
+                        };
+                        let unread = existing.unread;
+                        *existing = Seat {
+                            first,
+                            unread,
+                            ..asked(existing.failed_requests, existing.instead_of)
+                        };
                     }
                     // Somebody else is asked, who has failed nobody yet.
                     Some(existing) => {
@@ -586,11 +630,20 @@ impl Judging {
                     None => self.seats.push(asked(0, None)),
                 }
             }
-            Event::SeatReplied { seat, result, .. } => {
+            Event::SeatReplied {
+                seat, result, reply, ..
+            } => {
                 if let Some(existing) = self.seats.get_mut(seat.seat as usize) {
-                    existing.state = match result {
-                        SeatResult::Unparsed { .. } => SeatState::Unparsed(result.clone()),
-                        SeatResult::Scores { .. } | SeatResult::Evaluation { .. } => {
+                    if let SeatResult::Unparsed { why, .. } = result {
+                        let is_same = existing.unread == Some(reply.file.digest);
+                        existing.repeats = is_same || is_envelope_again(why, existing.strict.as_deref());
+                        existing.unread = Some(reply.file.digest);
+                    }
+                    existing.state = match (result, existing.first.take()) {
+                        // What was said first could be read.
+                        (SeatResult::Unparsed { .. }, Some(first)) => SeatState::Replied(first),
+                        (SeatResult::Unparsed { .. }, None) => SeatState::Unparsed(result.clone()),
+                        (SeatResult::Scores { .. } | SeatResult::Evaluation { .. }, _) => {
                             SeatState::Replied(result.clone())
                         }
                     };

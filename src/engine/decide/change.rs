@@ -146,7 +146,12 @@ fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
     let judges: Vec<Agent> = judges.map(|agent| as_asked(plan, agent)).collect();
     let bar = bar_of_plan(plan, id).map(|bar| bar.points);
     (
-        (&task.target_files, &task.expectations, &task.verification),
+        (
+            &task.target_files,
+            &task.expectations,
+            &task.verification,
+            &task.acceptance,
+        ),
         (task.requires_tool_calls, &task.finish, &*task.scrutiny),
         evaluated,
         (judged_by, judges, bar),

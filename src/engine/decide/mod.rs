@@ -11,6 +11,7 @@
 //! | `preflight` | what plain evidence rejects before anybody is asked (6) |
 //! | `finish` | what must hold before a worker may call itself finished (6) |
 //! | `breaker` | too many rejections in a row (7) |
+//! | `prior` | why a judge is asked once more, points of an earlier review (4) |
 //! | `seats` | panel and evaluation: seats, rounds, reprompts, request retries (7, 9, 13) |
 //! | `verification` | the task's criteria: rounds of the grader, what its grades lead to (10) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
@@ -53,6 +54,7 @@ mod intake;
 mod notify;
 mod operator;
 mod preflight;
+mod prior;
 mod questions;
 mod routes;
 mod schedule;
@@ -78,6 +80,7 @@ pub(super) use evidence::must_note;
 pub(super) use holds::waits_for;
 pub(super) use intake::{scope, task_of};
 pub(super) use notify::holds_the_end;
+pub use prior::{prior_points, reprompt};
 pub(super) use schedule::{agents_needed, evaluate_gate, judging_agents, mission_score, needs_prompt};
 pub(super) use scrutiny::not_asked;
 pub(super) use side_effects::must_be_allowed;

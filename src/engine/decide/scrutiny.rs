@@ -6,12 +6,14 @@
 //! them leaves a verdict, one that was not asked too.
 
 use crate::domain::{
-    Advice, AgentId, Cause, DeclaredVerdict, Finding, Opinion, Purpose, Severity, Step, TaskId, Verdict,
+    Advice, AgentId, Cause, DeclaredVerdict, Finding, FindingsReport, Opinion, PriorAnswer, Purpose,
+    Severity, Step, TaskId, Verdict,
 };
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{OpenStep, State};
 use crate::judging::eligibility::depends_on_author;
+use crate::judging::prior;
 use crate::judging::scrutiny::route;
 use crate::mission::model::{Adapter, OnMissing, VisionKind};
 use crate::mission::{Plan, RedTeamPlan, StageJudge, VisionPlan};
@@ -19,6 +21,7 @@ use crate::mission::{Plan, RedTeamPlan, StageJudge, VisionPlan};
 use super::conclude::{self, Accepted};
 use super::consult;
 use super::draft::Draft;
+use super::prior::{answers, carry_on, heard_before, open_points, prior_points};
 use super::seats::{MAX_REPROMPTS, fell_back};
 use super::stages::in_review;
 
@@ -366,23 +369,63 @@ pub(super) fn advised(
     let Some(open) = out(draft, step, round) else {
         return;
     };
-    match (step, advice) {
-        (Step::Stage(_), Ok(Advice::Opinion(opinion))) => said(draft, step, opinion, speaker, open.grounds),
-        (Step::RedTeam | Step::Vision, Ok(Advice::Findings(findings))) => {
-            found(draft, step, findings, speaker, open.grounds);
+    let is_judge = speaker.agent.is_some();
+    let autonomy = draft.task_plan().scrutiny.autonomy;
+    let counts = |advice: &Advice| match (step, advice) {
+        (Step::Stage(_), Advice::Opinion(_)) => true,
+        // What can be read of it and blocks does so, whatever else is wrong with it.
+        (Step::RedTeam | Step::Vision, Advice::Findings(report)) => {
+            report.unread.is_none() || route(&report.findings, autonomy) == Verdict::Fail
         }
-        (_, Ok(Advice::Unreadable { why, excerpt })) => {
-            let message = format!("its reply could not be read: {why}");
-            no_word(draft, open, (&message, excerpt), speaker, true);
-        }
-        (_, Ok(_)) => no_word(
-            draft,
-            open,
-            ("its reply is about something else", ""),
-            speaker,
-            true,
-        ),
-        (_, Err(message)) => no_word(draft, open, (message, ""), speaker, may_pass),
+        _ => false,
+    };
+    // The second reply counts if it can be read, else the first.
+    let first = heard_before(draft).filter(|_| is_judge && round > 1);
+    let first = first.map(|first| &first.advice);
+    let word = advice
+        .ok()
+        .filter(|advice| counts(advice))
+        .or(first.filter(|first| counts(first)));
+    let Some(word) = word else {
+        let is_grave = [advice.ok(), first]
+            .into_iter()
+            .flatten()
+            .any(speaks_of_something_grave);
+        let (why, said) = match advice {
+            Ok(Advice::Unreadable { why, excerpt, .. }) => {
+                (format!("its reply could not be read: {why}"), excerpt.as_str())
+            }
+            Ok(Advice::Findings(report)) => {
+                let why = report.unread.as_deref().unwrap_or_default();
+                (format!("its report could not be read whole: {why}"), "")
+            }
+            Ok(_) => ("its reply is about something else".to_owned(), ""),
+            Err(message) => (message.to_owned(), ""),
+        };
+        // Whoever said something may say it better; whoever could not be asked may be reached later, or never.
+        let is_asked_again = advice.is_ok() || may_pass;
+        return no_word(draft, open, (&why, said, is_grave), speaker, is_asked_again);
+    };
+    let points = prior_points(draft.plan(), draft.id, &draft.task);
+    let blocks =
+        matches!(word, Advice::Findings(report) if route(&report.findings, autonomy) == Verdict::Fail);
+    // One that keeps the work out has said enough.
+    if is_judge && round == 1 && !blocks && prior::unanswered(points.len(), answers(word)).is_some() {
+        return ask(draft, step, round + 1, open.grounds.into());
+    }
+    match word {
+        Advice::Opinion(opinion) => said(draft, step, opinion, speaker, open.grounds),
+        Advice::Findings(report) => found(draft, step, report, speaker, open.grounds),
+        _ => {}
+    }
+}
+
+/// Whether a reply that does not count speaks of something that must not be passed over.
+fn speaks_of_something_grave(advice: &Advice) -> bool {
+    match advice {
+        Advice::Unreadable { grave, .. } => *grave,
+        Advice::Findings(report) => report.grave,
+        _ => false,
     }
 }
 
@@ -438,6 +481,7 @@ fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, speaker: Speaker<'
         DeclaredVerdict::Refer => Verdict::Refer,
     };
     let cause = (outcome != Verdict::Pass).then_some(Cause::Stage);
+    let open = open_points_of(draft, speaker, &opinion.prior);
     verdict(draft, step, outcome, cause, |report| {
         report.reason = Some(opinion.reason.clone()).filter(|reason| !reason.is_empty());
         speaker.sign(report);
@@ -451,6 +495,7 @@ fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, speaker: Speaker<'
         }
         report.findings.extend(opinion.findings.iter().cloned());
         report.findings.extend(stood_in);
+        carry_on(&mut report.findings, open);
     });
     match outcome {
         // It looked at one thing. What nobody has reviewed as a whole stays so.
@@ -467,7 +512,16 @@ fn said(draft: &mut Draft<'_>, step: Step, opinion: &Opinion, speaker: Speaker<'
 }
 
 /// A red team or a vision check reported.
-fn found(draft: &mut Draft<'_>, step: Step, findings: &[Finding], speaker: Speaker<'_>, grounds: Grounds) {
+fn found(draft: &mut Draft<'_>, step: Step, report: &FindingsReport, speaker: Speaker<'_>, grounds: Grounds) {
+    let findings = &report.findings;
+    let unread = report.unread.as_deref().map(|why| {
+        let message = format!("not all of the report could be read: {why}");
+        Finding::new(Severity::Info, message)
+    });
+    let open = open_points_of(draft, speaker, &report.prior);
+    // A point that it says itself was not addressed is its finding; one that it is silent about is only carried on.
+    let points = prior_points(draft.plan(), draft.id, &draft.task);
+    let denied = prior::denied(&points, &report.prior);
     let missing = match step {
         Step::Vision => missing_screenshots(draft).join(", "),
         Step::Stage(_) | Step::RedTeam => String::new(),
@@ -479,11 +533,17 @@ fn found(draft: &mut Draft<'_>, step: Step, findings: &[Finding], speaker: Speak
         )
     });
     let stood_in = speaker.stood_in(draft, step);
-    let outcome = route(findings, draft.task_plan().scrutiny.autonomy);
+    let autonomy = draft.task_plan().scrutiny.autonomy;
+    let outcome = match (route(findings, autonomy), route(&denied, autonomy)) {
+        (Verdict::Pass, Verdict::Pass) => Verdict::Pass,
+        _ => Verdict::Fail,
+    };
     let cause = (outcome == Verdict::Fail).then(|| cause_of(step));
     verdict(draft, step, outcome, cause, |report| {
-        report.findings = findings.to_vec();
-        report.findings.extend(unseen.into_iter().chain(stood_in));
+        report.findings = findings.clone();
+        let remarks = unread.into_iter().chain(unseen).chain(stood_in);
+        report.findings.extend(remarks);
+        carry_on(&mut report.findings, open);
         speaker.sign(report);
     });
     if outcome == Verdict::Fail {
@@ -493,13 +553,23 @@ fn found(draft: &mut Draft<'_>, step: Step, findings: &[Finding], speaker: Speak
     }
 }
 
-/// It said nothing: if that may pass it is asked once more, and then its fault is dealt with.
+/// The points of the earlier review that are still open by what somebody answered. A command, and what is measured, is not
+/// asked about them.
+fn open_points_of(draft: &Draft<'_>, speaker: Speaker<'_>, answers: &[PriorAnswer]) -> Vec<Finding> {
+    match speaker.agent {
+        Some(_) => open_points(draft, &[answers]),
+        None => Vec::new(),
+    }
+}
+
+/// It said nothing that counts: where that may help it is asked once more, and then its fault is dealt with. A report that speaks of something
+/// grave is a person's to read, where no program can.
 fn no_word(
     draft: &mut Draft<'_>,
     open: OpenStep,
-    (why, said): (&str, &str),
+    (why, said, is_grave): (&str, &str, bool),
     speaker: Speaker<'_>,
-    may_pass: bool,
+    is_asked_again: bool,
 ) {
     let OpenStep {
         step, round, grounds, ..
@@ -510,7 +580,7 @@ fn no_word(
         round,
         message: why.to_owned(),
     });
-    if may_pass && round < MOST_ROUNDS {
+    if is_asked_again && round < MOST_ROUNDS {
         return ask(draft, step, round + 1, grounds.into());
     }
     let name = draft.task_plan().scrutiny.name(step);
@@ -518,6 +588,19 @@ fn no_word(
         Step::Stage(_) => {
             let message = format!("the stage '{name}' gave no verdict: {why}");
             refer(draft, step, Cause::GateError, &message, grounds, speaker);
+        }
+        Step::RedTeam | Step::Vision if is_grave => {
+            let message = format!("{name} speaks of something grave, and its report cannot be read: {why}");
+            let evidence = Some(said).filter(|said| !said.is_empty());
+            verdict(draft, step, Verdict::Refer, Some(Cause::GateError), |report| {
+                let finding = Finding::new(Severity::Info, message.as_str());
+                report.findings = vec![match evidence {
+                    Some(said) => finding.with_evidence(said),
+                    None => finding,
+                }];
+                speaker.sign(report);
+            });
+            ask_person(draft, step, Cause::GateError, &message, grounds);
         }
         Step::RedTeam | Step::Vision => {
             fault(draft, step, Cause::GateError, (why, said), speaker);

@@ -4,8 +4,8 @@
 //! A judge that fails never costs the worker an attempt.
 
 use crate::domain::{
-    AgentId, Cause, DimensionScore, FailureClass, Finding, Points, Severity, Stage, TaskId, Timestamp,
-    Verdict,
+    AgentId, Cause, DimensionScore, FailureClass, Finding, Points, PriorAnswer, Severity, Stage, TaskId,
+    Timestamp, Verdict,
 };
 use crate::engine::event::Event;
 use crate::engine::input::SeatFailure;
@@ -14,11 +14,13 @@ use crate::engine::state::{Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
 use crate::judging::eligibility::{independence, next_judge};
 use crate::judging::independence::{Dependence, Mind};
+use crate::judging::prior;
 use crate::mission::model::PanelMode;
 use crate::mission::{Panel, Plan};
 
 use super::conclude;
 use super::draft::Draft;
+use super::prior::{carry_on, open_points, prior_points};
 use super::stages::{JudgedBy, in_review, judged_by, names};
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
 use super::verification;
@@ -121,13 +123,23 @@ pub(super) fn replied(
     }
     // One that was asked again while it still knew what it had seen has had its reprompt.
     let was_asked_again = reply.tools.as_deref().is_some_and(|tools| tools.asked_again);
-    match result {
-        SeatResult::Unparsed { why, .. } if asked.strict.is_none() && !was_asked_again => {
-            ask_again(&mut draft, seat, &asked, Some(why.clone()), None);
-        }
-        _ => settle(&mut draft),
+    let lacking = what_it_lacks(&draft, result);
+    match lacking.filter(|_| asked.strict.is_none() && !was_asked_again) {
+        Some(why) => ask_again(&mut draft, seat, &asked, Some(why), None),
+        None => settle(&mut draft),
     }
     draft.into_events()
+}
+
+/// Why a reply would be asked for once more: it cannot be read, or leaves points of the earlier review without an answer.
+fn what_it_lacks(draft: &Draft<'_>, result: &SeatResult) -> Option<String> {
+    match result {
+        SeatResult::Unparsed { why, .. } => Some(why.clone()),
+        SeatResult::Scores { prior, .. } | SeatResult::Evaluation { prior, .. } => {
+            let points = prior_points(draft.plan(), draft.id, &draft.task);
+            prior::unanswered(points.len(), prior)
+        }
+    }
 }
 
 /// What keeps a reviewer's word from counting, by the models that the providers say they used (section 8).
@@ -166,6 +178,8 @@ pub(super) fn failed(state: &State, failure: &SeatFailure, now: Timestamp) -> Ve
             let not_before = Some(now.plus(pause));
             ask_again(&mut draft, failure.seat, &asked, asked.strict.clone(), not_before);
         }
+        // What it said first counts.
+        None if asked.first.is_some() => settle(&mut draft),
         None => match stand_in(&draft, &asked).filter(|_| !failure.ours) {
             Some(next) => {
                 draft.emit(Event::FellBack {
@@ -228,7 +242,13 @@ fn settle(draft: &mut Draft<'_>) {
     if judging.seats.iter().any(|seat| seat.state == SeatState::Asked) {
         return;
     }
-    let (seats, round) = (judging.seats.clone(), judging.round);
+    let (mut seats, round) = (judging.seats.clone(), judging.round);
+    for seat in &mut seats {
+        // Asked once more it could not be reached: what it said first counts.
+        if let (SeatState::Failed(_), Some(first)) = (&seat.state, seat.first.take()) {
+            seat.state = SeatState::Replied(first);
+        }
+    }
     let Some(panel) = panel_of(draft.plan(), draft.id) else {
         return settle_evaluation(draft, &seats);
     };
@@ -247,16 +267,18 @@ fn could_change(panel: &Panel, bar: Points, seats: &[Seat], more: usize) -> bool
     inputs.len() < FIRST_SEATS || is_decided(&inputs, more, &panel.dimensions, panel.consensus, bar).is_none()
 }
 
-/// A seat that gave scores: its position, what it scored and what it found.
-type Scored<'a> = (u32, &'a Vec<DimensionScore>, &'a Vec<Finding>);
+/// A seat that gave scores: its position, what it scored, what it found, what it answered.
+type Scored<'a> = (u32, &'a Vec<DimensionScore>, &'a Vec<Finding>, &'a [PriorAnswer]);
 
 fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
     (0..)
         .zip(seats)
         .filter_map(|(index, seat)| match &seat.state {
-            SeatState::Replied(SeatResult::Scores { dimensions, findings }) => {
-                Some((index, dimensions, findings))
-            }
+            SeatState::Replied(SeatResult::Scores {
+                dimensions,
+                findings,
+                prior,
+            }) => Some((index, dimensions, findings, prior.as_slice())),
             _ => None,
         })
         .collect()
@@ -265,7 +287,7 @@ fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
 fn inputs(scored: &[Scored<'_>]) -> Vec<SeatScores> {
     scored
         .iter()
-        .map(|(_, dimensions, _)| SeatScores {
+        .map(|(_, dimensions, ..)| SeatScores {
             scores: (*dimensions).clone(),
         })
         .collect()
@@ -303,8 +325,9 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
         .collect();
     let mut findings: Vec<Finding> = scored
         .iter()
-        .flat_map(|(_, _, findings)| (*findings).clone())
+        .flat_map(|(_, _, findings, _)| (*findings).clone())
         .collect();
+    let answered: Vec<&[PriorAnswer]> = scored.iter().map(|(.., prior)| *prior).collect();
     findings.extend(remarks(seats, scored.len()));
     findings.extend(stood_in(draft.plan(), seats));
     if !unasked.is_empty() {
@@ -314,6 +337,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
             format!("{names} not asked: no score of theirs could have changed the verdict"),
         ));
     }
+    carry_on(&mut findings, open_points(draft, &answered));
     let is_unsure = panel
         .refer_below
         .is_some_and(|least| is_unsure(&inputs, &merged, &panel.dimensions, bar.points, least));
@@ -327,7 +351,7 @@ fn settle_panel(draft: &mut Draft<'_>, seats: &[Seat], unasked: &[AgentId]) {
     };
     let gave: Vec<AgentId> = scored
         .iter()
-        .filter_map(|(index, _, _)| Some(seats.get(*index as usize)?.agent))
+        .filter_map(|(index, ..)| Some(seats.get(*index as usize)?.agent))
         .collect();
     let gave = format!(
         "{} gave {points}, bar {}",
@@ -401,8 +425,15 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
     let stood_in = stood_in(draft.plan(), seats);
     let states: Vec<&SeatState> = seats.iter().map(|seat| &seat.state).collect();
     match states[..] {
-        [SeatState::Replied(SeatResult::Evaluation { points, reasoning })] => {
+        [
+            SeatState::Replied(SeatResult::Evaluation {
+                points,
+                reasoning,
+                prior,
+            }),
+        ] => {
             let (points, text) = (*points, reasoning.clone());
+            let open = open_points(draft, &[prior]);
             let bar = draft.plan().relieved(draft.id, draft.plan().rules.eval_bar);
             let passed = bar.is_reached_by(points);
             let (verdict, cause) = if passed {
@@ -416,6 +447,7 @@ fn settle_evaluation(draft: &mut Draft<'_>, seats: &[Seat]) {
                     report.findings = vec![Finding::new(Severity::Medium, text)];
                 }
                 report.findings.extend(stood_in);
+                carry_on(&mut report.findings, open);
             });
             if passed {
                 verification::begin(draft, conclude::Accepted::Reviewed);
@@ -455,7 +487,9 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
     let judging = draft.task.judging.as_deref();
     let rounds = judging.map(|judging| judging.rounds).unwrap_or_default();
     let is_panel = panel_of(draft.plan(), draft.id).is_some();
-    if is_panel && u64::from(rounds) < panel_rounds(draft.plan()) {
+    // Who gives the same non-answer to a strict question gives it to any.
+    let is_hopeless = seats.iter().all(|seat| seat.repeats);
+    if is_panel && !is_hopeless && u64::from(rounds) < panel_rounds(draft.plan()) {
         let agents = all_seats(draft.state, draft.id);
         return ask_round(draft, &agents);
     }
@@ -463,9 +497,16 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
         .iter()
         .filter(|seat| matches!(seat.state, SeatState::Unparsed(_)))
         .count();
+    let mut whys = seats.iter().filter_map(|seat| match &seat.state {
+        SeatState::Unparsed(SeatResult::Unparsed { why, .. }) => Some(why.as_str()),
+        _ => None,
+    });
+    let why = whys
+        .next_back()
+        .map_or_else(String::new, |why| format!(": {why}"));
     let message = match unread {
         0 => "no reviewer could be reached".to_owned(),
-        n if n == seats.len() => "no reviewer's reply could be read".to_owned(),
+        n if n == seats.len() => format!("no reviewer's reply could be read{why}"),
         n => format!(
             "{n} of {} reviewers sent replies that could not be read, the others could not be reached",
             seats.len()

@@ -4,19 +4,21 @@
 //! they mean is decided in `judging::verification`. A grader that fails never costs the worker an attempt.
 
 use crate::domain::{
-    Advice, AgentId, Cause, CriterionGrade, Finding, Points, Purpose, Severity, Stage, TaskId, Verdict,
+    Advice, AgentId, Cause, CriterionGrade, Finding, Points, Purpose, RubricReply, Severity, Stage, TaskId,
+    Verdict,
 };
 use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::judging::eligibility::{grader, keeps_from_cutting};
 use crate::judging::verification::{Decision, decide};
-use crate::judging::{probes, rubric};
+use crate::judging::{prior, probes, rubric};
 use crate::mission::Plan;
 use crate::mission::model::OnRefer;
 
 use super::conclude::{self, Accepted};
 use super::consult;
 use super::draft::Draft;
+use super::prior::{carry_on, heard_before, open_points, prior_points, repeats_itself};
 use super::routes;
 use super::scrutiny;
 use super::seats::{fell_back, panel_rounds};
@@ -59,7 +61,7 @@ fn ask(draft: &mut Draft<'_>, round: u32, unreviewed: bool) {
 /// Who is to cut the criteria of a task into probes first.
 fn decomposer(draft: &Draft<'_>) -> Option<AgentId> {
     let verification = draft.task_plan().verification.as_deref()?;
-    let is_open = draft.task.probes.is_empty() && !verification.acceptance.is_empty();
+    let is_open = draft.task.probes.is_empty() && !draft.task_plan().acceptance.is_empty();
     verification.decomposer.filter(|_| is_open)
 }
 
@@ -76,10 +78,7 @@ pub(super) fn decomposed(draft: &mut Draft<'_>, round: u32, advice: Result<&Advi
     let Some(grading) = grading.filter(|grading| grading.open && grading.round == round) else {
         return;
     };
-    let Some(verification) = draft.task_plan().verification.as_deref() else {
-        return;
-    };
-    let criteria = verification.acceptance.len();
+    let criteria = draft.task_plan().acceptance.len();
     let probes = match advice {
         Ok(Advice::Probes(found)) => probes::fit(criteria, found).map(|()| found.clone()),
         Ok(Advice::Unreadable { why, .. }) => Err(format!("the reply could not be read: {why}")),
@@ -124,15 +123,35 @@ pub(super) fn advised(
     let Some((verification, rubric)) = verification.and_then(|v| Some((v, v.rubric.as_deref()?))) else {
         return;
     };
-    let reply = match advice {
-        Ok(Advice::Grades(reply)) => Ok(reply),
-        Ok(Advice::Unreadable { why, .. }) => Err(format!("the reply could not be read: {why}")),
-        Ok(_) => Err("the reply is about something else".to_owned()),
-        Err(message) => Err(message.to_owned()),
+    let graded = |advice: Result<&Advice, &str>| {
+        let reply = match advice {
+            Ok(Advice::Grades(reply)) => reply.clone(),
+            Ok(Advice::Unreadable { why, .. }) => {
+                return Err(format!("the reply could not be read: {why}"));
+            }
+            Ok(_) => return Err("the reply is about something else".to_owned()),
+            Err(message) => return Err(message.to_owned()),
+        };
+        let grades =
+            rubric::fit(rubric, &reply).map_err(|why| format!("the reply could not be read: {why}"))?;
+        Ok((grades, reply))
     };
-    let graded = reply.and_then(|reply| Ok((rubric::fit(rubric, reply)?, reply)));
-    match graded {
+    // The second reply counts if it can be read, else the first.
+    let first = heard_before(draft).filter(|_| round > 1);
+    let read = graded(advice).or_else(|why| {
+        first.map_or(Err(why.clone()), |first| {
+            graded(Ok(&first.advice)).map_err(|_| why)
+        })
+    });
+    let lacks_answers = |reply: &RubricReply| {
+        let points = prior_points(draft.plan(), draft.id, &draft.task);
+        round == 1 && prior::unanswered(points.len(), &reply.prior).is_some()
+    };
+    match read {
+        Ok((_, reply)) if lacks_answers(&reply) => ask(draft, round + 1, grading.unreviewed),
         Ok((grades, reply)) => {
+            let reply = &*reply;
+            let open = open_points(draft, &[&reply.prior]);
             let mut decision = rubric::decide(
                 rubric,
                 &grades,
@@ -143,6 +162,7 @@ pub(super) fn advised(
             let first = grader(draft.plan(), draft.id).filter(|first| *first != judge);
             let stood_in = first.map(|first| fell_back(draft.plan(), first, judge));
             decision.findings.extend(stood_in);
+            carry_on(&mut decision.findings, open);
             let percent = |points: Points| points.value().round_dp(1);
             let (sure, least) = (percent(reply.confidence), percent(verification.min_confidence));
             let message = match reply.confidence < verification.min_confidence {
@@ -202,7 +222,7 @@ fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool,
         round,
         message: message.to_owned(),
     });
-    if may_pass && u64::from(round) < panel_rounds(draft.plan()) {
+    if may_pass && u64::from(round) < panel_rounds(draft.plan()) && !repeats_itself(draft) {
         ask(draft, round + 1, unreviewed);
     } else {
         let message = format!("the criteria could not be graded: {message}");

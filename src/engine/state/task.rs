@@ -1,8 +1,9 @@
 //! The state of one task.
 
 use crate::domain::{
-    AgentId, AttemptKind, Cause, ConsultId, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
-    Points, Probe, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId, WaitingReason,
+    Advice, AgentId, AttemptKind, Cause, ConsultId, Digest, DimensionScore, Edge, FailureClass, FailureMode,
+    Finding, Phase, Points, Probe, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId,
+    WaitingReason,
 };
 use crate::engine::dialog::Dialog;
 use crate::engine::payload::{
@@ -319,6 +320,18 @@ pub struct Judging {
     pub grading: Option<Grading>,
     /// The stage behind it that was asked last.
     pub step: Option<OpenStep>,
+    /// What the judge of the verification, or of that stage, replied last. Forgotten when another one is asked.
+    pub heard: Option<Box<Heard>>,
+}
+/// A judge's reply outside of a panel: what counts of it if the next one cannot be read, and why it was asked once more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// What could be read of it.
+    pub advice: Advice,
+    /// Its text.
+    pub reply: Digest,
+    /// The call that it came of.
+    pub id: ConsultId,
 }
 /// A stage behind the verification that was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -357,6 +370,13 @@ pub struct Seat {
     pub failed_requests: u32,
     /// Why the last reply could not be read, while a strict reprompt is out.
     pub strict: Option<String>,
+    /// What the first reply said, where it can be read and left points of the earlier review without an answer: it counts
+    /// if the second one cannot be read.
+    pub first: Option<SeatResult>,
+    /// The last reply that could not be read.
+    pub unread: Option<Digest>,
+    /// Whether the strict reprompt brought the same text once more.
+    pub repeats: bool,
     /// When the call out may be made.
     pub not_before: Option<Timestamp>,
     /// Where it stands.

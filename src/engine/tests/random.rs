@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::domain::{
-    Advice, DeclaredVerdict, Digest, FailureClass, Finding, GradeGiven, Millis, Points, Probe, Purpose,
-    RubricReply, Severity, Step, TaskId,
+    Advice, DeclaredVerdict, Digest, FailureClass, Finding, FindingsReport, GradeGiven, Millis, Points,
+    PriorAnswer, Probe, Purpose, RubricReply, Severity, Step, TaskId,
 };
 use crate::engine::{Asked, Effect, TurnFiles};
 use crate::mission::model::TaskType;
 use crate::mission::{RunOptions, SubTask};
 
-use super::simulation::{Answer, opinion, options};
+use super::simulation::{Answer, opinion, options, silence};
 
 /// SplitMix64: a few lines, the same on every machine.
 pub(crate) struct Random(pub u64);
@@ -352,6 +352,7 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
         (_, 0) => Advice::Unreadable {
             why: "no".to_owned(),
             excerpt: String::new(),
+            grave: random.chance(30),
         },
         (Purpose::Approve { .. }, 1) => Advice::Approve,
         (Purpose::Approve { .. }, 2) => Advice::Reject {
@@ -378,10 +379,25 @@ fn random_advice(random: &mut Random, purpose: Purpose) -> Advice {
             2 if random.chance(30) => DeclaredVerdict::Refer,
             _ => DeclaredVerdict::Pass,
         }),
-        (Purpose::Scrutinise { .. }, n) => Advice::Findings(vec![Finding::new(
-            if n == 1 { Severity::High } else { Severity::Low },
-            "x",
-        )]),
+        (Purpose::Scrutinise { .. }, n) => Advice::Findings(Box::new(FindingsReport {
+            findings: vec![Finding::new(
+                if n == 1 { Severity::High } else { Severity::Low },
+                "x",
+            )],
+            prior: random_answers(random),
+            unread: random
+                .chance(20)
+                .then(|| "a finding has no description".to_owned()),
+            grave: false,
+        })),
+    }
+}
+
+/// Mostly for all points of the review before, sometimes for none.
+fn random_answers(random: &mut Random) -> Vec<PriorAnswer> {
+    match random.chance(70) {
+        true => Vec::new(),
+        false => silence(),
     }
 }
 
@@ -399,6 +415,7 @@ pub(crate) fn grades(points: u8) -> Advice {
         verdict: DeclaredVerdict::Pass,
         confidence: Points::whole(100),
         findings: Vec::new(),
+        prior: Vec::new(),
     }))
 }
 

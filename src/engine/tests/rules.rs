@@ -565,7 +565,7 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
         ),
         (
             [unread.clone(), unread.clone(), unread.clone()],
-            vec!["no reviewer's reply could be read"],
+            vec!["no reviewer's reply could be read: no"],
         ),
         (
             [unread.clone(), down.clone(), unread.clone()],

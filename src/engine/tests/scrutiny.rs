@@ -69,7 +69,9 @@ fn steps(agent: Answer, command: Answer) -> impl FnMut(&State, &Effect) -> Answe
 }
 
 fn findings(severity: Severity) -> Answer {
-    Answer::Advice(Advice::Findings(vec![Finding::new(severity, "x")]))
+    Answer::Advice(Advice::Findings(crate::domain::FindingsReport::whole(vec![
+        Finding::new(severity, "x"),
+    ])))
 }
 
 /// Stages pass the work, and the red team finds little.
@@ -343,7 +345,10 @@ fn a_model_that_turns_out_to_be_the_authors_counts_as_one_that_was_never_there()
     ] {
         let yaml = format!("{agents}{top}\ntasks: [{{title: t, assignTo: w, review: none}}]\n");
         let mut simulation = Simulation::new(&yaml, options());
-        let nothing = Answer::AdviceOf("gpt-4o", Advice::Findings(Vec::new()));
+        let nothing = Answer::AdviceOf(
+            "gpt-4o",
+            Advice::Findings(crate::domain::FindingsReport::whole(Vec::new())),
+        );
         simulation.run(steps(nothing, Answer::Finished));
         let words = said(&simulation);
         let (stage, _, verdict, cause) = words.last().unwrap();

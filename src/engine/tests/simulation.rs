@@ -7,18 +7,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{
-    Advice, Assumption, BrokenAssumption, CriterionGrade, DeclaredVerdict, Digest, DimensionScore,
-    FailureClass, Finding, Millis, Opinion, Points, Purpose, RunId, Severity, Status, Step, Timestamp,
-    TurnId,
+    Addressed, Advice, Assumption, BrokenAssumption, CriterionGrade, DeclaredVerdict, Digest, DimensionScore,
+    FailureClass, Finding, FindingsReport, Millis, Opinion, Points, PriorAnswer, Purpose, RunId, Severity,
+    Status, Step, Timestamp, TurnId,
 };
 use crate::engine::{
     ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
     KeeperRef, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
-    Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects,
+    Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
 
 pub use inputs::inputs;
+pub(crate) use inputs::silence;
 
 /// What a script answers to one effect.
 #[derive(Debug, Clone)]
@@ -76,6 +77,7 @@ pub fn opinion(verdict: DeclaredVerdict) -> Advice {
         verdict,
         reason: "because".to_owned(),
         findings: Vec::new(),
+        prior: Vec::new(),
     }))
 }
 

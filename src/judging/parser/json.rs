@@ -2,6 +2,8 @@
 //!
 //! Own tree type for one reason: `serde_json::Value` keeps the last of two equal keys, and a reply that scores the
 //! same thing twice must not be read at all.
+//!
+//! How the readers of each purpose find their object among them stands in `form`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,9 +15,10 @@ use super::text::Parts;
 
 /// A JSON value that remembers every key.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Json {
-    /// `null`, `true` or `false`: never a score.
-    Other,
+pub(in crate::judging) enum Json {
+    /// `null`.
+    Null,
+    Bool(bool),
     Number(Decimal),
     Text(String),
     List(Vec<Json>),
@@ -39,6 +42,17 @@ impl Json {
         })
     }
 
+    /// The values of all keys among `names`.
+    pub fn all<'a>(&'a self, names: &[&str]) -> impl Iterator<Item = &'a Json> {
+        let known = |(key, _): &&(String, Json)| names.contains(&plain(key).as_str());
+        self.entries()
+            .iter()
+            .filter(known)
+            .map(|(_, value)| value)
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
     /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -49,7 +63,7 @@ impl Json {
 }
 
 /// A key without case, spaces, underscores and hyphens.
-pub(super) fn plain(key: &str) -> String {
+pub(in crate::judging) fn plain(key: &str) -> String {
     key.chars()
         .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'))
         .flat_map(char::to_lowercase)
@@ -139,7 +153,7 @@ fn hand_on(value: &Json, layers: usize, take: &mut impl FnMut(&Json)) {
             items.iter().for_each(|item| hand_on(item, layers, take));
         }
         Json::Text(text) if layers > 0 => look_through(text, layers - 1, take),
-        Json::Text(_) | Json::Number(_) | Json::Other => {}
+        Json::Text(_) | Json::Number(_) | Json::Bool(_) | Json::Null => {}
     }
 }
 
@@ -215,11 +229,11 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 
     fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Other)
+        Ok(Json::Null)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Json, E> {
-        Ok(Json::Other)
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
@@ -232,7 +246,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
         // The shortest text that means this float is what the reviewer wrote.
-        Ok(Decimal::from_str(&value.to_string()).map_or(Json::Other, Json::Number))
+        Ok(Decimal::from_str(&value.to_string()).map_or(Json::Null, Json::Number))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Json, E> {

@@ -7,16 +7,20 @@
 //!
 //! Every function takes time linear in the reply and stands any input.
 
-mod json;
+mod envelope;
+pub(super) mod findings;
+pub(super) mod form;
+pub(super) mod json;
 mod marker;
-mod panel;
+pub(super) mod panel;
+pub(super) mod prior;
 mod quoted;
 mod rating;
 mod text;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{Dimension, DimensionScore, Finding, Points};
+use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 
 pub use quoted::Quoted;
 pub use rating::parse_rating;
@@ -31,6 +35,8 @@ pub struct ParsedPanel {
     pub scores: Vec<DimensionScore>,
     /// What the reviewer found.
     pub findings: Vec<Finding>,
+    /// What it answered for the points of the review before.
+    pub prior: Vec<PriorAnswer>,
     /// The reviewer's summary, if any.
     pub summary: Option<String>,
 }
@@ -44,6 +50,8 @@ pub struct ParsedEvaluation {
     pub reasoning: String,
     /// What the reviewer found; only JSON replies carry findings.
     pub findings: Vec<Finding>,
+    /// What it answered for the points of the review before.
+    pub prior: Vec<PriorAnswer>,
 }
 
 /// Why no verdict could be read. The text can be shown to the reviewer who is asked again.
@@ -61,8 +69,8 @@ pub enum Unparsed {
     /// Some dimensions have no score.
     #[error("there is no score for: {}", .0.join(", "))]
     MissingDimensions(Vec<String>),
-    /// A dimension is scored more than once.
-    #[error("'{0}' is scored more than once")]
+    /// A dimension is scored more than once, or a key of a form stands in it twice.
+    #[error("'{0}' stands there more than once")]
     Duplicate(String),
     /// Something other than a number where a score belongs.
     #[error("the score of '{0}' is not a number")]
@@ -107,6 +115,32 @@ pub enum Unparsed {
     /// Several scores or verdicts that differ.
     #[error("the reply contains several scores that differ")]
     Conflicting,
+    /// No object of the form that was asked for.
+    #[error("the reply contains no JSON object with `{0}`")]
+    NoForm(&'static str),
+    /// Something in the object is not what was asked for.
+    #[error("{0}")]
+    Wrong(String),
+    /// Several objects of the form that was asked for, and they differ.
+    #[error("the reply contains several JSON objects that differ")]
+    Differing,
+    /// The reply is wrapped in the JSON of the program that printed it.
+    #[error(
+        "it looks like an agent's JSON envelope; have the agent print its plain reply instead (text output, without a flag \
+         for JSON)"
+    )]
+    Envelope,
+}
+
+impl Unparsed {
+    /// The reason that helps most: of a reply that is wrapped in the JSON of its program, that it is.
+    #[must_use]
+    pub fn or_envelope(self, reply: &str) -> Self {
+        match envelope::is_envelope(reply) {
+            true => Self::Envelope,
+            false => self,
+        }
+    }
 }
 
 /// The numbers that a score may be, both ends included.
@@ -127,6 +161,12 @@ impl Scale {
     pub const SCORE: Self = Self {
         low: Decimal::ONE,
         high: Decimal::from_parts(5, 0, 0, false, 0),
+    };
+
+    /// A share: 0 to 1.
+    pub const SHARE: Self = Self {
+        low: Decimal::ZERO,
+        high: Decimal::ONE,
     };
 
     /// The scale from `low` to `high`, if `low` is not negative and below `high`.
@@ -184,7 +224,10 @@ pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, 
     };
     let points = Points::new(read.value).ok_or_else(off_scale)?;
     let (reasoning, findings) = match &read.json {
-        Some(object) => (panel::reasoning_of(object), panel::findings_of(object)),
+        Some(object) => (
+            panel::reasoning_of(object),
+            findings::findings_of(object, panel::MAX_FINDINGS),
+        ),
         None => (String::new(), Vec::new()),
     };
     let reasoning = if reasoning.is_empty() {
@@ -196,23 +239,8 @@ pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, 
         points,
         reasoning,
         findings,
+        prior: prior::of_evaluation(reply, read.json.as_ref(), work),
     })
-}
-
-/// Whether a reply of another form is the judge's own: its JSON stands nowhere in the work. A bare verdict without a reason
-/// that stands there too is none either; nobody could say whose it is.
-///
-/// # Errors
-/// When it may be a quotation.
-pub fn own_word(reply: &str, work: &Quoted) -> Result<(), Unparsed> {
-    if work.drowns_out() {
-        return Err(Unparsed::Drowned);
-    }
-    let found = json::find(reply, &text::split(reply)).values;
-    match found.iter().any(|(value, _)| work.has_object(value)) {
-        true => Err(Unparsed::InWork),
-        false => Ok(()),
-    }
 }
 
 #[cfg(test)]

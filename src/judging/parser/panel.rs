@@ -2,10 +2,12 @@
 
 use rust_decimal::Decimal;
 
-use crate::domain::{Dimension, DimensionScore, Finding, Points, Severity};
+use crate::domain::{Dimension, DimensionScore, Points};
 
+use super::findings::findings_of;
 use super::json::{self, Json, Place, plain};
 use super::marker::number_in;
+use super::prior::answers_in;
 use super::quoted::Quoted;
 use super::text::{split, without_thinking};
 use super::{ParsedPanel, Scale, Unparsed};
@@ -22,10 +24,11 @@ const CONTAINERS: &[&str] = &[
 /// Keys of a dimension's name, score and reasoning, most usual first.
 const NAMES: &[&str] = &["dimension", "name", "criterion"];
 const SCORES: &[&str] = &["score", "rating"];
-const REASONS: &[&str] = &["reasoning", "reason", "explanation", "rationale", "justification"];
+pub(in crate::judging) const REASONS: &[&str] =
+    &["reasoning", "reason", "explanation", "rationale", "justification"];
 
 /// Findings that are kept of one reply; more than anybody can act on.
-const MAX_FINDINGS: usize = 50;
+pub(super) const MAX_FINDINGS: usize = 50;
 
 /// One dimension as the reply scores it.
 struct Entry<'a> {
@@ -59,7 +62,8 @@ pub(super) fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Res
             _ => {
                 verdict = Some(ParsedPanel {
                     scores,
-                    findings: findings_of(value),
+                    findings: findings_of(value, MAX_FINDINGS),
+                    prior: answers_in(value),
                     summary: value.get(&["summary"]).and_then(Json::text).map(str::to_owned),
                 });
             }
@@ -202,7 +206,7 @@ fn points_of(values: &[&Json], what: &str) -> Result<Points, Unparsed> {
 }
 
 /// A number, or a text that is nothing but a number.
-pub(super) fn score_value(value: &Json) -> Option<Decimal> {
+pub(in crate::judging) fn score_value(value: &Json) -> Option<Decimal> {
     match value {
         Json::Number(number) => Some(*number),
         Json::Text(text) => number_in(text.trim()),
@@ -214,40 +218,4 @@ pub(super) fn score_value(value: &Json) -> Option<Decimal> {
 pub(super) fn reasoning_of(object: &Json) -> String {
     let text = object.get(REASONS).and_then(Json::text).unwrap_or_default();
     text.trim().to_owned()
-}
-
-/// The findings of a verdict. A finding that names no known severity is medium; one without a text is no finding.
-pub(super) fn findings_of(verdict: &Json) -> Vec<Finding> {
-    let Some(Json::List(items)) = verdict.get(&["findings", "issues"]) else {
-        return Vec::new();
-    };
-    items.iter().filter_map(finding).take(MAX_FINDINGS).collect()
-}
-
-fn finding(item: &Json) -> Option<Finding> {
-    let field = |names: &[&str]| {
-        let text = item.get(names).and_then(Json::text).unwrap_or_default().trim();
-        (!text.is_empty()).then(|| text.to_owned())
-    };
-    let description = match item {
-        Json::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-        _ => field(&["description", "finding", "issue", "title"]),
-    }?;
-    Some(Finding {
-        severity: field(&["severity"]).map_or(Severity::Medium, |name| severity(&name)),
-        description,
-        evidence: field(&["evidence"]),
-        suggested_fix: field(&["suggestedfix", "fix", "suggestion", "recommendation"]),
-        open: false,
-    })
-}
-
-fn severity(name: &str) -> Severity {
-    match name.trim().to_lowercase().as_str() {
-        "critical" | "blocker" => Severity::Critical,
-        "high" | "major" => Severity::High,
-        "low" | "minor" => Severity::Low,
-        "info" | "informational" | "note" => Severity::Info,
-        _ => Severity::Medium,
-    }
 }

@@ -12,6 +12,7 @@ use crate::domain::{Digest, Hasher};
 use super::Scale;
 use super::json::{self, Json, plain};
 use super::marker::{inner_markers, line_markers};
+use super::prior::line_answer;
 
 /// Score lines, and objects, of one work that are remembered. One that holds more of them drowns out its reviewers: whether
 /// they quote it can not be told any more.
@@ -70,6 +71,10 @@ impl Quoted {
             self.drowns |= !remember(&mut self.lines, words.as_bytes());
         }
         self.drowns |= !all;
+        for (words, _) in lines.iter().filter_map(|line| line_answer(line)) {
+            // They decide nothing, so more of them than are remembered are no trick worth a word.
+            let _ = remember(&mut self.lines, words.as_bytes());
+        }
         json::each_in(text, |value| {
             if self.may_be_verdict(value) && !self.objects.contains(&digest(value)) {
                 match self.objects.len() < MOST {
@@ -124,7 +129,8 @@ fn take_in(value: &Json, hasher: &mut Hasher) {
         hasher.update(&(length as u64).to_le_bytes());
     };
     match value {
-        Json::Other => part(b'o', 0),
+        // One digest for the three of them: digests stand in journals.
+        Json::Null | Json::Bool(_) => part(b'o', 0),
         // 4 and 4.0 are the same number.
         Json::Number(number) => take_in_text(b'n', &number.normalize().to_string(), hasher),
         Json::Text(text) => take_in_text(b't', text, hasher),
@@ -151,7 +157,8 @@ fn take_in_text(kind: u8, text: &str, hasher: &mut Hasher) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judging::parser::{Unparsed, own_word, parse_evaluation};
+    use crate::judging::parser::form::values;
+    use crate::judging::parser::{Unparsed, parse_evaluation};
 
     fn of(json: &str) -> Digest {
         let mut found = None;
@@ -290,14 +297,14 @@ mod tests {
             let stored = serde_json::to_string(&quoted).expect("it can be written");
             let read: Quoted = serde_json::from_str(&stored).expect("it can be read");
             assert_eq!(parse_evaluation(own, &read), Err(Unparsed::Drowned));
-            assert_eq!(own_word("{}", &read), Err(Unparsed::Drowned));
+            assert_eq!(values("{}", &read).err(), Some(Unparsed::Drowned));
         }
     }
 
     fn has(work: &str, reply: &str) -> bool {
         let mut quoted = Quoted::scored_on(["depth"]);
         quoted.add(work);
-        own_word(reply, &quoted).is_err()
+        values(reply, &quoted).is_ok_and(|found| !found.echoed.is_empty())
     }
 
     /// The text within a text, so many times.

@@ -457,6 +457,12 @@ static SETTINGS: Table = Table {
             "Whether a reviewer must answer for every earlier finding [true].",
         ),
         key(
+            "tellCriteria",
+            FLAG,
+            "Whether a worker is told what its work will be judged by: criteria of reviews, acceptance, commands of checks, \
+             target files; never the examples of a rubric [true].",
+        ),
+        key(
             "foundation",
             FLAG,
             "Whether a task that three others or more depend on has a lower bar and one more attempt [true].",

@@ -172,6 +172,9 @@ pub struct Settings {
     /// Whether a reviewer must answer for every earlier finding.
     #[serde(deserialize_with = "read::option")]
     pub verify_prior_feedback: Option<bool>,
+    /// Whether a worker is told what its work will be judged by.
+    #[serde(deserialize_with = "read::option")]
+    pub tell_criteria: Option<bool>,
     /// Rules that make tasks wait for somebody's agreement.
     #[serde(deserialize_with = "read::option_of")]
     pub approval_gates: Option<Vec<ApprovalGate>>,
@@ -238,6 +241,7 @@ impl Settings {
             panel: self.panel.or(below.panel),
             refer_below: self.refer_below.or(below.refer_below),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
+            tell_criteria: self.tell_criteria.or(below.tell_criteria),
             approval_gates: self.approval_gates.or(below.approval_gates),
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),

@@ -35,7 +35,7 @@ pub use scrutiny::{Color, Expected, OnMissing, RedTeam, Region, Stage, Vision, V
 pub use sla::{CheckInterval, Sla, ViolationAction};
 pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
-pub use verification::{Grader, Identity, Verification};
+pub use verification::{Decomposer, Grader, Identity, Verification};
 pub use words::{
     Autonomy, Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, Stakes, TaskType,
 };

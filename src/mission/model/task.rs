@@ -12,7 +12,7 @@ use crate::mission::scalar::{
 };
 
 use super::approval::{Approval, approval};
-use super::verification::decomposer;
+use super::verification::{Decomposer, decomposer};
 use super::{
     AgentChain, AgentMiddleware, Autonomy, Expectation, FinishGate, OnExhausted, RemedyOrder, Review, Stage,
     Stakes, TaskType, Verification,
@@ -82,9 +82,9 @@ pub struct Task {
     /// Criteria that it is accepted by.
     #[serde(deserialize_with = "read::list_as::<Filled, _, _>")]
     pub acceptance: ThinVec<Box<str>>,
-    /// The agent that cuts them into probes; `None`: each one is a probe.
+    /// Who cuts them into probes, where that is said: then they are graded.
     #[serde(deserialize_with = "decomposer")]
-    pub decomposer: Option<Box<Box<str>>>,
+    pub decomposer: Option<Box<Decomposer>>,
     /// How they are graded.
     #[serde(deserialize_with = "read::or_empty")]
     pub verification: Option<Box<Verification>>,

@@ -33,10 +33,30 @@ pub struct Verification {
     pub on_refer: OnRefer,
 }
 
+/// Who cuts criteria into probes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decomposer {
+    /// Nobody: each criterion is a probe.
+    Identity,
+    /// This agent.
+    Agent(Box<str>),
+}
+
+impl Decomposer {
+    /// The agent, where it is one.
+    #[must_use]
+    pub fn agent(&self) -> Option<&str> {
+        match self {
+            Self::Identity => None,
+            Self::Agent(name) => Some(name),
+        }
+    }
+}
+
 /// `decomposer`: an agent, or `identity`, which is nobody.
 pub(super) fn decomposer<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<Option<Box<Box<str>>>, D::Error> {
+) -> Result<Option<Box<Decomposer>>, D::Error> {
     deserializer.deserialize_any(DecomposerVisitor)
 }
 
@@ -52,7 +72,7 @@ words!(Identity: "a decomposer", "identity" => Identity);
 struct DecomposerVisitor;
 
 impl<'de> Visitor<'de> for DecomposerVisitor {
-    type Value = Option<Box<Box<str>>>;
+    type Value = Option<Box<Decomposer>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("identity, or a map with an agent")
@@ -68,7 +88,7 @@ impl<'de> Visitor<'de> for DecomposerVisitor {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
         match Identity::parse(text) {
-            Ok(Identity::Identity) => Ok(None),
+            Ok(Identity::Identity) => Ok(Some(Box::new(Decomposer::Identity))),
             Err(fault) => Err(E::custom(fault.message)),
         }
     }
@@ -80,7 +100,8 @@ impl<'de> Visitor<'de> for DecomposerVisitor {
             #[serde(deserialize_with = "read::rare_as::<Filled, _>")]
             agent: Option<Box<Box<str>>>,
         }
-        Written::deserialize(MapAccessDeserializer::new(map)).map(|written| written.agent)
+        let written = Written::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(written.agent.map(|name| Box::new(Decomposer::Agent(*name))))
     }
 }
 

@@ -71,7 +71,7 @@ fn named(mission: &Mission) -> Vec<&str> {
     named.extend(mission.red_team.iter().map(|red_team| &*red_team.agent));
     named.extend(mission.vision.iter().filter_map(|vision| vision.agent.as_deref()));
     for task in &mission.tasks {
-        named.extend(task.decomposer.iter().map(|agent| &***agent));
+        named.extend(task.decomposer.iter().filter_map(|decomposer| decomposer.agent()));
         if task.kind == TaskType::Verification {
             named.extend(mission.assignee(task));
         }

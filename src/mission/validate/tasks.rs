@@ -8,7 +8,8 @@ use crate::mission::codes::Code;
 use crate::mission::diagnostics::Severity;
 use crate::mission::keys::Referent;
 use crate::mission::model::{
-    Adapter, Check, Expectation, FinishGate, Grader, LlmReview, Mission, Reviewers, Task, TaskType,
+    Adapter, Check, Decomposer, Expectation, FinishGate, Grader, LlmReview, Mission, Reviewers, Task,
+    TaskType,
 };
 use crate::mission::problem::{Path, Place, Problem, Problems};
 use crate::mission::text::quoted;
@@ -62,7 +63,7 @@ impl Checker<'_, '_> {
         if let Some(gate) = self.task.verify.as_deref() {
             self.finish_gate(gate);
         }
-        if let Some(name) = self.task.decomposer.as_deref() {
+        if let Some(name) = self.task.decomposer.as_deref().and_then(Decomposer::agent) {
             self.decomposer(name);
         }
         if !self.task.expectations.is_empty() {

@@ -168,7 +168,7 @@ pub(super) fn probe_rows(probes: &[Probe]) -> Vec<serde_json::Value> {
 
 /// What was said, in the words it was asked for.
 fn advised(payload: Payload, advice: &Advice) -> Payload {
-    if let Advice::Unreadable { why, excerpt } = advice {
+    if let Advice::Unreadable { why, excerpt, .. } = advice {
         let payload = payload.with("parsed", false).with("reason", why.as_str());
         return payload.with("excerpt", excerpt.as_str());
     }
@@ -204,7 +204,9 @@ fn advised(payload: Payload, advice: &Advice) -> Payload {
             .with("verdict", serde_json::json!(opinion.verdict))
             .with("reason", opinion.reason.as_str())
             .with("findings", findings_of(&opinion.findings)),
-        Advice::Findings(findings) => payload.with("findings", findings_of(findings)),
+        Advice::Findings(report) => payload
+            .with("findings", findings_of(&report.findings))
+            .maybe("unread", report.unread.as_deref()),
         Advice::Unreadable { .. } => payload,
     }
 }

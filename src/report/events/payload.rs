@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{DimensionScore, FailureClass, Finding, Money, OutcomeClass, TaskId};
+use crate::domain::{DimensionScore, FailureClass, Finding, Money, OutcomeClass, PriorAnswer, TaskId};
 use crate::engine::{FileFact, FileRef, StopCause, ToolLedgerRef, TurnFiles, Usage, Used};
 use crate::mission::Plan;
 use crate::report::ids::task_key;
@@ -127,6 +127,13 @@ pub(super) fn scores(dimensions: &[DimensionScore]) -> Value {
 
 pub(super) fn findings_of(findings: &[Finding]) -> Value {
     json!(findings)
+}
+
+/// What a judge answered for the points of the review before; nothing where it was not asked.
+pub(super) fn with_answers(payload: Payload, prior: &[PriorAnswer]) -> Payload {
+    let row = |answer: &PriorAnswer| json!({"id": answer.point, "addressed": answer.addressed, "note": answer.note});
+    let rows: Vec<Value> = prior.iter().map(row).collect();
+    payload.maybe("prior", Some(rows).filter(|rows| !rows.is_empty()))
 }
 
 /// What a turn did to files, as the runtime saw it.

@@ -432,11 +432,15 @@ fn call_row<'a>(
             row.tools = reply.tools.as_deref().map(|tools| ToolsRow::of(tools, ledger()));
             row.model = reply.model.as_deref();
             match result {
-                Said::Seat(SeatResult::Scores { dimensions, findings }) => {
+                Said::Seat(SeatResult::Scores {
+                    dimensions, findings, ..
+                }) => {
                     row.dimensions = dimensions.iter().map(score_row).collect();
                     row.findings = findings;
                 }
-                Said::Seat(SeatResult::Evaluation { points, reasoning }) => {
+                Said::Seat(SeatResult::Evaluation {
+                    points, reasoning, ..
+                }) => {
                     row.points = Some(points.to_f64());
                     row.reasoning = Some(reasoning);
                 }

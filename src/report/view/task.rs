@@ -332,7 +332,9 @@ impl SeatView {
     pub(super) fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, result: &SeatResult) {
         self.model = reply.model.as_deref().map(Into::into);
         match result {
-            SeatResult::Scores { dimensions, findings } => {
+            SeatResult::Scores {
+                dimensions, findings, ..
+            } => {
                 self.findings.clone_from(findings);
                 self.state = SeatStanding::Scored;
                 self.points = weighted(plan, task, dimensions);

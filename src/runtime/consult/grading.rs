@@ -4,7 +4,6 @@ use serde_json::json;
 
 use crate::domain::{Purpose, Timestamp};
 use crate::engine::Input;
-use crate::mission::Verification;
 use crate::mission::model::Rubric;
 use crate::review::handoff::{Author, Content, Handoff};
 use crate::review::judgement::Judgement;
@@ -19,16 +18,16 @@ impl Call {
     /// What a judge is asked that grades the work by a rubric, and the record of that. Blocks.
     pub(super) fn grading(&self, round: u32) -> Result<(String, Judgement), String> {
         let (plan, id) = (&self.plan, self.id.task);
-        let (verification, rubric) = self.verification().ok_or("the task has no rubric any more")?;
+        let rubric = self.rubric().ok_or("the task has no rubric any more")?;
         let material = Material::gather((&self.folder, &self.secrets), plan, id, &self.task, &self.judged)?;
         let acceptance = Acceptance {
-            criteria: &verification.acceptance,
+            criteria: &plan.task(id).acceptance,
             cut: &self.task.probes,
         };
         self.hand_over(round, rubric, acceptance, &material)?;
-        let work = material.work(plan, id, &self.task);
-        let asked = rubric::grades(&work, rubric, acceptance, round > 1).joined();
-        let prior = work.prior_feedback.len();
+        let work = material.work(plan, id);
+        let asked = rubric::grades(&work, rubric, acceptance, self.reprompt().as_deref()).joined();
+        let prior = work.prior.points.len();
         let mut judgement = material.judgement(&asked, prior);
         // What whoever cut the criteria says is no word of the judge's.
         let cut = self.task.probes.iter();
@@ -36,9 +35,9 @@ impl Call {
         Ok((asked, judgement))
     }
 
-    fn verification(&self) -> Option<(&Verification, &Rubric)> {
+    pub(super) fn rubric(&self) -> Option<&Rubric> {
         let verification = self.plan.task(self.id.task).verification.as_deref()?;
-        Some((verification, verification.rubric.as_deref()?))
+        verification.rubric.as_deref()
     }
 
     /// Writes down what is handed over to whoever grades. Blocks.
@@ -83,8 +82,7 @@ impl Call {
     /// The same for a command judge that would rather not read prose.
     pub(super) fn grading_json(&self, round: u32, asked: &str) -> Vec<u8> {
         let task = self.plan.task(self.id.task);
-        let found = self.verification();
-        let rubric = found.into_iter().flat_map(|(_, rubric)| &rubric.criteria);
+        let rubric = self.rubric().into_iter().flat_map(|rubric| &rubric.criteria);
         let criteria: Vec<_> = rubric
             .map(|criterion| {
                 json!({
@@ -103,7 +101,7 @@ impl Call {
             "attempt": self.task.attempt,
             "round": round,
             "criteria": criteria,
-            "acceptance": found.map(|(verification, _)| &verification.acceptance),
+            "acceptance": task.acceptance,
             "prompt": asked,
         });
         request.to_string().into_bytes()

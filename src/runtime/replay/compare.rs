@@ -30,10 +30,12 @@ pub(super) fn seat_difference(recorded: &SeatResult, derived: &SeatResult) -> Op
             SeatResult::Scores {
                 dimensions: was,
                 findings: found,
+                ..
             },
             SeatResult::Scores {
                 dimensions: is,
                 findings: finds,
+                ..
             },
         ) => {
             let points = |scores: &[crate::domain::DimensionScore]| -> Vec<_> {
@@ -54,10 +56,12 @@ pub(super) fn seat_difference(recorded: &SeatResult, derived: &SeatResult) -> Op
             SeatResult::Evaluation {
                 points: was,
                 reasoning: said,
+                ..
             },
             SeatResult::Evaluation {
                 points: is,
                 reasoning: says,
+                ..
             },
         ) => {
             if was != is {
@@ -119,7 +123,9 @@ pub(super) fn said_by_advice(advice: &Advice) -> Value {
             "verdict": opinion.verdict,
             "findings": opinion.findings.len(),
         }),
-        Advice::Findings(findings) => json!({"result": "findings", "findings": findings.len()}),
+        Advice::Findings(report) => {
+            json!({"result": "findings", "findings": report.findings.len(), "unread": report.unread})
+        }
         Advice::Probes(probes) => json!({"result": "probes", "probes": of_probes(probes)}),
         Advice::Unreadable { why, .. } => json!({"result": "unparsed", "why": why}),
         _ => json!({"result": "advice"}),

@@ -233,14 +233,14 @@ impl Seen {
     /// A judge's verdict is the median of what the seats said, held against the bar. Every seat of this world gives
     /// all dimensions the same score, so weights do not matter.
     fn is_what_they_said(&self, state: &State, report: &StageReport) {
-        let said = self
-            .seats
-            .values()
-            .filter_map(|seat| match seat.result.as_ref()? {
-                SeatResult::Scores { dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
-                SeatResult::Evaluation { points, .. } => Some(points.to_f64()),
-                SeatResult::Unparsed { .. } => None,
-            });
+        let said =
+            self.seats
+                .values()
+                .filter_map(|seat| match seat.result.as_ref().or(seat.first.as_ref())? {
+                    SeatResult::Scores { dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
+                    SeatResult::Evaluation { points, .. } => Some(points.to_f64()),
+                    SeatResult::Unparsed { .. } => None,
+                });
         let mut scores: Vec<f64> = said.collect();
         scores.sort_by(f64::total_cmp);
         let n = scores.len();

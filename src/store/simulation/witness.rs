@@ -116,6 +116,8 @@ pub(super) struct Seen {
 pub(super) struct SeenSeat {
     pub(super) tries: u32,
     pub(super) open: bool,
+    /// What it said first, while it is asked for the answers that it left out.
+    pub(super) first: Option<SeatResult>,
     pub(super) result: Option<SeatResult>,
 }
 
@@ -331,11 +333,23 @@ impl Witness {
             Event::SeatReplied {
                 task, seat, result, ..
             } => {
-                self.seat_ended(*task, *seat).result = Some(result.clone());
+                let place = self.seat_ended(*task, *seat);
+                let first = place
+                    .first
+                    .take()
+                    .filter(|_| matches!(result, SeatResult::Unparsed { .. }));
+                place.result = first.or(Some(result.clone()));
             }
             Event::SeatFailed { task, seat, .. } => self.seat_ended(*task, *seat).result = None,
             Event::GradingRequested { task, round, .. } => {
-                let most = state.plan.rules.max_assessment_retries + 1;
+                // Work that was sent back is asked about its earlier points, once more at most.
+                let is_fixup = state.plan.mended_by(*task).is_some();
+                let answers = if is_fixup || self.tasks[task.index()].attempt > 1 {
+                    2
+                } else {
+                    1
+                };
+                let most = (state.plan.rules.max_assessment_retries + 1).max(answers);
                 assert!(*round <= most, "{event:?}");
                 self.tasks[task.index()].grading = Some(*round);
             }
@@ -346,7 +360,11 @@ impl Witness {
                 task, step, round, ..
             } => {
                 let seen = &mut self.tasks[task.index()];
-                assert_eq!((seen.status, seen.step), (Status::Review, None), "{event:?}");
+                // Who left points of an earlier review without an answer is asked for them once.
+                let has_points = seen.attempt > 1 || state.plan.mended_by(*task).is_some();
+                let for_answers = *round == 2 && has_points && seen.step == Some((*step, 1));
+                let open = seen.step.filter(|_| !for_answers);
+                assert_eq!((seen.status, open), (Status::Review, None), "{event:?}");
                 assert!(*round <= 2, "{event:?}");
                 // A vision check, and nobody else, looks first which of its pictures are there.
                 if *round == 0 {

@@ -1,6 +1,7 @@
 //! What the world says: an effect and how it came to its end, as the inputs of the engine.
 
 use super::*;
+use crate::domain::TaskId;
 
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
@@ -214,10 +215,10 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             result: match answer {
                 Answer::Unreachable(_) => Err("it was killed".to_owned()),
                 Answer::Advice(advice) => Ok(advice.clone()),
-                Answer::Check(false) if *step == Step::Vision => {
-                    Ok(Advice::Findings(vec![Finding::new(Severity::High, "x")]))
-                }
-                _ if *step == Step::Vision => Ok(Advice::Findings(Vec::new())),
+                Answer::Check(false) if *step == Step::Vision => Ok(Advice::Findings(FindingsReport::whole(
+                    vec![Finding::new(Severity::High, "x")],
+                ))),
+                _ if *step == Step::Vision => Ok(Advice::Findings(FindingsReport::whole(Vec::new()))),
                 Answer::Check(false) => Ok(opinion(DeclaredVerdict::Fail)),
                 _ => Ok(opinion(DeclaredVerdict::Pass)),
             },
@@ -237,7 +238,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         (Effect::CallSeat { task, seat, .. }, answer) => {
             let file = FileRef {
                 len: 1,
-                digest: Digest::of(b"x"),
+                digest: reply_digest(seat.attempt_try),
             };
             let reply = ReplyRef {
                 file,
@@ -256,10 +257,18 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 (Answer::Score(points), Some(panel)) => SeatResult::Scores {
                     dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
                     findings: Vec::new(),
+                    prior: match points % 10 {
+                        3 => Vec::new(),
+                        _ => answers(state, *task),
+                    },
                 },
                 (Answer::Score(points), None) => SeatResult::Evaluation {
                     points: Points::whole(*points),
                     reasoning: String::new(),
+                    prior: match points % 10 {
+                        3 => Vec::new(),
+                        _ => answers(state, *task),
+                    },
                 },
                 _ => SeatResult::Unparsed {
                     why: "no".to_owned(),
@@ -347,19 +356,23 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
         }
         (Effect::Consult { id, purpose, .. }, answer) => {
             let (model, advice) = match answer {
-                Answer::Advice(advice) => (None, advice.clone()),
-                Answer::AdviceOf(model, advice) => (Some((*model).to_owned()), advice.clone()),
+                Answer::Advice(advice) => (None, answering(state, id.task, advice.clone())),
+                Answer::AdviceOf(model, advice) => {
+                    let advice = answering(state, id.task, advice.clone());
+                    (Some((*model).to_owned()), advice)
+                }
                 _ => (
                     None,
                     Advice::Unreadable {
                         why: "no".to_owned(),
                         excerpt: String::new(),
+                        grave: false,
                     },
                 ),
             };
             let file = FileRef {
                 len: 1,
-                digest: Digest::of(b"x"),
+                digest: reply_digest(id.number),
             };
             let handed_over = matches!(purpose, Purpose::Grade { .. }).then(|| Input::HandedOver {
                 id: *id,
@@ -396,5 +409,46 @@ fn score(name: &str, points: u8) -> DimensionScore {
         dimension: name.to_owned(),
         points: Points::whole(points.max(20)),
         reasoning: String::new(),
+    }
+}
+
+/// What a judge answers for the points of the review before: that each of them was addressed.
+fn answers(state: &State, task: TaskId) -> Vec<PriorAnswer> {
+    let points = prior_points(&state.plan, task, state.task(task)).len();
+    (1..=u32::try_from(points).unwrap()).map(answer).collect()
+}
+
+fn answer(point: u32) -> PriorAnswer {
+    PriorAnswer {
+        point,
+        addressed: Addressed::Yes,
+        note: String::new(),
+    }
+}
+
+/// For a point that there is not: whoever gives this alone answers for none.
+pub(crate) fn silence() -> Vec<PriorAnswer> {
+    vec![answer(0)]
+}
+
+/// The advice with an answer for each point, unless it is silent about them.
+fn answering(state: &State, task: TaskId, mut advice: Advice) -> Advice {
+    let prior = match &mut advice {
+        Advice::Grades(reply) => &mut reply.prior,
+        Advice::Opinion(opinion) => &mut opinion.prior,
+        Advice::Findings(report) => &mut report.prior,
+        _ => return advice,
+    };
+    if prior.is_empty() {
+        *prior = answers(state, task);
+    }
+    advice
+}
+
+/// The text of a reply: whoever is asked once more says it in other words.
+fn reply_digest(time: u32) -> Digest {
+    match time {
+        1 => Digest::of(b"x"),
+        time => Digest::of(&time.to_le_bytes()),
     }
 }

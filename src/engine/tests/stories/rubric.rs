@@ -25,6 +25,7 @@ fn grades(runs: u8, reads: u8, verdict: DeclaredVerdict, confidence: u8) -> (&'s
         verdict,
         confidence: Points::whole(confidence),
         findings: Vec::new(),
+        prior: Vec::new(),
     };
     ("Consult", Answer::Advice(Advice::Grades(Box::new(reply))))
 }
@@ -33,6 +34,7 @@ fn unreadable() -> (&'static str, Answer) {
     let advice = Advice::Unreadable {
         why: "no".to_owned(),
         excerpt: String::new(),
+        grave: false,
     };
     ("Consult", Answer::Advice(advice))
 }

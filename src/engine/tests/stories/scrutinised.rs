@@ -20,11 +20,14 @@ fn opinion(verdict: DeclaredVerdict, reason: &str) -> Answer {
         verdict,
         reason: reason.to_owned(),
         findings: vec![Finding::new(Severity::Low, "a comma is missing")],
+        prior: Vec::new(),
     })))
 }
 
 fn report(severity: Severity) -> Answer {
-    Answer::Advice(Advice::Findings(vec![Finding::new(severity, "x")]))
+    Answer::Advice(Advice::Findings(crate::domain::FindingsReport::whole(vec![
+        Finding::new(severity, "x"),
+    ])))
 }
 
 fn consult(answer: Answer) -> (&'static str, Answer) {

@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::engine::{CheckResult, Event, SeatId, SeatResult, StageReport};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
-use crate::report::events::payload::{Payload, facts, file, findings_of, scores, tool_ledger};
+use crate::report::events::payload::{Payload, facts, file, findings_of, scores, tool_ledger, with_answers};
 use crate::report::reviews::share;
 
 use super::{Exploder, Named};
@@ -129,11 +129,19 @@ impl Exploder {
                     .maybe("tools", reply.tools.as_deref().map(tool_ledger))
                     .maybe("judgement", reply.judgement.as_deref().map(file));
                 let payload = match result {
-                    SeatResult::Scores { dimensions, findings } => payload
+                    SeatResult::Scores {
+                        dimensions,
+                        findings,
+                        prior,
+                    } => with_answers(payload, prior)
                         .with("parsed", true)
                         .with("scores", scores(dimensions))
                         .with("findings", findings_of(findings)),
-                    SeatResult::Evaluation { points, reasoning } => payload
+                    SeatResult::Evaluation {
+                        points,
+                        reasoning,
+                        prior,
+                    } => with_answers(payload, prior)
                         .with("parsed", true)
                         .with("points", points.to_f64())
                         .with("reasoning", reasoning.as_str()),

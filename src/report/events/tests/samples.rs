@@ -3,9 +3,9 @@
 use rust_decimal::Decimal;
 
 use crate::domain::{
-    Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, Edge,
-    FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, Probe, Purpose,
-    QualityFlag, Severity, Stage, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
+    Addressed, Advice, AgentId, AttemptKind, Cause, ConsultId, CriterionGrade, Digest, DimensionScore, Edge,
+    FailureClass, FailureMode, Finding, GateId, HoldId, Millis, OutcomeClass, Phase, Points, PriorAnswer,
+    Probe, Purpose, QualityFlag, Severity, Stage, Status, Step, TaskId, TurnId, Verdict, WaitingReason,
 };
 use crate::engine::{
     Call, CallId, Ceiling, CheckResult, DeadlineEvent, DeadlineStep, Event, Exit, FailedOperation, FileFact,
@@ -378,10 +378,16 @@ pub(super) fn review_samples() -> Vec<Event> {
         replied(SeatResult::Scores {
             dimensions: vec![score.clone()],
             findings: vec![Finding::new(Severity::Low, "a typo")],
+            prior: vec![PriorAnswer {
+                point: 1,
+                addressed: Addressed::Partly,
+                note: "one is left".to_owned(),
+            }],
         }),
         replied(SeatResult::Evaluation {
             points: Points::whole(72),
             reasoning: "fine".to_owned(),
+            prior: Vec::new(),
         }),
         replied(SeatResult::Unparsed {
             why: "no SCORE line".to_owned(),
@@ -461,6 +467,7 @@ pub(super) fn review_samples() -> Vec<Event> {
         advised(Advice::Unreadable {
             why: "the reply is empty".to_owned(),
             excerpt: String::new(),
+            grave: true,
         }),
         Event::ConsultFailed {
             id: consult(),

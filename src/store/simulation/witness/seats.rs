@@ -1,7 +1,7 @@
 //! What the witness says of seats.
 
 use crate::domain::{Status, TaskId};
-use crate::engine::{JudgedBy, SeatId, State, judged_by};
+use crate::engine::{JudgedBy, SeatId, SeatResult, State, judged_by};
 
 use super::{SeenSeat, Witness};
 
@@ -39,9 +39,24 @@ impl Witness {
             seat.attempt_try <= 5,
             "one reprompt, three request retries: {seat:?}"
         );
+        // A fixup is held to what was found about the task that it stands for.
+        let has_points = seat.attempt > 1 || state.plan.mended_by(task).is_some();
+        let said = place.result.take();
+        let answered = match &said {
+            Some(SeatResult::Scores { prior, .. } | SeatResult::Evaluation { prior, .. }) => {
+                Some(prior.len())
+            }
+            Some(SeatResult::Unparsed { .. }) | None => None,
+        };
+        // What could be read is asked for once more for its answers alone, and only of work that was sent back.
+        assert!(
+            answered.is_none_or(|answers| answers == 0 && has_points && place.first.is_none()),
+            "{task:?} {seat:?} was read"
+        );
         *place = SeenSeat {
             tries: seat.attempt_try,
             open: true,
+            first: said.filter(|_| answered.is_some()).or(place.first.take()),
             result: None,
         };
     }

@@ -1,0 +1,96 @@
+//! Why a judge is asked once more, and what becomes of the points of an earlier review (semantics, section 4).
+//!
+//! One reprompt in all: a reply that cannot be read, or that leaves points without an answer, is asked for again once, and
+//! is told the real reason. The second reply counts if it can be read, else the first.
+
+use crate::domain::{Advice, Cause, Finding, PriorAnswer, Purpose, Stage, TaskId};
+use crate::engine::state::{Heard, TaskState};
+use crate::judging::{prior, probes, rubric};
+use crate::mission::Plan;
+
+use super::draft::Draft;
+
+/// The points of the last review that sent a task's work back, where whoever judges it must answer for them.
+#[must_use]
+pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
+    let panel = plan.task(id).expectations.as_deref();
+    let panel = panel.and_then(|expectations| expectations.panel.as_ref());
+    let verify = panel.map_or(plan.rules.verify_prior_feedback, |panel| {
+        panel.verify_prior_feedback
+    });
+    let last = task.feedback.last().filter(|_| verify);
+    // Where no review could be read, or none took place, there is nothing to answer for.
+    let said = last.filter(|last| last.cause != Some(Cause::Unparsed) && last.stage != Stage::Outcome);
+    said.map_or_else(Vec::new, |last| prior::points(&last.findings, &last.dimensions))
+}
+
+/// The points that are still open by what the judges of a stage answered.
+pub(super) fn open_points(draft: &Draft<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding> {
+    prior::open(prior_points(draft.plan(), draft.id, &draft.task), reviewers)
+}
+
+/// Adds what is still open to what was found; what a reviewer says itself is not said twice.
+pub(super) fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
+    for point in open {
+        match findings
+            .iter_mut()
+            .find(|known| known.description == point.description)
+        {
+            Some(known) => known.open = true,
+            None => findings.push(point),
+        }
+    }
+}
+
+/// What a judge answered for the points of the review before.
+pub(super) fn answers(advice: &Advice) -> &[PriorAnswer] {
+    match advice {
+        Advice::Grades(reply) => &reply.prior,
+        Advice::Opinion(opinion) => &opinion.prior,
+        Advice::Findings(report) => &report.prior,
+        _ => &[],
+    }
+}
+
+/// What was heard of the judge before this decision: its first reply, while it is asked for the second.
+pub(super) fn heard_before<'d>(draft: &Draft<'d>) -> Option<&'d Heard> {
+    let judging = draft.state.task(draft.id).judging.as_deref();
+    judging.and_then(|judging| judging.heard.as_deref())
+}
+
+/// Whether a judge replied with the very text that it was asked to reply anew to.
+pub(super) fn repeats_itself(draft: &Draft<'_>) -> bool {
+    let now = draft
+        .task
+        .judging
+        .as_deref()
+        .and_then(|judging| judging.heard.as_deref());
+    let both = heard_before(draft).zip(now);
+    both.is_some_and(|(before, now)| before.id != now.id && before.reply == now.reply)
+}
+
+/// Why a judge of a verification, or of a stage behind it, is asked this round; `None` where it is asked for the first
+/// time, or could not be asked before.
+#[must_use]
+pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> Option<String> {
+    if purpose.round()? <= 1 {
+        return None;
+    }
+    let heard = task.judging.as_deref()?.heard.as_deref()?;
+    let verification = plan.task(id).verification.as_deref();
+    let unfit = match &heard.advice {
+        Advice::Unreadable { why, .. } => Some(why.clone()),
+        Advice::Findings(report) if report.unread.is_some() => report.unread.clone(),
+        Advice::Grades(reply) => verification
+            .and_then(|verification| verification.rubric.as_deref())
+            .and_then(|rubric| rubric::fit(rubric, reply).err()),
+        Advice::Probes(found) => probes::fit(plan.task(id).acceptance.len(), found).err(),
+        _ => None,
+    };
+    let is_judge = !matches!(purpose, Purpose::Decompose { .. });
+    let unanswered = || {
+        let points = prior_points(plan, id, task);
+        prior::unanswered(points.len(), answers(&heard.advice)).filter(|_| is_judge)
+    };
+    unfit.or_else(unanswered)
+}
