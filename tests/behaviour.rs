@@ -186,13 +186,11 @@ mod stages;
 mod storage;
 #[path = "behaviour/storage_faults.rs"]
 mod storage_faults;
+#[path = "behaviour/strange_records.rs"]
+mod strange_records;
 #[cfg(target_os = "linux")]
 #[path = "behaviour/supervision.rs"]
 mod supervision;
-mod support;
-#[cfg(target_os = "linux")]
-#[path = "behaviour/strange_records.rs"]
-mod strange_records;
 mod support;
 #[path = "behaviour/syscalls.rs"]
 mod syscalls;

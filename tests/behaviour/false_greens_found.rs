@@ -1,12 +1,11 @@
 //! Rows 26 to 38 of the false greens: those that were found in the program itself.
 
-use serde_json::{Value, json};
-use crate::support::{RUN_AS_R1, Workspace, gate, is_alive, read_pid, standing, task};
-use sha2::{Digest as _, Sha256};
-
-use crate::support::model::{Model, says};
 #[cfg(target_os = "linux")]
 use crate::supervision::{burgled, orphaned};
+use crate::support::model::{Model, says};
+use crate::support::{RUN_AS_R1, Workspace, gate, is_alive, read_pid, standing, task};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 /// A judge that gives what it is asked to give, and an honest 10 to everybody else. It takes its time, so that whoever wants
 /// to speak to it can: until somebody has tried, or nobody does.
@@ -217,7 +216,7 @@ qualityGates: [{name: halfway, afterTasks: [good, rest], blocksTasks: [deploy], 
     );
     workspace.judge("judge", &["SCORE: 90"]);
     workspace.run_json(8, &[]);
-    workspace.quorum(&["cancel", "rest"]).exits(0);
+    workspace.quorum(&["cancel", "rest", "--yes"]).exits(0);
     let document = workspace.resume_json(3, &[]);
     let halfway = gate(&document, "halfway");
     assert_eq!(halfway["state"], "failed", "{halfway}");
@@ -225,56 +224,6 @@ qualityGates: [{name: halfway, afterTasks: [good, rest], blocksTasks: [deploy], 
     workspace.quorum(&["gate", "halfway"]).exits(4);
 }
 
-/// A worker with this script and a task that is checked like this, as a user without privileges.
-fn checked(script: &str, check: &str) -> Workspace {
-    let script = script.trim().replace('\n', "\n      ");
-    let workspace = Workspace::with(&format!(
-        "
-name: what is checked is protected
-agents:
-  worker:
-    run: |
-      {script}
-  other: {{run: 'true'}}
-settings: {{protect: [tests/**]}}
-tasks:
-  - {{title: work, assignTo: worker, maxAttempts: 1, expectations: [{{type: test, command: '{check}'}}]}}
-"
-    ));
-    workspace.write("tests/check.sh", "test -e right");
-    workspace.write("build.sh", "true");
-    workspace
-}
-
-fn assert_protected(workspace: &Workspace, title: &str, words: &str) {
-    let finished = workspace
-        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "40s"])
-        .finish()
-        .exits(3);
-    let document = finished.json();
-    let failure = &task(&document, title)["failure"];
-    assert_eq!(failure["mode"], "protected", "{document:#}");
-    let message = failure["message"].as_str().unwrap_or_default();
-    assert!(message.contains(words), "'{message}' does not say {words}");
-}
-
-#[test]
-fn false_green_31_tests_that_the_authors_code_rewrites_while_they_run() {
-    let check = "sh build.sh; sh tests/check.sh";
-    // What a check runs is the worker's: the build script is not among what is protected by name here.
-    let free = |workspace: Workspace| {
-        workspace.tap_mission("maxAttempts: 1,", "maxAttempts: 1, targetFiles: [build.sh],")
-    };
-    let workspace = free(checked("echo 'echo exit 0 > tests/check.sh' > build.sh", check));
-    assert_protected(&workspace, "work", "tests/check.sh was changed");
-    // Put back again, with the time that it had and as the very file that it was.
-    for put_back in [
-        "cp -p tests/check.sh kept; echo exit 0 > tests/check.sh; sh tests/check.sh; cp -p kept tests/check.sh",
-        "mv tests/check.sh kept; echo exit 0 > tests/check.sh; sh tests/check.sh; mv kept tests/check.sh",
-    ] {
-        let script = format!("echo '{put_back}; exit 0' > build.sh");
-        let workspace = free(checked(&script, "sh build.sh && true"));
-        assert_protected(&workspace, "work", "tests/check.sh was changed and put back");
 /// Work that nobody else judges, looked at by the scripted agent `eye` as a red team or a vision check.
 fn scrutinised(by: &str, reply: &str) -> Workspace {
     let workspace = Workspace::with(&format!(
@@ -328,6 +277,113 @@ fn false_green_27_prose_and_a_fence_hide_no_blocking_finding() {
         format!("First:\n{}\nMore I did not find.", grave("")),
     ] {
         assert_blocked(&scrutinised(RED_TEAM, &reply));
+    }
+}
+
+#[test]
+fn false_green_27_another_faulty_finding_hides_no_blocking_finding() {
+    for faulty in [
+        r#"{"severity": "high", "description": "no evidence of it"}"#,
+        r#"{"severity": "high"}"#,
+        r#"{"severity": "grave", "description": "no such word"}"#,
+        "null",
+        r#""words""#,
+    ] {
+        for list in [
+            format!("{faulty}, {}", grave("")),
+            format!("{}, {faulty}", grave("")),
+        ] {
+            assert_blocked(&scrutinised(RED_TEAM, &format!("{{\"findings\": [{list}]}}")));
+        }
+    }
+    let crowd = vec![r#"{"severity": "low", "description": "a comma"}"#; 40].join(", ");
+    assert_blocked(&scrutinised(
+        RED_TEAM,
+        &format!("{{\"findings\": [{crowd}, {}]}}", grave("")),
+    ));
+}
+
+#[test]
+fn false_green_27_a_vision_report_with_another_key_blocks() {
+    let report = format!(
+        r#"Here: {{"findings": [{}], "pictures": 1}}"#,
+        grave(r#", "category": "missing_element", "confidence": 0.9"#)
+    );
+    let vision =
+        "vision: {kind: llm_vision, agent: eye, screenshots: [a.png], expectations: [a blue header]}";
+    let workspace = scrutinised(vision, &report);
+    let picture = include_bytes!("../../missions/landing-page/final.png");
+    workspace.write("picture.png", picture);
+    assert_blocked(&workspace.tap_mission("printf x > a.png", "cp picture.png a.png"));
+}
+
+/// What no program can read is a person's to read, where it speaks of something grave.
+#[test]
+fn false_green_27_a_report_in_words_of_something_grave_does_not_open_the_stage() {
+    for reply in [
+        "There is a critical hole: sql in the title, line 3.",
+        r#"{"findings": [{"severity": "critical", "description": "sql in"#,
+    ] {
+        let workspace = scrutinised(RED_TEAM, reply);
+        let document = workspace.run_json(6, &[]);
+        assert_eq!(standing(&document, "work").0, "awaiting_approval", "{reply}");
+        assert_eq!(workspace.calls("eye"), 2, "it is asked once more first");
+    }
+    let workspace = scrutinised(RED_TEAM, "There is a critical hole: sql in the title.");
+    workspace.judge("eye", &["There is a critical hole.", r#"{"findings": []}"#]);
+    workspace.run_json(0, &[]);
+}
+
+/// A worker with this script and a task that is checked like this, as a user without privileges.
+fn checked(script: &str, check: &str) -> Workspace {
+    let script = script.trim().replace('\n', "\n      ");
+    let workspace = Workspace::with(&format!(
+        "
+name: what is checked is protected
+agents:
+  worker:
+    run: |
+      {script}
+  other: {{run: 'true'}}
+settings: {{protect: [tests/**]}}
+tasks:
+  - {{title: work, assignTo: worker, maxAttempts: 1, expectations: [{{type: test, command: '{check}'}}]}}
+"
+    ));
+    workspace.write("tests/check.sh", "test -e right");
+    workspace.write("build.sh", "true");
+    workspace
+}
+
+fn assert_protected(workspace: &Workspace, title: &str, words: &str) {
+    let finished = workspace
+        .start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "40s"])
+        .finish()
+        .exits(3);
+    let document = finished.json();
+    let failure = &task(&document, title)["failure"];
+    assert_eq!(failure["mode"], "protected", "{document:#}");
+    let message = failure["message"].as_str().unwrap_or_default();
+    assert!(message.contains(words), "'{message}' does not say {words}");
+}
+
+#[test]
+fn false_green_31_tests_that_the_authors_code_rewrites_while_they_run() {
+    let check = "sh build.sh; sh tests/check.sh";
+    // What a check runs is the worker's: the build script is not among what is protected by name here.
+    let free = |workspace: Workspace| {
+        workspace.tap_mission("maxAttempts: 1,", "maxAttempts: 1, targetFiles: [build.sh],")
+    };
+    let workspace = free(checked("echo 'echo exit 0 > tests/check.sh' > build.sh", check));
+    assert_protected(&workspace, "work", "tests/check.sh was changed");
+    // Put back again, with the time that it had and as the very file that it was.
+    for put_back in [
+        "cp -p tests/check.sh kept; echo exit 0 > tests/check.sh; sh tests/check.sh; cp -p kept tests/check.sh",
+        "mv tests/check.sh kept; echo exit 0 > tests/check.sh; sh tests/check.sh; mv kept tests/check.sh",
+    ] {
+        let script = format!("echo '{put_back}; exit 0' > build.sh");
+        let workspace = free(checked(&script, "sh build.sh && true"));
+        assert_protected(&workspace, "work", "tests/check.sh was changed and put back");
     }
 }
 
@@ -461,6 +517,8 @@ tasks:
     let work = task(&document, "work");
     assert_eq!(work["failure"]["mode"], "protected", "{work:#}");
     assert!(work["points"].is_null(), "{work:#}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn false_green_32_an_orphan_of_a_killed_supervisor_does_not_approve() {
@@ -517,55 +575,4 @@ fn false_green_24_a_supervisor_that_is_stopped_does_not_hang_the_run() {
     );
     let foreign = |event: &serde_json::Value| event["event"] == "state:foreign";
     assert!(workspace.events().iter().any(foreign));
-fn false_green_27_another_faulty_finding_hides_no_blocking_finding() {
-    for faulty in [
-        r#"{"severity": "high", "description": "no evidence of it"}"#,
-        r#"{"severity": "high"}"#,
-        r#"{"severity": "grave", "description": "no such word"}"#,
-        "null",
-        r#""words""#,
-    ] {
-        for list in [
-            format!("{faulty}, {}", grave("")),
-            format!("{}, {faulty}", grave("")),
-        ] {
-            assert_blocked(&scrutinised(RED_TEAM, &format!("{{\"findings\": [{list}]}}")));
-        }
-    }
-    let crowd = vec![r#"{"severity": "low", "description": "a comma"}"#; 40].join(", ");
-    assert_blocked(&scrutinised(
-        RED_TEAM,
-        &format!("{{\"findings\": [{crowd}, {}]}}", grave("")),
-    ));
-}
-
-#[test]
-fn false_green_27_a_vision_report_with_another_key_blocks() {
-    let report = format!(
-        r#"Here: {{"findings": [{}], "pictures": 1}}"#,
-        grave(r#", "category": "missing_element", "confidence": 0.9"#)
-    );
-    let vision =
-        "vision: {kind: llm_vision, agent: eye, screenshots: [a.png], expectations: [a blue header]}";
-    let workspace = scrutinised(vision, &report);
-    let picture = include_bytes!("../../missions/landing-page/final.png");
-    workspace.write("picture.png", picture);
-    assert_blocked(&workspace.tap_mission("printf x > a.png", "cp picture.png a.png"));
-}
-
-/// What no program can read is a person's to read, where it speaks of something grave.
-#[test]
-fn false_green_27_a_report_in_words_of_something_grave_does_not_open_the_stage() {
-    for reply in [
-        "There is a critical hole: sql in the title, line 3.",
-        r#"{"findings": [{"severity": "critical", "description": "sql in"#,
-    ] {
-        let workspace = scrutinised(RED_TEAM, reply);
-        let document = workspace.run_json(6, &[]);
-        assert_eq!(standing(&document, "work").0, "awaiting_approval", "{reply}");
-        assert_eq!(workspace.calls("eye"), 2, "it is asked once more first");
-    }
-    let workspace = scrutinised(RED_TEAM, "There is a critical hole: sql in the title.");
-    workspace.judge("eye", &["There is a critical hole.", r#"{"findings": []}"#]);
-    workspace.run_json(0, &[]);
 }

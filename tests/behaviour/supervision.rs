@@ -145,7 +145,7 @@ fn an_agent_cannot_resume_its_own_run() {
             .read("said")
             .contains("cannot be resumed by what it has started")
     );
-    say(&workspace, &["cancel", "r1"]).exits(0);
+    say(&workspace, &["cancel", "r1", "--yes"]).exits(0);
 }
 
 #[test]
