@@ -39,6 +39,8 @@ pub struct ReadBefore {
 pub(super) struct Protection {
     never: PathBuf,
     root: PathBuf,
+    /// The mission's folder: what is on record below it is named from there.
+    folder: PathBuf,
     groups: Vec<Group>,
     by_scope: HashMap<Scope, usize>,
 }
@@ -93,6 +95,8 @@ impl Protection {
     pub fn take((state, options): (&State, &RunOptions), read: &ReadBefore, never: &Path) -> Taken {
         let plan = &state.plan;
         let root = fs::canonicalize(&plan.rules.workspace).unwrap_or_else(|_| plan.rules.workspace.clone());
+        let folder =
+            fs::canonicalize(&options.mission_folder).unwrap_or_else(|_| options.mission_folder.clone());
         let mut warnings = Vec::new();
         let scripts = scripts(state, options, &mut warnings);
         let mut files: BTreeSet<PathBuf> = scripts.iter().cloned().collect();
@@ -106,6 +110,7 @@ impl Protection {
         let mut protection = Self {
             never: never.to_owned(),
             root,
+            folder: folder.clone(),
             groups: Vec::new(),
             by_scope: HashMap::new(),
         };
@@ -122,16 +127,15 @@ impl Protection {
         let held: Vec<(String, Option<Digest>)> = scripts
             .iter()
             .map(|path| {
-                let path = path.to_string_lossy().into_owned();
-                let digest = digest_of(marks.get(&path));
-                (path, digest)
+                let digest = digest_of(marks.get(&*path.to_string_lossy()));
+                let named = path.strip_prefix(&folder).unwrap_or(path);
+                (named.to_string_lossy().into_owned(), digest)
             })
             .collect();
         for (path, was) in state.protected.iter().flatten() {
-            if digest_of(marks.get(path)) != *was {
-                let name = Path::new(path)
-                    .strip_prefix(&protection.root)
-                    .unwrap_or(Path::new(path));
+            let path = folder.join(path);
+            if digest_of(marks.get(&*path.to_string_lossy())) != *was {
+                let name = path.strip_prefix(&protection.root).unwrap_or(&path);
                 warnings.push(format!(
                     "{} is not what it was when the run began; from now on it is protected as it is",
                     name.display()
@@ -151,11 +155,29 @@ impl Protection {
         let mut none = Self {
             never: PathBuf::new(),
             root: PathBuf::new(),
+            folder: PathBuf::new(),
             groups: Vec::new(),
             by_scope: HashMap::new(),
         };
         none.add(Vec::new(), Vec::new());
         none
+    }
+
+    /// What a turn that was taken over is held against: the scripts as they are on record.
+    pub fn on_record(&self, state: &State) -> Option<Seen> {
+        let files = state.protected.as_ref()?;
+        let mark = |(path, digest): &(String, Option<Digest>)| {
+            let mark = Mark::File {
+                size: 0,
+                digest: *digest,
+                stamp: Stamp::default(),
+                executable: None,
+            };
+            (self.folder.join(path).to_string_lossy().into_owned(), mark)
+        };
+        let there = files.iter().filter(|(_, digest)| digest.is_some());
+        let known = Known::recorded(there.map(mark).collect());
+        Some(Seen(vec![(BY_DEFAULT, Arc::new(known))]))
     }
 
     fn add(&mut self, scopes: Vec<Scope>, files: Vec<PathBuf>) {
@@ -386,7 +408,9 @@ fn real(path: &Path) -> PathBuf {
 fn scripts(state: &State, options: &RunOptions, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     let has_begun = state.phase != crate::engine::RunPhase::New;
     if let Some(known) = state.protected.as_ref().filter(|_| has_begun) {
-        return known.iter().map(|(path, _)| PathBuf::from(path)).collect();
+        let folder = fs::canonicalize(&options.mission_folder);
+        let folder = folder.unwrap_or_else(|_| options.mission_folder.clone());
+        return known.iter().map(|(path, _)| folder.join(path)).collect();
     }
     if has_begun {
         return Vec::new();
@@ -426,21 +450,4 @@ pub fn named_scripts(state: &State, options: &RunOptions) -> BTreeMap<PathBuf, S
         }
     }
     found
-}
-
-/// What a turn that was taken over is held against: the scripts as they are on record.
-pub(super) fn on_record(state: &State) -> Option<Seen> {
-    let files = state.protected.as_ref()?;
-    let mark = |(path, digest): &(String, Option<Digest>)| {
-        let mark = Mark::File {
-            size: 0,
-            digest: *digest,
-            stamp: Stamp::default(),
-            executable: None,
-        };
-        (path.clone(), mark)
-    };
-    let there = files.iter().filter(|(_, digest)| digest.is_some());
-    let known = Known::recorded(there.map(mark).collect());
-    Some(Seen(vec![(BY_DEFAULT, Arc::new(known))]))
 }

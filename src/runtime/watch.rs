@@ -18,7 +18,7 @@ use crate::mission::Plan;
 use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
-use super::protection::{Protection, ReadBefore, Seen, on_record};
+use super::protection::{Protection, ReadBefore, Seen};
 use super::spool::{Recorded, Sealed, is_as_recorded, read_output, seal};
 use super::world::{Child, World, workspace};
 
@@ -75,7 +75,10 @@ impl World {
 
     /// The same of one that was at work before the session began.
     pub(super) fn remember_kept(&mut self, state: &State, turn: TurnId) {
-        let by_default = on_record(state).unwrap_or_else(|| self.protection.by_default());
+        let by_default = self
+            .protection
+            .on_record(state)
+            .unwrap_or_else(|| self.protection.by_default());
         self.remember_with(state, turn, by_default);
     }
 
