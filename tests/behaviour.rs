@@ -186,6 +186,7 @@ mod stages;
 mod storage;
 #[path = "behaviour/storage_faults.rs"]
 mod storage_faults;
+#[cfg(target_os = "linux")]
 #[path = "behaviour/strange_records.rs"]
 mod strange_records;
 #[cfg(target_os = "linux")]

@@ -294,7 +294,7 @@ mod tests {
     }
 
     const COMMAND: &str = "run: [x]";
-    const CLI: &str = "adapter: claude";
+    const HANDS: &str = "adapter: openai, model: x, tools: {write: allow}";
     const MODEL: &str = "adapter: openai, model: x";
 
     #[test]
@@ -306,9 +306,9 @@ mod tests {
             format!(", targetFiles: [f], expectations: [{{type: file_exists, paths: [g]}}], {changes}");
         for (agent, task, expected) in [
             (COMMAND, "", Watched::Nothing),
-            (CLI, "", Watched::Nothing),
+            (HANDS, "", Watched::Nothing),
             (COMMAND, targets, Watched::Nothing),
-            (CLI, targets, Watched::Files(vec!["f"])),
+            (HANDS, targets, Watched::Files(vec!["f"])),
             (COMMAND, asked, Watched::Files(vec!["f"])),
             (COMMAND, ", description: write a report", Watched::Nothing),
             (COMMAND, &format!(", {changes}"), Watched::Workspace),
@@ -323,7 +323,7 @@ mod tests {
             (protect, COMMAND, "", true),
             ("", COMMAND, ", protect: [x]", true),
             ("", COMMAND, asked, true),
-            (protect, CLI, targets, true),
+            (protect, HANDS, targets, true),
             // A model behind HTTP has no hands.
             (protect, MODEL, asked, false),
         ] {
@@ -344,7 +344,7 @@ mod tests {
             (", type: research, requiresToolCalls: true", true),
             (", type: test, requiresToolCalls: false", false),
         ] {
-            let plan = plan("", CLI, task);
+            let plan = plan("", HANDS, task);
             assert_eq!(requires_tool_calls(plan.task(TaskId(0))), expected, "{task}");
         }
     }

@@ -20,7 +20,7 @@ use crate::cli::screen::Screen;
 use crate::domain::OutcomeClass;
 
 /// The longest row that is read.
-const LONGEST_ROW: u64 = 16 << 20;
+const LONGEST_ROW: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
 #[command(

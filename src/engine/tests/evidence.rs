@@ -240,7 +240,7 @@ tasks:
 fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
     let turned_down = |task: &str, calls: Option<u32>, written: Option<u32>, hollow: bool| {
         let yaml = format!(
-            "name: m\nagents: {{w: {{adapter: claude}}}}\ntasks: [{{title: t, type: research, review: none, maxAttempts: 1{task}}}]\n"
+            "name: m\nagents: {{w: {{adapter: openai, model: m, tools: {{write: allow}}}}}}\ntasks: [{{title: t, type: research, review: none, maxAttempts: 1{task}}}]\n"
         );
         let mut simulation = Simulation::new(&yaml, options());
         while let Some(effect) = simulation.todo.front().cloned() {

@@ -90,7 +90,7 @@ fn what_is_half_of_the_files_is_counted_by_their_content() {
 #[test]
 fn files_that_are_there_do_not_degrade_what_no_stage_behind_preflight_has_seen() {
     let yaml = "name: m
-agents: {w: {adapter: claude}}
+agents: {w: {adapter: openai, model: m, tools: {write: allow}}}
 tasks: [{title: t, maxAttempts: 1, onExhausted: degrade, requiresToolCalls: true, targetFiles: [a], review: none}]
 ";
     let mut simulation = Simulation::new(yaml, options());
