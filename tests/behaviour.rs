@@ -14,6 +14,8 @@ mod attacks;
 mod attacks_by_parrots;
 #[path = "behaviour/attacks_by_tools.rs"]
 mod attacks_by_tools;
+#[path = "behaviour/audit.rs"]
+mod audit;
 #[path = "behaviour/bad_input.rs"]
 mod bad_input;
 #[path = "behaviour/budget.rs"]

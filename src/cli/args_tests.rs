@@ -11,7 +11,7 @@ const WITHOUT_VARIABLE: [(&str, &[&str]); 14] = [
     ("quorum dlq resolve", &["reason"]),
     (
         "quorum resume",
-        &["retry-failed", "redo", "accept-changed-mission"],
+        &["retry-failed", "redo", "accept-changed-mission", "reopen"],
     ),
     // `QUORUM_JSON` asks for the output's format, here as everywhere.
     ("quorum report", &["json"]),

@@ -111,6 +111,7 @@ const SETTINGS: &[(&str, Reader)] = &[
         s.verify_prior_feedback.map(|on| json!(on))
     }),
     ("tellCriteria", |s| s.tell_criteria.map(|on| json!(on))),
+    ("finalChecks", |s| s.final_checks.map(|word| json!(word))),
     ("panel", |s| s.panel.map(|word| json!(word))),
     ("referBelow", |s| s.refer_below.map(|number| json!(number.get()))),
     ("judgeBreaker", |s| s.judge_breaker.map(|n| json!(n))),

@@ -1,14 +1,16 @@
 //! `quorum resume`: continue a run from its journal.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use anyhow::anyhow;
 use clap::{ArgMatches, Args};
 
-use crate::domain::{RunId, Status, TaskId, is_same_name};
+use crate::domain::{FailureMode, RunId, Status, TaskId, is_same_name};
 use crate::engine::{Input, State};
 use crate::keeper;
-use crate::runtime::{Recovered, TellError, adopt, keepers, state_base, tell, unfinished_with};
+use crate::runtime::{
+    Recovered, TellError, adopt, keepers, missing_files, state_base, tell, unfinished_with,
+};
 use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 
 use super::accept::ChangedMission;
@@ -34,6 +36,9 @@ pub struct Resume {
     /// Do a done task again (repeatable), with everything that was built on it and the gates over it
     #[arg(long, value_name = "TASK")]
     pub redo: Vec<String>,
+    /// Do accepted work again whose files are not there any more
+    #[arg(long)]
+    pub reopen: bool,
     /// Go on by the mission file as it is now, though it was changed: what it changes is done again, the rest is kept
     #[arg(long)]
     pub accept_changed_mission: bool,
@@ -48,6 +53,9 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     let run = find_run(&folder, arguments.run.as_ref())?;
     let _lock = lock(&folder, "quorum resume", run.id())?;
     begin_again(&folder, &run, arguments, screen)?;
+    if arguments.reopen {
+        reopen(&folder, &run)?;
+    }
     let mut view = LiveView::default();
     let mut recovered = open_run(&run, |state, record| view.take(state, record))?;
     refuse_the_runs_own(&run, &recovered)?;
@@ -77,6 +85,7 @@ pub fn resume(arguments: &Resume, matches: &ArgMatches, screen: &Screen) -> Resu
     lay_over(&mut options, &arguments.flags, matches)?;
     recovered.replan(&options).map_err(refuse)?;
     refuse_unpriced(&recovered.state)?;
+    refuse_missing_files(&recovered.state)?;
     let programs = resolve_programs(&recovered.state, &options, run.id())?;
     refuse_lost_folder(&recovered.state)?;
     make_workspace(&recovered.state.plan.rules.workspace)?;
@@ -181,6 +190,41 @@ fn begin_again(
     tell(run, &inputs).map_err(told).map(|_| ())
 }
 
+/// Withdraws done work whose files are not there any more. It is durable before the session begins.
+fn reopen(folder: &StateFolder, run: &RunFolder) -> Result<(), Failure> {
+    refuse_agents()?;
+    let recovered = open_run(run, |_, _| {})?;
+    let state = &recovered.state;
+    let gone: BTreeSet<TaskId> = missing_files(state).into_iter().map(|(id, _)| id).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let titles = gone.iter().map(|id| &*state.plan.task(*id).title).collect();
+    refuse_active_titles(folder, run, &titles)?;
+    let inputs: Vec<Input> = gone.into_iter().map(Input::Reopen).collect();
+    tell(run, &inputs).map_err(told).map(|_| ())
+}
+
+/// Accepted work must be there before anything is built on it.
+fn refuse_missing_files(state: &State) -> Result<(), Failure> {
+    const NAMED: usize = 10;
+    let missing = missing_files(state);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let name = |(id, path): &(TaskId, String)| format!("{path} (task '{}')", state.plan.task(*id).title);
+    let mut names: Vec<String> = missing.iter().take(NAMED).map(name).collect();
+    if missing.len() > NAMED {
+        names.push(format!("{} more", missing.len() - NAMED));
+    }
+    let workspace = state.plan.rules.workspace.display();
+    Err(Failure::environment(anyhow!(
+        "files of accepted work are not in the workspace {workspace}: {}",
+        names.join(", ")
+    ))
+    .help("restore the workspace, or do these tasks again: `quorum resume --reopen`"))
+}
+
 fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
     let found = state
         .plan
@@ -192,6 +236,7 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
     };
     match state.task(id).status {
         Status::Done => Ok(id),
+        Status::Failed if state.task(id).mode == Some(FailureMode::Regressed) => Ok(id),
         Status::Failed if state.task(id).superseded => {
             let by = &state.plan.task(state.standing(id)).title;
             Err(

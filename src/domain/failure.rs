@@ -107,6 +107,8 @@ pub enum FailureMode {
     Protected,
     /// Its deadline passed and the policy is to fail.
     Deadline,
+    /// What it was accepted for does not stand any more.
+    Regressed,
 }
 
 impl FailureMode {
@@ -124,6 +126,7 @@ impl FailureMode {
             Self::Cancelled => "cancelled",
             Self::Protected => "protected",
             Self::Deadline => "deadline",
+            Self::Regressed => "regressed",
         }
     }
 }

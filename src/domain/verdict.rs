@@ -77,6 +77,10 @@ pub enum Cause {
     RedTeam,
     /// Screenshots show something that blocks.
     Vision,
+    /// The files under judgement changed while they were judged, and once more when they were judged again.
+    Unstable,
+    /// A file is not what it was when the work was accepted.
+    Changed,
 }
 
 impl Cause {
@@ -103,6 +107,8 @@ impl Cause {
             Self::Stage => "a stage of the mission rejected the work",
             Self::RedTeam => "the red team found something that blocks",
             Self::Vision => "screenshots show something that blocks",
+            Self::Unstable => "the files changed while they were judged",
+            Self::Changed => "a file is not what it was when the work was accepted",
         }
     }
 
@@ -129,6 +135,8 @@ impl Cause {
             Self::Stage => "stage",
             Self::RedTeam => "red-team",
             Self::Vision => "vision",
+            Self::Unstable => "unstable",
+            Self::Changed => "changed",
         }
     }
 }
@@ -155,6 +163,8 @@ pub enum Stage {
     RedTeam,
     /// A check of screenshots.
     Vision,
+    /// The last look at what was accepted.
+    Audit,
 }
 
 impl Stage {
@@ -171,6 +181,7 @@ impl Stage {
             Self::Stages => "stages",
             Self::RedTeam => "redTeam",
             Self::Vision => "vision",
+            Self::Audit => "audit",
         }
     }
 }

@@ -4,12 +4,12 @@
 
 mod task;
 
-use crate::domain::{AttemptKind, Cause, HoldId, Purpose, Stage, Status, TaskId, Verdict};
+use crate::domain::{AttemptKind, Cause, HoldId, Purpose, QualityFlag, Stage, Status, TaskId, Verdict};
 
 use super::derive::change_plan;
 use super::event::Event;
 use super::fixups::{no_longer_superseded, supersede};
-use super::payload::{StageReport, Way};
+use super::payload::{FileFact, StageReport, Way};
 use super::remedies::{all_have_ended, forget_remedies, is_tried_again, nothing_is_due};
 use super::state::{HoldStage, RunPhase, State, TaskState};
 use super::timers::Timer;
@@ -29,6 +29,7 @@ fn change(state: &mut State, event: &Event) {
     }
     match event {
         Event::RunStarted(started) => {
+            state.sessions = 1;
             state.options = started.options.clone();
             state.phase = RunPhase::Running;
             for id in state.plan.every_task_id() {
@@ -36,6 +37,8 @@ fn change(state: &mut State, event: &Event) {
             }
         }
         Event::RunResumed { options, .. } => {
+            state.sessions += 1;
+            state.audit.out = false;
             state.options = (**options).clone();
             state.phase = RunPhase::Running;
             state.stop = None;
@@ -49,6 +52,7 @@ fn change(state: &mut State, event: &Event) {
         Event::RunMoved { from, .. } => state.moved_from = Some(from.clone()),
         Event::Stopping { cause } => {
             state.phase = RunPhase::Stopping;
+            state.audit.out = false;
             state.stop = Some(*cause);
             state.timers.cancel(Timer::WaitOver);
         }
@@ -139,6 +143,7 @@ fn change(state: &mut State, event: &Event) {
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
         Event::Salvaged { .. } => {
             state.phase = RunPhase::Running;
+            state.audit.out = false;
             state.timers.cancel(Timer::WaitOver);
         }
         Event::Notice(_)
@@ -159,14 +164,12 @@ fn change(state: &mut State, event: &Event) {
             change_task(state, *task, event);
         }
         Event::AttemptPlanned { task, .. }
-        | Event::ScanRequested { task }
+        | Event::ScanRequested { task, .. }
         | Event::FilesScanned { task, .. }
         | Event::FinishRequested { task, .. }
         | Event::FinishChecked { task, .. }
         | Event::Nudged { task, .. }
-        | Event::CheckRequested { task, .. }
-        | Event::CheckFinished { task, .. }
-        | Event::GradingRequested { task, .. }
+        | Event::FilesChanged { task, .. }
         | Event::GradingFailed { task, .. }
         | Event::StepRequested { task, .. }
         | Event::StepFailed { task, .. }
@@ -186,9 +189,41 @@ fn change(state: &mut State, event: &Event) {
         | Event::ApprovalResolved { task, .. }
         | Event::Question { task, .. }
         | Event::Answered { task, .. } => change_task(state, *task, event),
+        Event::CheckFinished { task, .. } => change_task(state, *task, event),
+        Event::CheckRequested { task, .. } => {
+            change_task(state, *task, event);
+            // A turn that ends while a check runs may change what the check has looked at.
+            let ended = state.turns_ended;
+            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
+                judging.turns_ended = ended;
+            }
+        }
+        Event::GradingRequested { task, .. } => {
+            change_task(state, *task, event);
+            let runs_commands = super::decide::grades_by_facts(&state.plan, *task);
+            if let Some(judging) = state.tasks[task.index()].judging.as_deref_mut() {
+                judging.stale |= runs_commands;
+            }
+        }
+        Event::AcceptanceRecorded { task, .. } => {
+            change_task(state, *task, event);
+            state.acceptances += 1;
+            state.audit.due = true;
+            let (order, turns, session) = (state.acceptances, state.turns_ended, state.sessions);
+            if let Some(acceptance) = state.tasks[task.index()].acceptance.as_deref_mut() {
+                (acceptance.order, acceptance.turns, acceptance.session) = (order, turns, session);
+            }
+        }
+        Event::AuditRequested { number } => {
+            (state.audit.number, state.audit.out) = (*number, true);
+        }
+        Event::Audited { checked, files, .. } => audited(state, checked, files),
+        // The transition beside it says what becomes of the task.
+        Event::Regressed { .. } => {}
         Event::StageVerdict(report) => {
             count_rejection(state, report);
             change_task(state, report.task, event);
+            mark_unverified(state, report);
         }
         Event::ConsultRequested {
             id,
@@ -224,9 +259,56 @@ fn change(state: &mut State, event: &Event) {
         | Event::AgentActivity { turn, .. }
         | Event::AgentStale { turn, .. }
         | Event::TurnRequestFailed { turn, .. }
-        | Event::TurnFinished { turn, .. }
-        | Event::TurnLost { turn }
         | Event::TurnAdopted { turn } => change_task(state, turn.task, event),
+        Event::TurnFinished { turn, .. } | Event::TurnLost { turn } => {
+            change_task(state, turn.task, event);
+            state.turn_ended_in(turn.task);
+        }
+    }
+}
+
+/// An audit is over: what it saw is what stands.
+fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact>)]) {
+    (state.audit.out, state.audit.due) = (false, false);
+    let (turns, session) = (state.turns_ended, state.sessions);
+    let mut order = state.acceptances;
+    for id in state.plan.clone().selected_ids() {
+        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
+            (acceptance.turns, acceptance.session) = (turns, session);
+        }
+    }
+    for id in checked {
+        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
+            for (_, passed) in &mut acceptance.checks {
+                *passed = turns;
+            }
+        }
+    }
+    for (id, seen) in files {
+        order += 1;
+        if let Some(acceptance) = state.tasks[id.index()].acceptance.as_deref_mut() {
+            acceptance.order = order;
+            for file in &mut acceptance.files {
+                if let Some(now) = seen.iter().find(|now| now.path == file.path) {
+                    file.clone_from(now);
+                }
+            }
+        }
+    }
+    state.acceptances = order;
+}
+
+/// A file of done work changed, and no check holds it any more: the work is marked.
+fn mark_unverified(state: &mut State, report: &StageReport) {
+    let task = &mut state.tasks[report.task.index()];
+    if report.stage != Stage::Audit || report.verdict != Verdict::Skip {
+        return;
+    }
+    if let Some(flag) = task.flag {
+        let marked = flag.max(QualityFlag::Unverified);
+        task.flag = Some(marked);
+        adjust(state.counts.of_flag(flag), true, false);
+        adjust(state.counts.of_flag(marked), false, true);
     }
 }
 
@@ -409,6 +491,10 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         }
     }
     if to == Status::Pending {
+        // What it was started on may have failed since, where that did not stand.
+        if state.takes(id) {
+            failed_dependencies_are_due(state, id);
+        }
         make_ready_if_unblocked(state, id);
         if from.is_terminal() {
             routes::reopened(state, id);
@@ -561,9 +647,13 @@ fn begins_anew(state: &mut State, id: TaskId) {
             }
         }
     }
-    // A dependency that stays failed holds it as it held it before.
+}
+
+/// A dependency that failed, and that a task does not do without, holds it.
+fn failed_dependencies_are_due(state: &mut State, id: TaskId) {
+    let plan = state.plan.clone();
     for dependency in plan.dependencies.of(id.index()) {
-        if state.has_failed_for_good(*dependency) {
+        if state.has_failed_for_good(*dependency) && !state.task(id).does_without(*dependency) {
             state.cascades_due.insert((id, *dependency));
         }
     }

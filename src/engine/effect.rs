@@ -39,6 +39,8 @@ pub enum Effect {
     ScanFiles {
         /// The turn whose work is judged.
         turn: TurnId,
+        /// Which look at the task's files it is.
+        number: u32,
     },
     /// Run a command of a finish gate.
     RunFinish {
@@ -88,6 +90,11 @@ pub enum Effect {
         strict: Option<String>,
         /// Not before this moment.
         not_before: Option<Timestamp>,
+    },
+    /// Look at what was accepted.
+    Audit {
+        /// Which audit.
+        number: u32,
     },
     /// Look at the files of a failed dependency.
     ScanArtifacts {
@@ -181,11 +188,18 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
                 not_before: Some(*not_before),
             }]
         }
-        Event::ScanRequested { task } => {
+        Event::ScanRequested { task, .. } => {
             vec![Effect::ScanFiles {
                 turn: state.current_turn(*task),
+                number: state.task(*task).scans,
             }]
         }
+        // Whatever waited for it goes on.
+        Event::Audited { .. } => {
+            let tasks = state.plan.task_ids();
+            tasks.filter_map(|id| prepare_prompt(state, id)).collect()
+        }
+        Event::AuditRequested { number } => vec![Effect::Audit { number: *number }],
         Event::FinishRequested { task, command } => vec![Effect::RunFinish {
             turn: state.current_turn(*task),
             command: *command,
@@ -348,7 +362,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
         turn: task.turn + 1,
         ..state.current_turn(id)
     };
-    if !waits || task.is_clarified() || state.plan.task(id).route.is_some() {
+    if !waits || state.audit.out || task.is_clarified() || state.plan.task(id).route.is_some() {
         None
     } else if must_note(state, id) {
         Some(Effect::NoteFiles {
@@ -439,6 +453,7 @@ fn pending_judging(state: &State, id: TaskId, task: &TaskState) -> Vec<Effect> {
     if judging.scanning {
         return vec![Effect::ScanFiles {
             turn: state.current_turn(id),
+            number: task.scans,
         }];
     }
     let open_checks = (0..).zip(&judging.checks).filter(|(_, result)| result.is_none());

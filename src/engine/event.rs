@@ -14,6 +14,7 @@ use crate::domain::{
 };
 use crate::mission::{Addition, RunOptions, SubTask};
 
+use super::audit::AfterScan;
 use super::command::CommandResult;
 use super::deadline::DeadlineEvent;
 use super::ledger::{CallId, Ceiling};
@@ -277,6 +278,9 @@ pub enum Event {
         /// The task.
         #[serde(rename = "t")]
         task: TaskId,
+        /// What follows.
+        #[serde(rename = "w", default, skip_serializing_if = "AfterScan::is_preflight")]
+        then: AfterScan,
     },
     /// What was seen of the files that the task's rules name.
     #[serde(rename = "fs")]
@@ -290,6 +294,62 @@ pub enum Event {
         /// Why its answer stands for no work, where that was asked.
         #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
         hollow: Option<String>,
+    },
+    /// `files:changed`: files that a task names are not what was shown to its judges, or to the person who is asked.
+    #[serde(rename = "fc")]
+    FilesChanged {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Which.
+        #[serde(rename = "c")]
+        paths: Vec<String>,
+        /// While a person is asked: what there is now.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<FileFact>,
+    },
+    /// `acceptance:recorded`: what a task is accepted for. Before its transition.
+    #[serde(rename = "ab")]
+    AcceptanceRecorded {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// The files that it names and that are there.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<FileFact>,
+        /// The checks that passed, by position.
+        #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<u32>,
+    },
+    /// `audit:requested`: what was accepted is to be looked at again.
+    #[serde(rename = "uq")]
+    AuditRequested {
+        /// Which audit of the run, from 1.
+        #[serde(rename = "n")]
+        number: u32,
+    },
+    /// `task:regressed`: what it was accepted for does not stand any more.
+    #[serde(rename = "rg")]
+    Regressed {
+        /// The task.
+        #[serde(rename = "t")]
+        task: TaskId,
+        /// Why.
+        #[serde(rename = "r")]
+        reason: String,
+    },
+    /// `audit:finished`
+    #[serde(rename = "uf")]
+    Audited {
+        /// Which audit.
+        #[serde(rename = "n")]
+        number: u32,
+        /// Tasks whose checks ran again and passed.
+        #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+        checked: Vec<TaskId>,
+        /// Files of tasks that stand though they hold something else now.
+        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<(TaskId, Vec<FileFact>)>,
     },
     /// `finish:requested`: a command of the task's finish gate is to be run.
     #[serde(rename = "nq")]

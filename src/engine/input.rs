@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::mission::{Plan, RunOptions, SubTask};
 
+use super::audit::AuditReport;
 use super::command::Command;
 use super::payload::{
     Asked, CheckResult, Exit, FileFact, FileRef, KeeperRef, ProcessRef, ReplyRef, RunStarted, SeatId,
@@ -97,11 +98,26 @@ pub enum Input {
     FilesScanned {
         /// The turn that it was asked for.
         turn: TurnId,
+        /// Which look it is.
+        number: u32,
         /// What was seen.
         files: Vec<FileFact>,
         /// Why its answer stands for no work, where that was asked.
         hollow: Option<String>,
     },
+    /// The files that a task names were looked at, because a judge, or a person who says yes, is about to be heard.
+    FilesSeen {
+        /// The task.
+        task: TaskId,
+        /// The attempt that is judged.
+        attempt: u32,
+        /// What was seen.
+        files: Vec<FileFact>,
+    },
+    /// A session goes on with a run: what was accepted is looked at before anything else.
+    Audit,
+    /// It was.
+    Audited(Box<AuditReport>),
     /// The files of a failed dependency were looked at.
     ArtifactsScanned {
         /// The task that needs it.
@@ -227,6 +243,8 @@ pub enum Input {
     RetryFailed,
     /// A done task is to be done again, with everything that was built on it.
     Redo(TaskId),
+    /// Done work whose files are not there any more is to be done again.
+    Reopen(TaskId),
     /// A person accepted a changed mission.
     ChangeMission {
         /// Its number among the run's frozen missions.
@@ -278,6 +296,9 @@ impl Input {
             Self::TurnRequestFailed { .. } => "request-failed",
             Self::TurnEnded(_) => "ended",
             Self::FilesScanned { .. } => "scanned",
+            Self::FilesSeen { .. } => "seen",
+            Self::Audit => "audit",
+            Self::Audited(_) => "audited",
             Self::ArtifactsScanned { .. } => "artifacts",
             Self::CheckFinished { .. } => "checked",
             Self::FinishChecked { .. } => "finish-checked",
@@ -295,6 +316,7 @@ impl Input {
             Self::Operator(_) => "operator",
             Self::RetryFailed => "retry-failed",
             Self::Redo(_) => "redo",
+            Self::Reopen(_) => "reopen",
             Self::ChangeMission { .. } => "change-mission",
             Self::Delivered { .. } => "delivered",
             Self::Filed { .. } => "filed",

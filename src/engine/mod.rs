@@ -12,6 +12,7 @@
 //! Rules about *how good* work is live in `judging`; this room knows only *when* something happens.
 
 mod apply;
+mod audit;
 mod command;
 mod deadline;
 mod decide;
@@ -41,6 +42,7 @@ mod timers;
 pub(crate) use tests::{random, simulation};
 
 pub use apply::apply;
+pub use audit::{Acceptance, AfterScan, Audit, AuditReport, AuditStanding, Looks};
 pub use command::{Command, CommandResult, meets};
 pub use deadline::{DeadlineEvent, DeadlineState, DeadlineStep, Deadlines};
 pub use decide::{

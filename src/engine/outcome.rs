@@ -69,7 +69,7 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         .filter(|class| holds(*class))
         .collect();
     // A run that is not finished and cannot say why must never look like success.
-    if conditions.is_empty() && accounted != counts.selected {
+    if conditions.is_empty() && state.is_unfinished() {
         conditions.push(OutcomeClass::Internal);
     }
     if conditions.is_empty() {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::domain::{GateId, HoldId, Points, QualityFlag, TaskId, Timestamp, TurnId};
 use crate::mission::{HoldKind, Plan, RunOptions};
 
+use super::audit::Audit;
 use super::command::CommandResult;
 use super::deadline::Deadlines;
 use super::ledger::Ledger;
@@ -64,6 +65,16 @@ pub struct State {
     pub ledger: Ledger,
     /// The programs and scripts that judge, each with what it held when the run began.
     pub protected: Option<Vec<(String, Option<crate::domain::Digest>)>>,
+    /// Where the audit of accepted work stands.
+    pub audit: Audit,
+    /// Sessions that began.
+    pub sessions: u32,
+    /// Acceptances that were ever recorded.
+    pub(super) acceptances: u64,
+    /// Turns that ever ended, however they did.
+    pub(super) turns_ended: u64,
+    /// By workspace: how many had, with the last one there.
+    pub(super) turn_ends: BTreeMap<Option<Box<str>>, u64>,
     pub(super) ready: ReadyQueue,
     pub(super) slots: u32,
     pub(super) turns_running: u32,
@@ -232,6 +243,11 @@ impl State {
             counts: Counts::default(),
             threshold_failed: None,
             protected: None,
+            audit: Audit::default(),
+            sessions: 0,
+            acceptances: 0,
+            turns_ended: 0,
+            turn_ends: BTreeMap::new(),
             ready: ReadyQueue::default(),
             slots: 0,
             turns_running: 0,
@@ -305,10 +321,16 @@ impl State {
         &self.gates[id.index()]
     }
 
-    /// Whether any selected task is not terminal: the run can be resumed.
+    /// Whether any selected task is not terminal, or what was accepted is still to be looked at: the run can be resumed.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
-        self.counts.ended() != self.counts.selected
+        !self.has_all_ended() || self.audit_is_open()
+    }
+
+    /// Whether every selected task is terminal.
+    #[must_use]
+    pub fn has_all_ended(&self) -> bool {
+        self.counts.ended() == self.counts.selected
     }
 
     /// Tasks that wait because judges, not people, are missing.
@@ -388,6 +410,7 @@ impl State {
     #[must_use]
     pub(super) fn only_a_person_moves_it_on(&self) -> bool {
         self.may_start_work()
+            && !self.audit.out
             && self.slots == 0
             && self.approvers_asked == 0
             && self.calls_open == 0

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use rust_decimal::Decimal;
 
 use super::model::{
-    AgentChain, Budget, CheckInterval, Clarification, Consensus, CoordinationChain, Independence, Middleware,
-    PanelMode, Remedy, Settings, Sla, ViolationAction,
+    AgentChain, Budget, CheckInterval, Clarification, Consensus, CoordinationChain, FinalChecks,
+    Independence, Middleware, PanelMode, Remedy, Settings, Sla, ViolationAction,
 };
 use super::read::Named;
 use super::scalar::Fraction;
@@ -95,6 +95,7 @@ pub fn default_settings() -> Settings {
         refer_below: None,
         verify_prior_feedback: Some(true),
         tell_criteria: Some(true),
+        final_checks: Some(FinalChecks::default()),
         approval_gates: None,
         auto_reject_on_timeout: Some(false),
         judge_breaker: Some(JUDGE_BREAKER),

@@ -30,6 +30,7 @@ mod keys;
 mod lineage;
 mod load;
 pub mod model;
+pub mod named_files;
 mod plan;
 mod problem;
 mod read;

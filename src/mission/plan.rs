@@ -584,6 +584,8 @@ pub struct Rules {
     pub verify_prior_feedback: bool,
     /// Whether a worker is told what its work will be judged by.
     pub tell_criteria: bool,
+    /// What is looked at again of work that was accepted.
+    pub final_checks: model::FinalChecks,
     /// So many judged rejections in a row stop the judging of a model's work for its wave; 0 is never.
     pub judge_breaker: u32,
     /// Paths or globs in the workspace that no agent may change.

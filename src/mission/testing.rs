@@ -21,6 +21,7 @@ impl Rules {
             max_question_rounds: 2,
             max_resolution_attempts: 2,
             on_dependency_failed: [].into_iter().collect(),
+            final_checks: crate::mission::model::FinalChecks::Auto,
             judge_breaker: 5,
             protect: Vec::new(),
             checks_may_write: Box::default(),

@@ -348,7 +348,10 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
     match event {
         Event::Transition { task, .. }
         | Event::AttemptPlanned { task, .. }
-        | Event::ScanRequested { task }
+        | Event::ScanRequested { task, .. }
+        | Event::FilesChanged { task, .. }
+        | Event::AcceptanceRecorded { task, .. }
+        | Event::Regressed { task, .. }
         | Event::FilesScanned { task, .. }
         | Event::FinishRequested { task, .. }
         | Event::FinishChecked { task, .. }
@@ -420,6 +423,8 @@ pub fn task_of(event: &Event) -> Option<TaskId> {
         | Event::Waiting { .. }
         | Event::CommandTaken { .. }
         | Event::Salvaged { .. }
+        | Event::AuditRequested { .. }
+        | Event::Audited { .. }
         | Event::LimitReached { .. }
         | Event::BudgetClock { .. }
         | Event::StateForeign { .. }

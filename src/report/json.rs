@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::domain::{
     FailureMode, Money, OutcomeClass, Points, QualityFlag, RunId, Status, TaskId, Timestamp,
 };
-use crate::engine::{self, HoldStage, RunPhase, State, gate_view};
+use crate::engine::{self, AuditStanding, HoldStage, RunPhase, State, gate_view};
 use crate::mission::HoldKind;
 
 use super::asked::{asked, delay_until, hold_state};
@@ -112,6 +112,8 @@ fn document<'a>(
         cancelled: is_cancelled(state),
         unconfined: None,
         moved_from: state.moved_from.as_deref().map(Path::to_string_lossy),
+        final_checks: state.plan.rules.final_checks.as_str(),
+        audit: state.audit_standing(),
         started_at: view.started_at.map(Timestamp::to_rfc3339),
         finished_at: view.finished_at.map(Timestamp::to_rfc3339),
         deadline: state.deadlines.of(None).map(|known| known.due.to_rfc3339()),
@@ -162,6 +164,10 @@ struct RunDocument<'a> {
     unconfined: Option<bool>,
     /// The folder from which the state was carried to where it lies.
     moved_from: Option<Cow<'a, str>>,
+    /// What is looked at again of accepted work.
+    final_checks: &'static str,
+    /// Whether it was.
+    audit: AuditStanding,
     started_at: Option<String>,
     finished_at: Option<String>,
     deadline: Option<String>,
@@ -210,6 +216,8 @@ pub struct Counts {
     reworked: u32,
     /// Of the failed ones: those that failed only because a dependency did.
     pub(super) skipped: u32,
+    /// Of the failed ones: those whose accepted work did not stand.
+    regressed: u32,
     findings: SeverityCounts,
     #[serde(skip_serializing_if = "is_zero")]
     superseded: u32,
@@ -217,11 +225,15 @@ pub struct Counts {
 
 /// Tasks that failed only because a dependency did.
 pub(super) fn skipped(state: &State) -> u32 {
-    let cascaded = |id: &TaskId| {
+    failed_by(state, FailureMode::Cascade)
+}
+
+fn failed_by(state: &State, mode: FailureMode) -> u32 {
+    let failed = |id: &TaskId| {
         let task = state.task(*id);
-        task.status == Status::Failed && !task.superseded && task.mode == Some(FailureMode::Cascade)
+        task.status == Status::Failed && !task.superseded && task.mode == Some(mode)
     };
-    u32::try_from(state.plan.task_ids().filter(cascaded).count()).unwrap_or(u32::MAX)
+    u32::try_from(state.plan.task_ids().filter(failed).count()).unwrap_or(u32::MAX)
 }
 
 /// Whether all that is not done was called off by a person (semantics, section 20): nothing failed by itself, and
@@ -269,6 +281,7 @@ impl Counts {
             indeterminate: counts.indeterminate,
             reworked: counts.reworked,
             skipped: skipped(state),
+            regressed: failed_by(state, FailureMode::Regressed),
             findings: view.severities(state),
             superseded: counts.superseded,
         }

@@ -92,7 +92,7 @@ impl Metrics {
         let by_judges = matches!(report.stage, Stage::Judge | Stage::Verification);
         let passed = match report.verdict {
             Verdict::Pass if by_judges => true,
-            Verdict::Fail if report.stage != Stage::Outcome => false,
+            Verdict::Fail if !matches!(report.stage, Stage::Outcome | Stage::Audit) => false,
             _ => return,
         };
         let decided_before = std::mem::replace(&mut self.decided[report.task.index()], true);

@@ -397,6 +397,7 @@ impl<'o> Scene<'o> {
     pub fn scanned(&mut self, task: u32, path: &str, size: Option<u64>) -> &mut Self {
         self.input(&Input::FilesScanned {
             turn: self.state.current_turn(TaskId(task)),
+            number: self.state.task(TaskId(task)).scans,
             files: vec![FileFact {
                 path: path.to_owned(),
                 size,

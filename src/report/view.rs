@@ -17,6 +17,7 @@ use crate::engine::{
     add_known,
 };
 use crate::mission::Plan;
+use crate::mission::model::FinalChecks;
 
 pub use task::{
     AttemptView, FailureView, FindingView, JudgedView, ReviewView, SeatDimension, SeatStanding, SeatView,
@@ -106,6 +107,10 @@ impl UsageView {
     }
 }
 
+/// Said of every run that does not want to know.
+const NO_FINAL_CHECKS: &str =
+    "finalChecks: never: nobody looks whether accepted work still stands at the end";
+
 impl RunView {
     /// The view before the first event.
     #[must_use]
@@ -171,6 +176,12 @@ impl RunView {
             self.finished_at = None;
             self.outcome = None;
         }
+        if matches!(event, Event::RunStarted(_) | Event::RunResumed { .. })
+            && plan.rules.final_checks == FinalChecks::Never
+            && !self.warnings.iter().any(|known| known == NO_FINAL_CHECKS)
+        {
+            self.warnings.push(NO_FINAL_CHECKS.to_owned());
+        }
         match event {
             Event::RunStarted(started) => {
                 self.run_id = Some(started.run_id.clone());
@@ -233,7 +244,7 @@ impl RunView {
             | Event::AttemptPlanned { .. }
             | Event::StageVerdict(_)
             | Event::ApprovalRequested { .. }
-            | Event::ForceAccepted { .. } => self.apply_to_task(at, event),
+            | Event::ForceAccepted { .. } => self.apply_to_task(plan, at, event),
             Event::TurnStarted { .. }
             | Event::AgentSpawned { .. }
             | Event::TurnFinished { .. }
@@ -255,6 +266,11 @@ impl RunView {
             | Event::TurnAdopted { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FilesChanged { .. }
+            | Event::AcceptanceRecorded { .. }
+            | Event::AuditRequested { .. }
+            | Event::Audited { .. }
+            | Event::Regressed { .. }
             | Event::FinishRequested { .. }
             | Event::FinishChecked { .. }
             | Event::Nudged { .. }
@@ -315,7 +331,7 @@ impl RunView {
     }
 
     /// What happens to a task as a whole.
-    fn apply_to_task(&mut self, at: Timestamp, event: &Event) {
+    fn apply_to_task(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
         match event {
             Event::Transition {
                 task,
@@ -354,6 +370,13 @@ impl RunView {
                         .cloned()
                         .collect();
                     self.warnings.extend(new);
+                }
+                // No row of its attempts says that accepted work is marked.
+                if report.stage == Stage::Audit && report.verdict == Verdict::Skip {
+                    let title = &plan.task(report.task).title;
+                    let found = report.findings.iter();
+                    let found = found.map(|finding| format!("'{title}': {}", finding.description));
+                    self.warnings.extend(found);
                 }
                 self.tasks[report.task.index()].take_verdict(report);
                 if matches!(report.stage, Stage::Stages | Stage::RedTeam | Stage::Vision) {

@@ -92,7 +92,9 @@ fn walk(root: &Path, below: &Path, matcher: &GlobMatcher, depth: usize, found: &
     }
 }
 
-fn look(workspace: &Path, path: String) -> FileFact {
+/// Looks at one path. Blocks.
+#[must_use]
+pub fn look(workspace: &Path, path: String) -> FileFact {
     match open_beneath(workspace, &path).and_then(|file| hash(file, MOST_HASHED)) {
         Ok((size, digest)) => FileFact {
             path,

@@ -8,7 +8,7 @@ use crate::agents::command::{Placeholders, TASK_VARIABLE, check_argv, environmen
 use crate::agents::failure::{CommandEnd, classify_command};
 use crate::agents::secrets::Secrets;
 use crate::domain::{FailureClass, Millis, TaskId, TurnId};
-use crate::engine::{CheckResult, Exit, Input, ProcessRef, State, TurnEnd};
+use crate::engine::{CheckResult, Exit, FileFact, Input, ProcessRef, State, TurnEnd};
 use crate::judging::heuristic::named_files;
 use crate::keeper::{self, Spawn};
 use crate::mission::model::{Check, CommandLine, Input as PromptInput};
@@ -122,30 +122,20 @@ impl World {
         ]
     }
 
-    pub(super) fn scan_files(&mut self, state: &State, turn: TurnId) {
+    pub(super) fn scan_files(&mut self, state: &State, turn: TurnId, number: u32) {
         let task = turn.task;
         let plan = state.plan.clone();
         let folder = self.folder.clone();
         let asked = Answer::asked(state, task);
         self.blocking(move || {
-            let task_plan = plan.task(task);
-            let checks = task_plan.expectations.as_deref().map_or(&[][..], |e| &e.checks);
-            let declared = checks.iter().flat_map(|check| match check {
-                Check::FileExists { paths, .. } => paths.as_slice(),
-                _ => &[],
-            });
-            let targets = task_plan.target_files.iter().map(AsRef::as_ref);
-            let criteria = task_plan.verification.as_deref().map_or(&[][..], |v| &v.criteria);
-            let spoken_of = named_files(criteria);
-            let files = evidence::scan(
-                &workspace(&plan, task),
-                targets
-                    .chain(declared.map(String::as_str))
-                    .chain(spoken_of.iter().map(String::as_str))
-                    .chain(task_plan.scrutiny.screenshots()),
-            );
+            let files = files_of(&plan, task);
             let hollow = asked.and_then(|asked| asked.hollow(&folder));
-            vec![Input::FilesScanned { turn, files, hollow }]
+            vec![Input::FilesScanned {
+                turn,
+                number,
+                files,
+                hollow,
+            }]
         });
     }
 
@@ -171,59 +161,26 @@ impl World {
         check: u32,
     ) -> Result<(), RunError> {
         let plan = &state.plan;
-        let workspace = workspace(plan, task);
-        let Some(declared) = declared_check(plan, task, check) else {
+        if let Some(Check::FileExists { .. }) = declared_check(plan, task, check) {
+            let plan = plan.clone();
+            self.blocking(move || {
+                let result = files_check(&plan, task, check);
+                let finished = |result| Input::CheckFinished {
+                    task,
+                    attempt,
+                    check,
+                    result,
+                };
+                result.map(finished).into_iter().collect()
+            });
+            return Ok(());
+        }
+        let output = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
+        let variables = self.task_variables(plan, task, attempt);
+        let Some(mut spawn) = check_spawn(plan, task, check, variables, output) else {
             return Ok(());
         };
-        let (command, timeout, cwd) = match declared {
-            Check::Command {
-                command,
-                timeout,
-                cwd,
-                ..
-            } => (
-                command,
-                *timeout,
-                cwd.as_ref()
-                    .map_or_else(|| workspace.clone(), |cwd| workspace.join(cwd)),
-            ),
-            Check::Metric { command, timeout, .. } => (command, *timeout, workspace),
-            Check::FileExists { .. } => {
-                let plan = plan.clone();
-                self.blocking(move || {
-                    let Some(Check::FileExists {
-                        paths,
-                        min_bytes,
-                        contains,
-                    }) = declared_check(&plan, task, check)
-                    else {
-                        return Vec::new();
-                    };
-                    let result = files_result(&workspace, paths, *min_bytes, contains.as_deref());
-                    vec![Input::CheckFinished {
-                        task,
-                        attempt,
-                        check,
-                        result,
-                    }]
-                });
-                return Ok(());
-            }
-        };
-        let output = self.folder.spool_file(&SpoolName::Check(task, attempt, check));
-        let spawn = Spawn {
-            label: format!("{}.{attempt}.check.{check}", task.0),
-            argv: check_argv(command),
-            env: environment(self.task_variables(plan, task, attempt)),
-            cwd,
-            // One file for both, so that errors stand where they happened. A metric's number must stand alone.
-            stderr: (!matches!(declared, Check::Metric { .. })).then(|| output.clone()),
-            stdout: Some(output),
-            // What a metric prints decides, of the others it is how they end.
-            sealed: matches!(declared, Check::Metric { .. }),
-            timeout_ms: Some(timeout.0),
-            ..Spawn::default()
-        };
+        spawn.label = format!("{}.{attempt}.check.{check}", task.0);
         self.spawn(plan, Child::Check { task, attempt, check }, spawn)
     }
 
@@ -369,6 +326,26 @@ impl World {
             seal_turn(turn, exit, &limit, ended)
         });
     }
+}
+
+/// What there is of the files that a task's rules name. Blocks.
+pub(super) fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
+    let task_plan = plan.task(task);
+    let checks = task_plan.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+    let declared = checks.iter().flat_map(|check| match check {
+        Check::FileExists { paths, .. } => paths.as_slice(),
+        _ => &[],
+    });
+    let targets = task_plan.target_files.iter().map(AsRef::as_ref);
+    let criteria = task_plan.verification.as_deref().map_or(&[][..], |v| &v.criteria);
+    let spoken_of = named_files(criteria);
+    evidence::scan(
+        &workspace(plan, task),
+        targets
+            .chain(declared.map(String::as_str))
+            .chain(spoken_of.iter().map(String::as_str))
+            .chain(task_plan.scrutiny.screenshots()),
+    )
 }
 
 /// Makes sure that there is nothing at a path of the spool.
@@ -541,7 +518,7 @@ fn lose_output(exit: &mut Exit, why: &str) {
     exit.message = Some(format!("{how}, but its output is lost: {why}"));
 }
 
-fn declared_check(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
+pub(super) fn declared_check(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
     plan.task(task)
         .expectations
         .as_deref()?
@@ -549,7 +526,13 @@ fn declared_check(plan: &Plan, task: TaskId, check: u32) -> Option<&Check> {
         .get(check as usize)
 }
 
-fn check_result(plan: &Plan, task: TaskId, check: u32, exit: &keeper::Exit, output: &Path) -> CheckResult {
+pub(super) fn check_result(
+    plan: &Plan,
+    task: TaskId,
+    check: u32,
+    exit: &keeper::Exit,
+    output: &Path,
+) -> CheckResult {
     // A metric prints one number and nothing else, so that more than this is none. What went wrong with a command stands at
     // the end.
     let read = match declared_check(plan, task, check) {
@@ -592,6 +575,68 @@ fn judged(plan: &Plan, task: TaskId, check: u32, outcome: &CommandOutcome) -> Ch
     }
 }
 
+/// How the command of a check is started; `None` for one that runs none. The label is the caller's.
+pub(super) fn check_spawn(
+    plan: &Plan,
+    task: TaskId,
+    check: u32,
+    variables: Vec<(String, String)>,
+    output: PathBuf,
+) -> Option<Spawn> {
+    let folder = workspace(plan, task);
+    let declared = declared_check(plan, task, check)?;
+    let (command, timeout, cwd) = match declared {
+        Check::Command {
+            command,
+            timeout,
+            cwd,
+            ..
+        } => {
+            let cwd = cwd
+                .as_ref()
+                .map_or_else(|| folder.clone(), |cwd| folder.join(cwd));
+            (command, *timeout, cwd)
+        }
+        Check::Metric { command, timeout, .. } => (command, *timeout, folder),
+        Check::FileExists { .. } => return None,
+    };
+    Some(Spawn {
+        argv: check_argv(command),
+        env: environment(variables),
+        cwd,
+        // One file for both, so that errors stand where they happened. A metric's number must stand alone.
+        stderr: (!matches!(declared, Check::Metric { .. })).then(|| output.clone()),
+        stdout: Some(output),
+        // What a metric prints decides, of the others it is how they end.
+        sealed: matches!(declared, Check::Metric { .. }),
+        timeout_ms: Some(timeout.0),
+        ..Spawn::default()
+    })
+}
+
+/// What a check says that looks at files; `None` for one that runs a command. Blocks.
+pub(super) fn files_check(plan: &Plan, task: TaskId, check: u32) -> Option<CheckResult> {
+    let Check::FileExists {
+        paths,
+        min_bytes,
+        contains,
+    } = declared_check(plan, task, check)?
+    else {
+        return None;
+    };
+    let folder = workspace(plan, task);
+    Some(files_result(&folder, paths, *min_bytes, contains.as_deref()))
+}
+
+/// What a check says whose command could not be started.
+pub(super) fn check_never_started(plan: &Plan, task: TaskId, check: u32, why: String) -> CheckResult {
+    let outcome = CommandOutcome {
+        not_started: Some(why),
+        ..CommandOutcome::default()
+    };
+    judged(plan, task, check, &outcome)
+}
+
 /// There never was a process.
 fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
     Some(match child {
@@ -603,18 +648,12 @@ fn never_started(child: Child, plan: &Plan, message: String) -> Option<Input> {
             retry_after: None,
             jitter: jitter(),
         },
-        Child::Check { task, attempt, check } => {
-            let outcome = CommandOutcome {
-                not_started: Some(message),
-                ..CommandOutcome::default()
-            };
-            Input::CheckFinished {
-                task,
-                attempt,
-                check,
-                result: judged(plan, task, check, &outcome),
-            }
-        }
+        Child::Check { task, attempt, check } => Input::CheckFinished {
+            task,
+            attempt,
+            check,
+            result: check_never_started(plan, task, check, message),
+        },
         Child::Finish { turn, command } => {
             let outcome = CommandOutcome {
                 not_started: Some(message),

@@ -11,12 +11,23 @@ use crate::engine::ProcessRef;
 use crate::keeper::{self, Command, Spawn};
 use crate::store::no_links::scratch_folder;
 
+/// Whose work a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrandOwner {
+    /// A channel's: it ends within its own time-out.
+    Channel,
+    /// Part of a turn: it ends with it.
+    Turn(TurnId),
+    /// An audit's: it ends with the session.
+    Audit,
+}
+
 /// A command, and who waits for its end.
 pub struct Errand {
     /// What is started; its key is given by whoever starts it.
     pub spawn: Spawn,
-    /// The turn whose work it is, if it is any: it ends with it.
-    pub turn: Option<TurnId>,
+    /// Whose work it is.
+    pub owner: ErrandOwner,
     /// Who waits: for its exit, or for why it never ran.
     pub reply: oneshot::Sender<Result<keeper::Exit, String>>,
 }
@@ -35,14 +46,10 @@ pub type Errands = mpsc::UnboundedSender<Errand>;
 ///
 /// # Errors
 /// Why it never ran.
-pub async fn run_errand(
-    errands: &Errands,
-    spawn: Spawn,
-    turn: Option<TurnId>,
-) -> Result<keeper::Exit, String> {
+pub async fn run_errand(errands: &Errands, spawn: Spawn, owner: ErrandOwner) -> Result<keeper::Exit, String> {
     let (reply, end) = oneshot::channel();
     let nobody = || "there is nobody left to start it".to_owned();
-    let errand = Errand { spawn, turn, reply };
+    let errand = Errand { spawn, owner, reply };
     errands.send(errand).map_err(|_| nobody())?;
     end.await.unwrap_or_else(|_| Err(nobody()))
 }

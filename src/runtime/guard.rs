@@ -7,6 +7,7 @@ use crate::domain::{Millis, TaskId, Timestamp};
 use crate::engine::{Effect, Input, JudgingPlace, State, VoidedStage};
 use crate::mission::Plan;
 
+use super::errands::ErrandOwner;
 use super::protection::{Compared, Seen};
 use super::session::RunError;
 use super::world::{Child, Message, World};
@@ -172,7 +173,8 @@ impl Child {
             Self::Step(run) => run.task,
             Self::Approver(question) => question.task,
             Self::Consult { id, .. } => id.task,
-            Self::Errand(turn) => turn.as_ref()?.task,
+            Self::Errand(ErrandOwner::Turn(turn)) => turn.task,
+            Self::Errand(ErrandOwner::Channel | ErrandOwner::Audit) => return None,
         })
     }
 }

@@ -26,7 +26,7 @@ use crate::store::no_links::scratch_folder;
 use crate::test_clock::scaled;
 
 use super::calls::{review_timeout, reviewer_failure};
-use super::errands::{Errands, run_errand, with_errands};
+use super::errands::{ErrandOwner, Errands, run_errand, with_errands};
 use super::reach::{EnvironmentProblem, Reach, reach};
 use super::spool::{clean, clean_stderr, read_head, write_told};
 
@@ -362,7 +362,7 @@ impl Juror {
             cwd: self.workspace.clone(),
             ..Spawn::default()
         };
-        let mut exit = run_errand(errands, spawn, None).await?;
+        let mut exit = run_errand(errands, spawn, ErrandOwner::Channel).await?;
         clean_stderr(surroundings.secrets(), &stderr);
         clean(surroundings.secrets(), &reply, &mut exit);
         if let Some((class, message)) = reviewer_failure("the reviewer", &exit, &stderr) {

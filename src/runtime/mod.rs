@@ -10,6 +10,7 @@
 mod admission;
 mod adopt;
 mod approver;
+mod audit;
 mod calls;
 mod children;
 mod clock;
@@ -61,6 +62,7 @@ mod world;
 
 pub use admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use adopt::{Adopted, Keeping, Left, adopt};
+pub use audit::missing_files;
 pub use control::{Answer, Reply, ask};
 pub use dead_letters::{RetryError, retry_now};
 pub use inspect::{Inspection, SalvageError, Vouched, inspect, salvage};

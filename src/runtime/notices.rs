@@ -20,7 +20,7 @@ use crate::mission::Plan;
 use crate::store::{self, no_links};
 use crate::test_clock::scaled;
 
-use super::errands::{Errands, run_errand};
+use super::errands::{ErrandOwner, Errands, run_errand};
 use super::spool::read_tail;
 use super::world::{GRACE_MS, Message, World, jitter};
 
@@ -211,7 +211,9 @@ async fn run_command(
         grace_ms: GRACE_MS,
         ..Spawn::default()
     };
-    let exit = run_errand(&hands.errands, spawn, None).await.map_err(refused)?;
+    let exit = run_errand(&hands.errands, spawn, ErrandOwner::Channel)
+        .await
+        .map_err(refused)?;
     let said = read_tail(&stderr, STDERR_TAIL).unwrap_or_default();
     let last = said
         .trim()

@@ -3,10 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use crate::domain::{RunId, Timestamp};
+use crate::domain::{RunId, Timestamp, WaitingReason};
 use crate::engine::{self, Command, CommandResult, Event, Input, OperatorInput, RunPhase, State, Timer};
 use crate::store::{self, Found, FsLog, Journal, JournalError, OperatorKey, Queued, RunFolder, StateFolder};
 
+use super::children;
 use super::recover::{RecoverError, Recovered, recover};
 use super::supervision;
 
@@ -75,6 +76,11 @@ pub fn tell(run: &RunFolder, inputs: &[Input]) -> Result<State, TellError> {
         moved |= teller.decide(&Input::TimerDue { at, timer })?;
     }
     for input in inputs {
+        if let Input::Operator(operator) = input
+            && let Some(seen) = files_of(&teller.state, &operator.command)
+        {
+            teller.decide(&seen)?;
+        }
         moved |= teller.decide(input)?;
     }
     if moved && !teller.state.is_unfinished() && teller.state.phase != RunPhase::New {
@@ -155,6 +161,22 @@ pub(super) fn input_of(queued: &Queued) -> Input {
         command: queued.command.clone(),
         by: queued.by.clone(),
     }))
+}
+
+/// What there is of the files of work that a person is about to accept: their yes is for what is there when it is given.
+/// Blocks.
+pub(super) fn files_of(state: &State, command: &Command) -> Option<Input> {
+    let Command::Approve { task, .. } = command else {
+        return None;
+    };
+    let waiting = state.tasks.get(task.index())?.waiting.as_ref()?;
+    let is_asked = waiting.reason == WaitingReason::Refer && state.plan.task(*task).names_files();
+    let counts = is_asked && engine::meets(state, command) == CommandResult::Applied;
+    counts.then(|| Input::FilesSeen {
+        task: *task,
+        attempt: state.task(*task).attempt,
+        files: children::files_of(&state.plan, *task),
+    })
 }
 
 /// What is called off must not go on working below a keeper that outlived its session. Other tasks' turns may. A command

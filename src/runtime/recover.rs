@@ -120,10 +120,12 @@ pub enum RecoverError {
 }
 
 /// Inputs of records that others than a session may write.
-const FROM_OUTSIDE: [&str; 6] = [
+const FROM_OUTSIDE: [&str; 8] = [
     "operator",
     "retry-failed",
     "redo",
+    "reopen",
+    "seen",
     "change-mission",
     "warn",
     "filed",

@@ -168,6 +168,7 @@ impl Rejudge<'_> {
             "screenshots" => screenshots_seen(state, record),
             "stage-judged" => step_judged(state, record),
             "advance" => Some(Input::Advance),
+            "audited" => return self.audited(state, record),
             _ => None,
         };
         match input {
@@ -398,13 +399,31 @@ impl Rejudge<'_> {
         }
     }
 
+    /// What an audit saw is gone. What follows from it for the run, where it found nothing, is not.
+    fn audited(&mut self, state: &State, record: &Record) {
+        let is_audit = |event: &Event| matches!(event, Event::Audited { .. });
+        let Some(at) = record.events.iter().position(is_audit) else {
+            return;
+        };
+        let (audit, behind) = record.events.split_at(at + 1);
+        if !behind.iter().any(is_decisive) {
+            return;
+        }
+        let mut state = state.clone();
+        for event in audit {
+            engine::apply(&mut state, event);
+        }
+        let derived = engine::decide(&state, &Input::Advance, record.at);
+        self.compare(&state, behind, &derived);
+    }
+
     /// A verdict of judges, or of a stage behind them, can only come of what was said, or of a person's word.
     fn out_of_nothing(&mut self, state: &State, record: &Record) {
         for event in &record.events {
             let Event::StageVerdict(report) = event else {
                 continue;
             };
-            let is_judging = report.stage >= Stage::Judge;
+            let is_judging = report.stage >= Stage::Judge && report.stage != Stage::Audit;
             let says_something = report.points.is_some() || report.verdict == Verdict::Pass;
             if !is_judging || !says_something || report.by.is_some() {
                 continue;

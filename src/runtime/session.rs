@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at};
 
-use crate::domain::{OutcomeClass, Timestamp};
+use crate::domain::{OutcomeClass, Purpose, TaskId, Timestamp};
 use crate::engine::{self, Effect, Event, Input, RunPhase, State, StopCause, effects, pending_effects};
 use crate::keeper::{self, ProcessIdentity};
 use crate::store::{FsLog, Journal, JournalError, OperatorKey, RunFolder};
@@ -237,8 +237,12 @@ impl Session {
         self.world.open()?;
         super::notices::sweep(self.folder.state_folder().path());
         let protected = self.world.protect(&self.state, &first, &self.read);
+        let goes_on = matches!(first, Input::Resume { .. });
         let mut beginning = vec![first];
         beginning.extend(protected);
+        if goes_on {
+            beginning.push(Input::Audit);
+        }
         match Door::open(&self.folder.state_folder()) {
             Ok(door) => self.door = Some(door),
             Err(error) => beginning.push(Input::Warn(format!(
@@ -366,6 +370,7 @@ impl Session {
         };
         match knock {
             Knock::Asked(asked) if asked.queued.run == *self.folder.id() => {
+                inputs.extend(operator::files_of(&self.state, &asked.queued.command));
                 inputs.push(operator::input_of(&asked.queued));
                 self.asked.push(asked);
             }
@@ -383,7 +388,16 @@ impl Session {
         due: &mut Vec<Effect>,
     ) -> Result<(), RunError> {
         match message {
-            Message::Input(input) => inputs.extend(self.world.weigh(input)),
+            Message::Input(input) => {
+                if let Some(input) = self.world.weigh(input) {
+                    match self.looked_at_before(&input) {
+                        Some(task) => self.world.look_before(&self.state, task, input),
+                        None => inputs.push(input),
+                    }
+                }
+            }
+            Message::FilesLooked(looked) => inputs.extend(looked),
+            Message::AuditLooked { number, looks } => self.world.audit_looked(&self.state, number, looks),
             Message::Looked(looked) => self.world.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),
             Message::Prepared(prepared) => self.world.start_reviewer(&self.state, *prepared)?,
@@ -392,6 +406,21 @@ impl Session {
             Message::ConsultPrepared(prepared) => self.world.start_consult(&self.state, *prepared)?,
         }
         Ok(())
+    }
+
+    /// The task whose files are looked at before a judge of it is heard: what it judged must be what there is.
+    fn looked_at_before(&self, input: &Input) -> Option<TaskId> {
+        let task = match input {
+            Input::SeatReplied { task, .. } => *task,
+            Input::ConsultReplied { id, .. } => {
+                let task = self.state.tasks.get(id.task.index())?;
+                let open = task.consults.iter().find(|open| open.id == *id)?;
+                matches!(open.purpose, Purpose::Grade { .. } | Purpose::Scrutinise { .. })
+                    .then_some(id.task)?
+            }
+            _ => return None,
+        };
+        self.state.plan.task(task).names_files().then_some(task)
     }
 
     /// Takes what else has already arrived, so that it shares the next commit.

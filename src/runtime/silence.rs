@@ -12,6 +12,7 @@ use crate::engine::{Exit, Input, State, TurnEnd};
 use crate::keeper::{self, Command};
 use crate::store::SpoolName;
 
+use super::errands::ErrandOwner;
 use super::session::RunError;
 use super::world::{Child, GRACE_MS, World};
 
@@ -92,7 +93,7 @@ impl World {
 
     /// When the agent's process, or a command that is part of its work, last printed something.
     fn last_word(&self, turn: TurnId) -> Option<SystemTime> {
-        let of_turn = |child: &Child| matches!(child, Child::Errand(Some(of)) if *of == turn);
+        let of_turn = |child: &Child| matches!(child, Child::Errand(ErrandOwner::Turn(of)) if *of == turn);
         let commands = self.children.iter().filter(|(_, (child, _))| of_turn(child));
         let commands = commands.filter_map(|(key, _)| self.waiting_for.get(key)?.process.as_ref());
         let processes = self.processes.get(&turn).into_iter().chain(commands);
@@ -125,7 +126,7 @@ impl World {
             self.worked(&state.plan, Box::new(end));
         }
         let of_turn = |child: &Child| match child {
-            Child::Turn(of) | Child::Errand(Some(of)) => *of == turn,
+            Child::Turn(of) | Child::Errand(ErrandOwner::Turn(of)) => *of == turn,
             _ => false,
         };
         let children = self.children.iter().filter(|(_, (child, _))| of_turn(child));

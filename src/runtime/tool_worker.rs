@@ -29,7 +29,7 @@ use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
 
 use super::calls::usage_of;
-use super::errands::{Errands, run_errand};
+use super::errands::{ErrandOwner, Errands, run_errand};
 use super::looking::usage_until;
 use super::middleware;
 use super::permission::Permission;
@@ -596,7 +596,7 @@ impl Hands {
             timeout_ms: Some(timeout.0),
             ..Spawn::default()
         };
-        match run_errand(&self.errands, spawn, Some(self.turn)).await {
+        match run_errand(&self.errands, spawn, ErrandOwner::Turn(self.turn)).await {
             Err(why) => ToolResult::refused(format!("it could not be started: {why}")),
             Ok(exit) => {
                 let read = tokio::task::spawn_blocking(move || read_ends(&output, SHOWN)).await;

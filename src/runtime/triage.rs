@@ -13,7 +13,7 @@ use crate::review::verdict::LARGEST_REPLY;
 use crate::store::no_links::scratch_folder;
 
 use super::calls::{review_timeout, reviewer_failure};
-use super::errands::{Errands, run_errand, with_errands};
+use super::errands::{ErrandOwner, Errands, run_errand, with_errands};
 use super::reach::{Reach, reach};
 use super::spool::{clean, clean_stderr, read_head, write_told};
 
@@ -108,7 +108,7 @@ async fn run(
     (reply, stderr): (&std::path::Path, &std::path::Path),
     secrets: &Secrets,
 ) -> Result<String, String> {
-    let mut exit = run_errand(errands, spawn, None).await?;
+    let mut exit = run_errand(errands, spawn, ErrandOwner::Channel).await?;
     clean_stderr(secrets, stderr);
     clean(secrets, reply, &mut exit);
     if let Some((_, message)) = reviewer_failure("the agent", &exit, stderr) {

@@ -18,6 +18,7 @@ use crate::mission::Plan;
 use crate::review::snapshot::{Marks, Scope, Stamp, changes, difference, look};
 use crate::store::{self, RunFolder, SpoolName};
 
+use super::errands::ErrandOwner;
 use super::protection::{Protection, ReadBefore, Seen};
 use super::spool::{Recorded, Sealed, is_as_recorded, read_output, seal};
 use super::world::{Child, World, workspace};
@@ -118,7 +119,7 @@ impl World {
         let now = stamps(&self.frozen);
         let is_same = before.as_ref().is_none_or(|before| before.missions == now);
         let at_work = self.children.values().filter_map(|(child, _)| match child {
-            Child::Turn(other) | Child::Errand(Some(other)) if other.task != turn.task => Some(other.task),
+            Child::Turn(other) | Child::Errand(ErrandOwner::Turn(other)) if other.task != turn.task => Some(other.task),
             _ => None,
         });
         let models = self

@@ -16,7 +16,7 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::line::{Line, Network, Tape};
 use crate::domain::{AgentId, ConsultId, Digest, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::{
-    Effect, Input, JudgingPlace, KeeperRef, ProcessRef, SeatId, State, TurnEnd, gets_prompt, may_be_made,
+    Effect, Input, JudgingPlace, KeeperRef, Looks, ProcessRef, SeatId, State, TurnEnd, gets_prompt, may_be_made,
 };
 use crate::keeper::{self, Command, Spawn};
 use crate::mission::Plan;
@@ -27,7 +27,7 @@ use crate::test_clock::scaled;
 use super::adopt::{Adopted, Left};
 use super::approver::Question;
 use super::consult::PreparedConsult;
-use super::errands::{Errand, Errands, Waiting};
+use super::errands::{Errand, ErrandOwner, Errands, Waiting};
 use super::grading::{Gathering, Round};
 use super::guard::{Begun, Guard};
 use super::looking::Toolless;
@@ -67,6 +67,15 @@ pub(super) enum Message {
     StepPrepared(Box<PreparedStep>),
     /// A consulted command can be started.
     ConsultPrepared(Box<PreparedConsult>),
+    /// An input, with what was looked at before it was handed on.
+    FilesLooked(Vec<Input>),
+    /// An audit has looked at the files.
+    AuditLooked {
+        /// Which audit.
+        number: u32,
+        /// What it saw.
+        looks: Looks,
+    },
 }
 
 /// A child of the keeper, by what it does for us.
@@ -96,8 +105,8 @@ pub(super) enum Child {
         id: ConsultId,
         purpose: Purpose,
     },
-    /// Of a channel, or part of a turn's work; whoever waits for it is found by its key.
-    Errand(Option<TurnId>),
+    /// Somebody waits for it, who is found by its key.
+    Errand(ErrandOwner),
 }
 
 /// Everything outside of the loop.
@@ -340,7 +349,8 @@ impl World {
             } => return self.consult(state, id, purpose, agent),
             Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => self.note_files(state, turn, starts, shared),
-            Effect::ScanFiles { turn } => self.scan_files(state, turn),
+            Effect::ScanFiles { turn, number } => self.scan_files(state, turn, number),
+            Effect::Audit { number } => self.audit(state, number),
             Effect::RunFinish { turn, command } => return self.run_finish(state, turn, command),
             Effect::RunCheck { task, attempt, check } => return self.run_check(state, task, attempt, check),
             Effect::Grade { task, attempt, round } => {
@@ -396,15 +406,15 @@ impl World {
 
     /// Starts a command of a channel, or of a turn that is still at work: what a turn does after its end nobody would see.
     pub fn run_errand(&mut self, plan: &Arc<Plan>, errand: Errand) -> Result<(), RunError> {
-        let Errand { spawn, turn, reply } = errand;
-        if turn.is_some_and(|turn| !self.is_at_work(turn)) {
+        let Errand { spawn, owner, reply } = errand;
+        if matches!(owner, ErrandOwner::Turn(turn) if !self.is_at_work(turn)) {
             // Who no longer waits does not want to know.
             let _ = reply.send(Err("its turn has ended".to_owned()));
             return Ok(());
         }
         let process = None;
         self.waiting_for.insert(self.next_key, Waiting { reply, process });
-        self.spawn(plan, Child::Errand(turn), spawn)
+        self.spawn(plan, Child::Errand(owner), spawn)
     }
 
     /// Starts a child of the keeper.
@@ -437,6 +447,17 @@ impl World {
         let event = keeper::Event::SpawnFailed { key, errno, message };
         self.take(event, &mut inputs);
         inputs.into_iter().for_each(|input| self.post(input));
+    }
+
+    /// Looks at the files of a task, and hands an input to the loop behind what was seen.
+    pub(super) fn look_before(&mut self, state: &State, task: TaskId, input: Input) {
+        let (plan, attempt) = (state.plan.clone(), state.task(task).attempt);
+        let sender = self.sender.clone();
+        tokio::task::spawn_blocking(move || {
+            let files = super::children::files_of(&plan, task);
+            let seen = Input::FilesSeen { task, attempt, files };
+            let _ = sender.send(Message::FilesLooked(vec![seen, input]));
+        });
     }
 
     /// Hands an input to the loop.
@@ -571,7 +592,7 @@ impl World {
         let children = self
             .children
             .iter()
-            .filter(|(_, (child, _))| !matches!(child, Child::Errand(None)));
+            .filter(|(_, (child, _))| !matches!(child, Child::Errand(ErrandOwner::Channel)));
         let keys: Vec<u64> = children.map(|(key, _)| *key).collect();
         for key in keys {
             let grace_ms = if matches!(self.children[&key].0, Child::Turn(_)) {
@@ -637,7 +658,8 @@ fn is_wanted(state: &State, effect: &Effect) -> bool {
             let is_open = judging.is_some_and(|judging| judging.finish_open() == Some(*command));
             is_open && state.current_turn(turn.task) == *turn
         }
-        Effect::ScanFiles { turn } => {
+        Effect::Audit { number } => state.audit.out && state.audit.number == *number,
+        Effect::ScanFiles { turn, .. } => {
             state.task(turn.task).status == Status::Review && state.current_turn(turn.task) == *turn
         }
         Effect::RunCheck { task, attempt, .. } => {

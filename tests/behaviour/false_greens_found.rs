@@ -575,4 +575,127 @@ fn false_green_24_a_supervisor_that_is_stopped_does_not_hang_the_run() {
     );
     let foreign = |event: &serde_json::Value| event["event"] == "state:foreign";
     assert!(workspace.events().iter().any(foreign));
+/// Two tasks of one wave write the same file, one after the other: `first` is accepted before `second` writes.
+const OVERWRITTEN: &str = "
+name: two write one file
+agents:
+  alpha: {run: 'echo alpha > out.txt'}
+  beta: {run: 'until test -e checked; do sleep 0.02; done; echo beta > out.txt'}
+settings: {concurrency: 2, evaluate: false}
+tasks:
+  - title: first
+    assignTo: alpha
+    targetFiles: [out.txt]
+    expectations: [{type: test, command: 'grep -q alpha out.txt && touch checked'}]
+  - title: second
+    assignTo: beta
+    targetFiles: [out.txt]
+    expectations: [{type: test, command: 'grep -q beta out.txt'}]
+";
+
+#[test]
+fn false_green_26_what_a_parallel_task_overwrote_does_not_stand() {
+    let workspace = Workspace::with(OVERWRITTEN);
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "first"), ("failed", ""));
+    assert_eq!(standing(&document, "second"), ("done", "clean"));
+    let failure = &task(&document, "first")["failure"];
+    assert_eq!(failure["mode"], "regressed");
+    let message = failure["message"].to_string();
+    assert!(message.contains("grep -q alpha"), "{message}");
+    assert!(
+        message.contains("out.txt is also named by task 'second'"),
+        "{message}"
+    );
+    assert_eq!(document["counts"]["regressed"], 1);
+    assert_eq!(
+        (&document["audit"], &document["finalChecks"]),
+        (&"held".into(), &"auto".into())
+    );
+    assert_eq!(document["resumable"], false);
+    let events = workspace.events();
+    let regressed = events.iter().find(|event| event["event"] == "task:regressed");
+    assert_eq!(regressed.expect("it is told")["title"], "first");
+}
+
+#[test]
+fn false_green_26_what_a_later_task_removed_does_not_stand() {
+    let workspace = Workspace::with(
+        "
+name: a later task tidies up
+agents:
+  writer: {run: 'echo done > calc.py'}
+  tidy: {run: 'rm calc.py'}
+settings: {evaluate: false}
+tasks:
+  - {title: a, assignTo: writer, targetFiles: [calc.py]}
+  - {title: b, assignTo: tidy, dependsOn: [a]}
+",
+    );
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "a"), ("failed", ""));
+    assert_eq!(standing(&document, "b").0, "done");
+    let failure = &task(&document, "a")["failure"];
+    assert_eq!(failure["mode"], "regressed");
+    assert_eq!(failure["message"], "calc.py was removed after it was accepted");
+}
+
+#[test]
+fn false_green_26_a_fresh_checkout_without_the_work_is_not_resumed() {
+    let workspace = Workspace::with(
+        "
+name: the state alone was kept
+agents:
+  writer: {run: 'echo x >> turns; echo one > One.txt'}
+  other: {run: 'touch touched'}
+settings: {evaluate: false}
+tasks:
+  - {title: One, assignTo: writer, targetFiles: [One.txt]}
+  - {title: Two, assignTo: other, dependsOn: [One], requiresApproval: true}
+",
+    );
+    let document = workspace.run_json(8, &[]);
+    let id = document["approvals"][0]["id"]
+        .as_str()
+        .expect("it has an id")
+        .to_owned();
+    std::fs::remove_file(workspace.path("One.txt")).expect("it is there");
+    workspace.quorum(&["approve", &id]).exits(0);
+    for _ in 0..2 {
+        let refused = workspace.quorum(&["resume"]).exits(9);
+        refused.says(&["One.txt", "'One'", "--reopen"]);
+    }
+    assert!(!workspace.exists("touched"), "something was done all the same");
+    let document = workspace.resume_json(0, &["--reopen"]);
+    assert_eq!(workspace.lines("turns").len(), 2);
+    assert_eq!(task(&document, "One")["attempts"][1]["n"], 2);
+    assert_eq!(standing(&document, "Two").0, "done");
+}
+
+#[test]
+fn false_green_26_a_verdict_about_other_files_does_not_count() {
+    let workspace = Workspace::with(
+        "
+name: files change while they are judged
+agents:
+  worker: {run: 'echo good > out.txt'}
+  other: {run: 'until test -e asked; do sleep 0.02; done; echo evil > out.txt; touch changed'}
+  judge:
+    role: reviewer
+    run: |
+      prompt=$(cat); echo x >> calls; touch asked
+      until test -e changed; do sleep 0.02; done
+      case $prompt in *evil*) echo 'SCORE: 10' ;; *) echo 'SCORE: 95' ;; esac
+settings: {concurrency: 2}
+tasks:
+  - {title: work, assignTo: worker, targetFiles: [out.txt], maxAttempts: 1, onExhausted: fail}
+  - {title: beside, assignTo: other, review: none}
+",
+    );
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(workspace.lines("calls").len(), 2, "it is judged once more");
+    assert_eq!(standing(&document, "work"), ("failed", ""));
+    let work = task(&document, "work");
+    assert_eq!(work["failure"]["mode"], "quality");
+    assert_eq!(work["attempts"][0]["points"], 10.0);
 }

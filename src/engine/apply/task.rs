@@ -4,8 +4,9 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, ConsultId, Phase, Purpose, QualityFlag, Stage, Status, Timestamp, TurnId,
     Verdict, WaitingReason,
 };
+use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::Event;
-use crate::engine::payload::{SeatResult, StageReport, ToolCalls, TurnFiles};
+use crate::engine::payload::{FileFact, SeatResult, StageReport, ToolCalls, TurnFiles};
 use crate::judging::parser::Unparsed;
 
 use crate::engine::state::{
@@ -87,14 +88,45 @@ impl TaskState {
                 }
                 self.evidence.calls = self.evidence.calls.and(None);
             }
-            Event::ScanRequested { .. } => self.judging_mut().scanning = true,
+            Event::ScanRequested { then, .. } => {
+                self.scans += 1;
+                let judging = self.judging_mut();
+                (judging.scanning, judging.then) = (true, *then);
+                if *then == AfterScan::Repeat {
+                    judging.repeated = Some(judging.asked_stage());
+                    judging.rounds_before = match (judging.step, judging.grading) {
+                        (Some(open), _) => open.round,
+                        (None, Some(grading)) => grading.round,
+                        (None, None) => 0,
+                    };
+                    judging.heard = None;
+                }
+            }
             Event::FilesScanned { files, hollow, .. } => {
                 let judging = self.judging_mut();
-                judging.scanning = false;
+                // Whoever looks at screenshots looks at nothing else.
+                if std::mem::take(&mut judging.scanning) {
+                    (judging.stale, judging.changed) = (false, false);
+                }
                 judging.files.clone_from(files);
                 judging.hollow.clone_from(hollow);
             }
-            Event::FinishRequested { .. } => self.judging_mut().finish.push(None),
+            Event::FilesChanged { paths, files, .. } => self.files_changed(paths, files),
+            Event::AcceptanceRecorded { files, checks, .. } => {
+                let judging = self.judging.as_deref();
+                let passed = judging.map_or(&[][..], |judging| &judging.passed);
+                let is_meant = |(check, _): &&(u32, u64)| checks.contains(check);
+                self.acceptance = Some(Box::new(Acceptance {
+                    files: files.clone(),
+                    checks: passed.iter().filter(is_meant).copied().collect(),
+                    ..Acceptance::default()
+                }));
+            }
+            Event::FinishRequested { .. } => {
+                let judging = self.judging_mut();
+                judging.stale = true;
+                judging.finish.push(None);
+            }
             Event::FinishChecked { result, .. } => {
                 if let Some(slot) = self.judging_mut().finish.last_mut() {
                     *slot = Some(result.clone());
@@ -111,14 +143,21 @@ impl TaskState {
                 self.missing.clone_from(missing);
             }
             Event::CheckRequested { check, .. } => {
-                let checks = &mut self.judging_mut().checks;
+                let judging = self.judging_mut();
+                judging.stale = true;
+                judging.passed.retain(|(passed, _)| passed != check);
+                let checks = &mut judging.checks;
                 if checks.len() <= *check as usize {
                     checks.resize(*check as usize + 1, None);
                 }
             }
             Event::CheckFinished { check, result, .. } => {
-                if let Some(slot) = self.judging_mut().checks.get_mut(*check as usize) {
+                let judging = self.judging_mut();
+                if let Some(slot) = judging.checks.get_mut(*check as usize) {
                     *slot = Some(result.clone());
+                }
+                if result.passed {
+                    judging.passed.push((*check, judging.turns_ended));
                 }
             }
             Event::GradingRequested {
@@ -140,6 +179,8 @@ impl TaskState {
                 ..
             } => {
                 self.forget_what_was_heard(*round);
+                // In its first round a vision check only looks.
+                self.judging_mut().stale |= *plain && *round > 0;
                 self.judging_mut().step = Some(OpenStep {
                     step: *step,
                     round: *round,
@@ -263,6 +304,7 @@ impl TaskState {
             | Event::ApprovalTimedOut { .. }
             | Event::RetryBlocked { .. }
             | Event::FellBack { .. }
+            | Event::Regressed { .. }
             | Event::AuthorityCues { .. }
             | Event::Escalated { .. }
             | Event::HandedOver { .. }
@@ -289,6 +331,8 @@ impl TaskState {
             | Event::Waiting { .. }
             | Event::CommandTaken { .. }
             | Event::Salvaged { .. }
+            | Event::AuditRequested { .. }
+            | Event::Audited { .. }
             | Event::Deadline(_)
             | Event::LimitReached { .. }
             | Event::CallHeld { .. }
@@ -336,6 +380,20 @@ impl TaskState {
                 failed_requests: 0,
                 not_before,
             }),
+        }
+    }
+
+    /// Files are not what was shown of them. Whoever judges them looks anew; a person says yes to what there is now.
+    fn files_changed(&mut self, paths: &[String], files: &[FileFact]) {
+        if self.status != Status::AwaitingApproval {
+            self.judging_mut().changed = true;
+            return;
+        }
+        self.seen = files.to_vec();
+        for path in paths {
+            if !self.changed.contains(path) {
+                self.changed.push(path.clone());
+            }
         }
     }
 
@@ -408,13 +466,21 @@ impl TaskState {
         }
         // Whoever judges on after a person's word is shown the files that were seen before it.
         let judged = self.judging.take_if(|_| to != Status::Review);
+        self.changed = Vec::new();
         match to {
-            Status::AwaitingApproval => self.seen = judged.map(|judging| judging.files).unwrap_or_default(),
-            Status::Review if !self.seen.is_empty() => {
-                let files = std::mem::take(&mut self.seen);
-                self.judging_mut().files = files;
+            Status::AwaitingApproval => {
+                let judged = judged.map(|judging| *judging).unwrap_or_default();
+                (self.seen, self.passed) = (judged.files, judged.passed);
             }
-            _ => self.seen = Vec::new(),
+            Status::Review if !self.seen.is_empty() || !self.passed.is_empty() => {
+                let (files, passed) = (std::mem::take(&mut self.seen), std::mem::take(&mut self.passed));
+                let judging = self.judging_mut();
+                (judging.files, judging.passed) = (files, passed);
+            }
+            _ => (self.seen, self.passed) = (Vec::new(), Vec::new()),
+        }
+        if to != Status::Done {
+            self.acceptance = None;
         }
         if to != Status::AwaitingApproval {
             self.waiting = None;
@@ -529,7 +595,10 @@ impl TaskState {
                 });
             }
             Verdict::Refer => {
-                self.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+                self.indeterminate = matches!(
+                    report.cause,
+                    Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
+                );
                 let asks_about_score = matches!(report.cause, Some(Cause::Person | Cause::Confidence));
                 if report.stage == Stage::Judge && asks_about_score {
                     self.points = report.points;
@@ -537,7 +606,7 @@ impl TaskState {
                 }
             }
             // Nobody saw what should have been shown.
-            Verdict::Skip if matches!(report.cause, Some(Cause::Unmet | Cause::Breaker)) => {
+            Verdict::Skip if matches!(report.cause, Some(Cause::Unmet | Cause::Breaker | Cause::Changed)) => {
                 self.unverified = true;
                 self.indeterminate |= report.indeterminate;
             }

@@ -11,6 +11,7 @@ use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::mission::Plan;
 
+use super::audit;
 use super::delegation::handed_down;
 use super::draft::Draft;
 use super::fixups;
@@ -31,12 +32,12 @@ pub(super) fn retry_failed(state: &State) -> Vec<Event> {
     events
 }
 
-/// A done task becomes pending, with everything that was built on it.
+/// A done task becomes pending, with everything that was built on it; one that regressed likewise.
 pub(super) fn redo(state: &State, root: TaskId) -> Vec<Event> {
     if state
         .tasks
         .get(root.index())
-        .is_none_or(|task| task.status != Status::Done)
+        .is_none_or(|task| task.status != Status::Done && !audit::has_regressed(state, root))
     {
         return Vec::new();
     }

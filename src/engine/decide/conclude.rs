@@ -14,6 +14,7 @@ use crate::engine::state::{Judging, TaskState};
 use crate::mission::TaskPlan;
 use crate::mission::model::OnExhausted;
 
+use super::audit;
 use super::delegation;
 use super::draft::Draft;
 use super::fixups;
@@ -92,6 +93,7 @@ pub(super) fn accept(draft: &mut Draft<'_>, grounds: Accepted) {
         _ => Edge::Pass,
     };
     routes::take(draft, edge);
+    audit::record(draft);
     draft.done(flag);
 }
 

@@ -103,9 +103,11 @@ fn threshold(mode: FailureMode) -> Option<usize> {
         FailureMode::Error => Some(50),
         FailureMode::Quality | FailureMode::Hollow => Some(70),
         FailureMode::Cascade => Some(80),
-        FailureMode::Rejected | FailureMode::Cancelled | FailureMode::Protected | FailureMode::Deadline => {
-            None
-        }
+        FailureMode::Rejected
+        | FailureMode::Cancelled
+        | FailureMode::Protected
+        | FailureMode::Deadline
+        | FailureMode::Regressed => None,
     }
 }
 

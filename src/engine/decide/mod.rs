@@ -32,10 +32,12 @@
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `worst_case` | the most that a task may take by these rules |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
+//! | `audit` | what was accepted must still stand (6) |
 //! | `conclude` | what a verdict means for the task: accept, rework, give up, ask a person (3, 4, 9) |
 
 mod again;
 mod approvals;
+mod audit;
 mod breaker;
 mod budget;
 mod change;
@@ -100,6 +102,14 @@ pub fn decide(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
     };
     let events = sla::follow_up(state, rules(state, input, now), now);
     let events = budget::follow_up(state, events, last, now);
+    debug_assert!(
+        events
+            .iter()
+            .filter(|event| matches!(event, Event::TasksAdded(_)))
+            .count()
+            <= 1,
+        "ids of tasks that come are taken from the plan before the record, so one record adds once"
+    );
     notify::follow_up(state, events, now)
 }
 
@@ -112,10 +122,12 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
             kept,
             ..
         } if state.phase != RunPhase::New => schedule::resume(state, options, keeper, kept),
+        Input::FilesSeen { task, attempt, files } => audit::files_seen(state, *task, *attempt, files),
         Input::Operator(input) if state.phase != RunPhase::New => operator::command(state, input, now),
         Input::TimerDue { at, timer } => due::due(state, *timer, *at, now),
         Input::RetryFailed => again::retry_failed(state),
         Input::Redo(task) => again::redo(state, *task),
+        Input::Reopen(task) => audit::reopen(state, *task),
         Input::ChangeMission { .. } if state.phase != RunPhase::New => change::change_mission(state, input),
         Input::Foreign(what) => schedule::foreign(state, what),
         Input::Warn(message) => vec![Event::Warning {
@@ -123,6 +135,8 @@ fn rules(state: &State, input: &Input, now: Timestamp) -> Vec<Event> {
         }],
         _ if !matches!(state.phase, RunPhase::Running | RunPhase::Stopping) => Vec::new(),
         Input::Advance => schedule::advance(state, now),
+        Input::Audit => audit::at_the_start(state),
+        Input::Audited(report) => audit::audited(state, report, now),
         Input::Stop(cause) => match state.phase {
             RunPhase::Running => vec![Event::Stopping { cause: *cause }],
             _ => Vec::new(),

@@ -81,6 +81,7 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
     let last_word = is_exhausted(state, task);
     let name = name_of(state, task, step);
     let points = state.task(task).points;
+    let changed = &state.task(task).changed;
     let mut draft = answered(state, task, number, APPROVED, by);
     conclude::stage(&mut draft, stage, Verdict::Pass, None, |report| {
         report.by = Some(by.to_owned());
@@ -93,6 +94,12 @@ fn approve(state: &State, task: TaskId, number: u32, by: &str) -> Vec<Event> {
             report.outliers.clone_from(&panel.outliers);
             report.findings.clone_from(&panel.findings);
         }
+        let since = |path: &String| {
+            let text =
+                format!("{path} changed after the question was asked; the yes is for what it was when given");
+            Finding::new(Severity::Info, text)
+        };
+        report.findings.extend(changed.iter().map(since));
     });
     if last_word {
         conclude::accept(&mut draft, conclude::Accepted::ByPerson);

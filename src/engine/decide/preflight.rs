@@ -26,16 +26,11 @@ pub(super) fn run(draft: &mut Draft<'_>) {
         // A verification has no work of its own.
         return stages::checks(draft);
     }
-    let reject = artifacts_missing(draft).map(|reject| (Cause::Artifact, reject));
-    let reject = reject.or_else(|| Some((Cause::Preflight, not_done(draft)?)));
-    match reject {
-        Some((cause, reject)) => {
-            conclude::stage(draft, Stage::Preflight, Verdict::Fail, Some(cause), |report| {
-                report.points = Some(reject.points);
-                report.findings = reject.findings;
-            });
-            conclude::not_good_enough(draft);
-        }
+    if rejects_artifacts(draft) {
+        return;
+    }
+    match not_done(draft) {
+        Some(found) => reject(draft, Cause::Preflight, found),
         None => {
             if !draft.task_plan().target_files.is_empty() {
                 conclude::stage(draft, Stage::Preflight, Verdict::Pass, None, |_| {});
@@ -43,6 +38,24 @@ pub(super) fn run(draft: &mut Draft<'_>) {
             finish::begin(draft);
         }
     }
+}
+
+/// Sends the work back where its declared files are all missing or empty.
+pub(super) fn rejects_artifacts(draft: &mut Draft<'_>) -> bool {
+    let found = artifacts_missing(draft);
+    let rejects = found.is_some();
+    if let Some(found) = found {
+        reject(draft, Cause::Artifact, found);
+    }
+    rejects
+}
+
+fn reject(draft: &mut Draft<'_>, cause: Cause, found: PreflightReject) {
+    conclude::stage(draft, Stage::Preflight, Verdict::Fail, Some(cause), |report| {
+        report.points = Some(found.points);
+        report.findings = found.findings;
+    });
+    conclude::not_good_enough(draft);
 }
 
 /// Declared files must not all be missing or empty.

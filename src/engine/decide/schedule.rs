@@ -21,13 +21,18 @@ use super::draft::Draft;
 use super::evidence::must_note;
 use super::stages::{JudgedBy, Panel, judged_by};
 use super::{
-    approvals, budget, consult, dependencies, holds, notify, routes, scrutiny, side_effects, stages, turns,
+    approvals, audit, budget, consult, dependencies, holds, notify, routes, scrutiny, side_effects, stages,
+    turns,
 };
 
 /// Decides what the state makes due.
 pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
     let mut events = gates(state);
     events.extend(cascades(state));
+    // Nothing is started before it is known whether what was accepted still stands.
+    if events.is_empty() && state.audit.out {
+        return events;
+    }
     if events.is_empty() && state.phase == RunPhase::Running {
         events = budget::release(state);
     }
@@ -40,6 +45,9 @@ pub(super) fn advance(state: &State, now: Timestamp) -> Vec<Event> {
         events.extend(start_tasks(state));
     }
     if events.is_empty() && is_over(state) {
+        if let Some(audit) = audit::at_the_end(state) {
+            return audit;
+        }
         let wait = wait(state, now).filter(|_| !state.notices.announced);
         events = wait.unwrap_or_else(|| finish(state, now));
     }
@@ -191,6 +199,7 @@ pub(in crate::engine) fn needs_prompt(plan: &Plan, task: &TaskPlan) -> bool {
 /// Whether the session has nothing left to do.
 pub(super) fn is_over(state: &State) -> bool {
     match state.phase {
+        RunPhase::Running if state.audit.out => false,
         // What is free of charge is finished with what runs.
         RunPhase::Running if state.ledger.limit().is_some() => {
             state.turns_running == 0 && state.ledger.nothing_open() && state.looked_at == 0
@@ -206,11 +215,11 @@ pub(super) fn is_over(state: &State) -> bool {
     }
 }
 
-fn finish(state: &State, now: Timestamp) -> Vec<Event> {
+pub(super) fn finish(state: &State, now: Timestamp) -> Vec<Event> {
     if let (Some(threshold), None, false) = (
         state.plan.rules.quality_threshold,
         state.threshold_failed,
-        state.is_unfinished(),
+        !state.has_all_ended(),
     ) && let Some(points) = mission_score(state).filter(|points| *points < threshold)
     {
         return vec![Event::ThresholdFailed { points, threshold }];

@@ -9,6 +9,7 @@ use crate::domain::{
     Advice, AgentId, Cause, DeclaredVerdict, Finding, FindingsReport, Opinion, PriorAnswer, Purpose,
     Severity, Step, TaskId, Verdict,
 };
+use crate::engine::audit::AfterScan;
 use crate::engine::event::Event;
 use crate::engine::payload::{FileFact, Grounds, StageReport};
 use crate::engine::state::{OpenStep, State};
@@ -23,7 +24,7 @@ use super::consult;
 use super::draft::Draft;
 use super::prior::{answers, carry_on, heard_before, open_points, prior_points};
 use super::seats::{MAX_REPROMPTS, fell_back};
-use super::stages::in_review;
+use super::stages::{self, in_review};
 
 /// How often a step is asked that says nothing: the second time strictly.
 pub(super) const MOST_ROUNDS: u32 = 1 + MAX_REPROMPTS;
@@ -96,7 +97,31 @@ pub(super) fn go_on(draft: &mut Draft<'_>, behind: Option<Step>, grounds: Accept
         }
         behind = Some(step);
     }
-    conclude::accept(draft, grounds);
+    stages::accept(draft, grounds);
+}
+
+/// The files were looked at anew: the step is asked once more.
+pub(super) fn once_more(draft: &mut Draft<'_>, open: OpenStep) {
+    ask(draft, open.step, open.round + 1, open.grounds.into());
+}
+
+/// What it was shown is not what there is.
+fn shown_something_else(
+    draft: &mut Draft<'_>,
+    open: OpenStep,
+    changed: Result<(), String>,
+    speaker: Speaker<'_>,
+) {
+    draft.emit(Event::StepFailed {
+        task: draft.id,
+        step: open.step,
+        round: open.round,
+        message: "files changed while it judged them".to_owned(),
+    });
+    match changed {
+        Ok(()) => stages::scan(draft, AfterScan::Repeat),
+        Err(message) => refer(draft, open.step, Cause::Unstable, &message, open.grounds, speaker),
+    }
 }
 
 /// Begins a step so. Where the work goes on behind it at once: on what grounds.
@@ -369,6 +394,12 @@ pub(super) fn advised(
     let Some(open) = out(draft, step, round) else {
         return;
     };
+    if advice.is_ok()
+        && let Some(changed) = stages::must_be_asked_again(draft)
+    {
+        return shown_something_else(draft, open, changed, speaker);
+    }
+    let nth = stages::nth_round(draft, round);
     let is_judge = speaker.agent.is_some();
     let autonomy = draft.task_plan().scrutiny.autonomy;
     let counts = |advice: &Advice| match (step, advice) {
@@ -380,7 +411,7 @@ pub(super) fn advised(
         _ => false,
     };
     // The second reply counts if it can be read, else the first.
-    let first = heard_before(draft).filter(|_| is_judge && round > 1);
+    let first = heard_before(draft).filter(|_| is_judge && nth > 1);
     let first = first.map(|first| &first.advice);
     let word = advice
         .ok()
@@ -410,7 +441,7 @@ pub(super) fn advised(
     let blocks =
         matches!(word, Advice::Findings(report) if route(&report.findings, autonomy) == Verdict::Fail);
     // One that keeps the work out has said enough.
-    if is_judge && round == 1 && !blocks && prior::unanswered(points.len(), answers(word)).is_some() {
+    if is_judge && nth == 1 && !blocks && prior::unanswered(points.len(), answers(word)).is_some() {
         return ask(draft, step, round + 1, open.grounds.into());
     }
     match word {
@@ -580,7 +611,7 @@ fn no_word(
         round,
         message: why.to_owned(),
     });
-    if is_asked_again && round < MOST_ROUNDS {
+    if is_asked_again && stages::nth_round(draft, round) < MOST_ROUNDS {
         return ask(draft, step, round + 1, grounds.into());
     }
     let name = draft.task_plan().scrutiny.name(step);

@@ -7,10 +7,11 @@ use crate::domain::{
     AgentId, Cause, DimensionScore, FailureClass, Finding, Points, PriorAnswer, Severity, Stage, TaskId,
     Timestamp, Verdict,
 };
+use crate::engine::audit::AfterScan;
 use crate::engine::event::Event;
 use crate::engine::input::SeatFailure;
 use crate::engine::payload::{ReplyRef, SeatId, SeatResult};
-use crate::engine::state::{Seat, SeatState, State};
+use crate::engine::state::{Judging, Seat, SeatState, State};
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
 use crate::judging::eligibility::{independence, next_judge};
 use crate::judging::independence::{Dependence, Mind};
@@ -23,7 +24,7 @@ use super::draft::Draft;
 use super::prior::{carry_on, open_points, prior_points};
 use super::stages::{JudgedBy, in_review, judged_by, names};
 use super::turns::{MAX_REQUEST_RETRIES, pause_before_retry};
-use super::verification;
+use super::{stages, verification};
 
 /// Strict reprompts of one seat in one round.
 pub(super) const MAX_REPROMPTS: u32 = 1;
@@ -243,6 +244,11 @@ fn settle(draft: &mut Draft<'_>) {
         return;
     }
     let (mut seats, round) = (judging.seats.clone(), judging.round);
+    match stages::must_be_asked_again(draft) {
+        Some(Ok(())) => return stages::scan(draft, AfterScan::Repeat),
+        Some(Err(message)) => return conclude::refer(draft, Stage::Judge, Cause::Unstable, &message),
+        None => {}
+    }
     for seat in &mut seats {
         // Asked once more it could not be reached: what it said first counts.
         if let (SeatState::Failed(_), Some(first)) = (&seat.state, seat.first.take()) {
@@ -489,7 +495,8 @@ fn no_verdict(draft: &mut Draft<'_>, seats: &[Seat]) {
     let is_panel = panel_of(draft.plan(), draft.id).is_some();
     // Who gives the same non-answer to a strict question gives it to any.
     let is_hopeless = seats.iter().all(|seat| seat.repeats);
-    if is_panel && !is_hopeless && u64::from(rounds) < panel_rounds(draft.plan()) {
+    let more = judging.is_some_and(Judging::is_repeated);
+    if is_panel && !is_hopeless && u64::from(rounds) < panel_rounds(draft.plan()) + u64::from(more) {
         let agents = all_seats(draft.state, draft.id);
         return ask_round(draft, &agents);
     }

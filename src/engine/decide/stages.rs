@@ -3,6 +3,7 @@
 //! Each stage either leads to the next at once or asks the world for something and goes on when it comes back.
 
 use crate::domain::{AgentId, Bar, Cause, Finding, Severity, Stage, Status, Step, TaskId, Verdict};
+use crate::engine::audit::AfterScan;
 use crate::engine::event::Event;
 use crate::engine::input::Input;
 use crate::engine::payload::{CheckResult, StageReport};
@@ -147,9 +148,75 @@ pub(super) fn full_bar(plan: &Plan, id: TaskId, stage: Stage) -> Option<Bar> {
 /// The attempt finished: judging begins.
 pub(super) fn begin(draft: &mut Draft<'_>) {
     if needs_scan(draft) {
-        draft.emit(Event::ScanRequested { task: draft.id });
+        scan(draft, AfterScan::Preflight);
     } else {
         preflight::run(draft);
+    }
+}
+
+/// Has the files that the task's rules name looked at.
+pub(super) fn scan(draft: &mut Draft<'_>, then: AfterScan) {
+    draft.emit(Event::ScanRequested { task: draft.id, then });
+}
+
+/// Whether files that the task names may not be what was seen of them: a command may have written some.
+fn is_stale(draft: &Draft<'_>) -> bool {
+    let judging = draft.task.judging.as_deref();
+    draft.task_plan().names_files() && judging.is_some_and(|judging| judging.stale)
+}
+
+/// The deterministic stages passed. What a check writes is part of the work, so files are looked at behind the last one.
+fn before_judges(draft: &mut Draft<'_>) {
+    if is_stale(draft) {
+        scan(draft, AfterScan::Judges);
+    } else {
+        judge(draft);
+    }
+}
+
+/// Every stage is content: the work is accepted for the files as they are behind the last command.
+pub(super) fn accept(draft: &mut Draft<'_>, grounds: conclude::Accepted) {
+    if is_stale(draft) {
+        scan(draft, AfterScan::Accept(grounds.on_record()));
+    } else {
+        conclude::accept(draft, grounds);
+    }
+}
+
+/// Whether what a stage was shown is not what there is: then its word does not count, and it is asked once more. Where that
+/// happened the second time, the message for a person.
+pub(super) fn must_be_asked_again(draft: &mut Draft<'_>) -> Option<Result<(), String>> {
+    let judging = draft.task.judging.as_deref().filter(|judging| judging.changed)?;
+    if judging.is_repeated() {
+        let message = "its files changed while it was judged, and again when it was judged once more";
+        return Some(Err(message.to_owned()));
+    }
+    Some(Ok(()))
+}
+
+/// Which round of the asked stage this is, since it was asked about the files that are there.
+pub(super) fn nth_round(draft: &Draft<'_>, round: u32) -> u32 {
+    let judging = draft.task.judging.as_deref();
+    let before = judging.filter(|judging| judging.is_repeated());
+    round.saturating_sub(before.map_or(0, |judging| judging.rounds_before))
+}
+
+/// The files were looked at anew: the stage is asked once more.
+fn ask_once_more(draft: &mut Draft<'_>) {
+    let Some(judging) = draft
+        .task
+        .judging
+        .as_deref()
+        .filter(|judging| judging.is_repeated())
+    else {
+        return;
+    };
+    match (judging.step, judging.grading) {
+        (Some(step), _) if !step.open => scrutiny::once_more(draft, step),
+        (None, Some(grading)) if !grading.open => verification::once_more(draft, grading),
+        (None, None) => judge(draft),
+        // Somebody else is asked by now.
+        _ => {}
     }
 }
 
@@ -172,7 +239,13 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
 }
 
 pub(super) fn scanned(state: &State, input: &Input) -> Vec<Event> {
-    let Input::FilesScanned { turn, files, hollow } = input else {
+    let Input::FilesScanned {
+        turn,
+        number,
+        files,
+        hollow,
+    } = input
+    else {
         return Vec::new();
     };
     let Some(mut draft) = in_review(state, turn.task, turn.attempt) else {
@@ -180,7 +253,8 @@ pub(super) fn scanned(state: &State, input: &Input) -> Vec<Event> {
     };
     let judging = draft.task.judging.as_deref();
     // In one attempt files are looked at after every turn: what was seen before the last one is not its work.
-    if !judging.is_some_and(|judging| judging.scanning) || state.current_turn(turn.task) != *turn {
+    let is_awaited = judging.is_some_and(|judging| judging.scanning) && draft.task.scans == *number;
+    if !is_awaited || state.current_turn(turn.task) != *turn {
         return Vec::new();
     }
     draft.emit(Event::FilesScanned {
@@ -188,7 +262,19 @@ pub(super) fn scanned(state: &State, input: &Input) -> Vec<Event> {
         files: files.clone(),
         hollow: hollow.clone(),
     });
-    preflight::run(&mut draft);
+    let then = draft
+        .task
+        .judging
+        .as_deref()
+        .map_or_else(AfterScan::default, |judging| judging.then);
+    match then {
+        AfterScan::Preflight => preflight::run(&mut draft),
+        // Without its files nobody needs to judge it.
+        _ if preflight::rejects_artifacts(&mut draft) => {}
+        AfterScan::Judges => judge(&mut draft),
+        AfterScan::Repeat => ask_once_more(&mut draft),
+        AfterScan::Accept(grounds) => conclude::accept(&mut draft, grounds.into()),
+    }
     draft.into_events()
 }
 
@@ -199,7 +285,7 @@ pub(super) fn checks(draft: &mut Draft<'_>) {
         .as_deref()
         .map_or(0, |e| e.checks.len());
     if count == 0 {
-        return judge(draft);
+        return before_judges(draft);
     }
     for check in 0..count {
         let check = u32::try_from(check).expect("the loader limits the checks of a task");
@@ -252,7 +338,7 @@ fn checked(draft: &mut Draft<'_>, results: &[CheckResult]) {
         .collect();
     if failed.is_empty() {
         conclude::stage(draft, Stage::Checks, Verdict::Pass, None, |_| {});
-        judge(draft);
+        before_judges(draft);
     } else {
         conclude::stage(
             draft,

@@ -22,7 +22,9 @@ const LONGEST_PAUSE: Millis = Millis::from_secs(600);
 /// The prompt of the next turn is written: the turn may start.
 pub(super) fn prompt_ready(state: &State, turn: TurnId, digest: Option<Digest>, cues: u32) -> Vec<Event> {
     // A halted run starts no task, but what has started may finish its attempts.
-    let is_held = evidence::must_note(state, turn.task) || state.phase != RunPhase::Running;
+    // And none begins while it is not known whether what was accepted stands.
+    let is_held =
+        evidence::must_note(state, turn.task) || state.phase != RunPhase::Running || state.audit.out;
     if !waits_for_turn(state, turn) || is_held {
         return Vec::new();
     }

@@ -7,8 +7,9 @@ use crate::domain::{
     Advice, AgentId, Cause, CriterionGrade, Finding, Points, Purpose, RubricReply, Severity, Stage, TaskId,
     Verdict,
 };
+use crate::engine::audit::AfterScan;
 use crate::engine::event::Event;
-use crate::engine::state::State;
+use crate::engine::state::{Grading, State};
 use crate::judging::eligibility::{grader, keeps_from_cutting};
 use crate::judging::verification::{Decision, decide};
 use crate::judging::{prior, probes, rubric};
@@ -123,6 +124,12 @@ pub(super) fn advised(
     let Some((verification, rubric)) = verification.and_then(|v| Some((v, v.rubric.as_deref()?))) else {
         return;
     };
+    if advice.is_ok()
+        && let Some(changed) = stages::must_be_asked_again(draft)
+    {
+        return shown_something_else(draft, grading, changed);
+    }
+    let nth = stages::nth_round(draft, round);
     let graded = |advice: Result<&Advice, &str>| {
         let reply = match advice {
             Ok(Advice::Grades(reply)) => reply.clone(),
@@ -137,7 +144,7 @@ pub(super) fn advised(
         Ok((grades, reply))
     };
     // The second reply counts if it can be read, else the first.
-    let first = heard_before(draft).filter(|_| round > 1);
+    let first = heard_before(draft).filter(|_| nth > 1);
     let read = graded(advice).or_else(|why| {
         first.map_or(Err(why.clone()), |first| {
             graded(Ok(&first.advice)).map_err(|_| why)
@@ -145,7 +152,7 @@ pub(super) fn advised(
     });
     let lacks_answers = |reply: &RubricReply| {
         let points = prior_points(draft.plan(), draft.id, &draft.task);
-        round == 1 && prior::unanswered(points.len(), &reply.prior).is_some()
+        nth == 1 && prior::unanswered(points.len(), &reply.prior).is_some()
     };
     match read {
         Ok((_, reply)) if lacks_answers(&reply) => ask(draft, round + 1, grading.unreviewed),
@@ -174,6 +181,27 @@ pub(super) fn advised(
         }
         Err(message) => no_grades(draft, round, &message, grading.unreviewed, may_pass),
     }
+}
+
+/// What was graded is not what there is.
+fn shown_something_else(draft: &mut Draft<'_>, grading: Grading, changed: Result<(), String>) {
+    draft.emit(Event::GradingFailed {
+        task: draft.id,
+        round: grading.round,
+        message: "files changed while it was graded".to_owned(),
+    });
+    match changed {
+        Ok(()) => stages::scan(draft, AfterScan::Repeat),
+        Err(message) => {
+            let message = conclude::put_to_a_person(&message, grading.unreviewed);
+            conclude::refer(draft, Stage::Verification, Cause::Unstable, &message);
+        }
+    }
+}
+
+/// The files were looked at anew.
+pub(super) fn once_more(draft: &mut Draft<'_>, grading: Grading) {
+    ask(draft, grading.round + 1, grading.unreviewed);
 }
 
 /// Whoever was to grade, or to cut the criteria, is not independent after all. Asked again it would be answered by the same
@@ -222,7 +250,7 @@ fn no_grades(draft: &mut Draft<'_>, round: u32, message: &str, unreviewed: bool,
         round,
         message: message.to_owned(),
     });
-    if may_pass && u64::from(round) < panel_rounds(draft.plan()) && !repeats_itself(draft) {
+    if may_pass && u64::from(stages::nth_round(draft, round)) < panel_rounds(draft.plan()) && !repeats_itself(draft) {
         ask(draft, round + 1, unreviewed);
     } else {
         let message = format!("the criteria could not be graded: {message}");

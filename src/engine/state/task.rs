@@ -5,6 +5,7 @@ use crate::domain::{
     Finding, Phase, Points, Probe, Purpose, QualityFlag, Stage, Status, Step, TaskId, Timestamp, TurnId,
     WaitingReason,
 };
+use crate::engine::audit::{Acceptance, AfterScan, AskedStage};
 use crate::engine::dialog::Dialog;
 use crate::engine::payload::{
     CheckResult, FileFact, FileRef, Grounds, SeatId, SeatResult, StageReport, ToolCalls, Way,
@@ -100,8 +101,16 @@ pub struct TaskState {
     pub nudged: Nudged,
     /// What it was told last in this attempt.
     pub missing: Vec<Finding>,
+    /// How often its files were to be looked at: what an earlier look saw comes too late.
+    pub scans: u32,
     /// What was seen of its files, while a person is asked about the work that was being judged.
     pub seen: Vec<FileFact>,
+    /// The checks that had passed then.
+    pub passed: Vec<(u32, u64)>,
+    /// Files that changed since the person was asked.
+    pub changed: Vec<String>,
+    /// For a done task: what it was accepted for, where it names files or has checks.
+    pub acceptance: Option<Box<Acceptance>>,
     /// The last stage of this attempt in whose place a person accepted the work: what comes before it is settled, however
     /// often judges behind it must be asked.
     pub accepted: Option<Box<PersonsWord>>,
@@ -258,7 +267,10 @@ impl Waiting {
     #[must_use]
     pub fn is_for_judges(&self) -> bool {
         self.reason == WaitingReason::Refer
-            && matches!(self.cause, Some(Cause::GateError | Cause::NoReviewer))
+            && matches!(
+                self.cause,
+                Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
+            )
     }
 }
 /// An agent that is consulted.
@@ -300,8 +312,22 @@ pub struct Judging {
     pub voided: u32,
     /// Whether the scan was asked for and has not come back.
     pub scanning: bool,
+    /// What follows then.
+    pub then: AfterScan,
     /// What was seen of the files, once it was looked.
     pub files: Vec<FileFact>,
+    /// Whether a command that may write files was asked for since.
+    pub stale: bool,
+    /// Whether files changed while somebody judged them.
+    pub changed: bool,
+    /// The stage that was asked once more for that.
+    pub repeated: Option<AskedStage>,
+    /// The rounds that it had before.
+    pub rounds_before: u32,
+    /// Turns that had ended when the checks were asked for.
+    pub turns_ended: u64,
+    /// The checks that passed, by position, each with that number.
+    pub passed: Vec<(u32, u64)>,
     /// Why its answer stands for no work, where that was asked.
     pub hollow: Option<String>,
     /// One for each command of the finish gate that was asked for.
@@ -395,6 +421,22 @@ pub enum SeatState {
     Failed(FailureClass),
 }
 impl Judging {
+    /// The stage that asks somebody, or did last.
+    #[must_use]
+    pub(in crate::engine) fn asked_stage(&self) -> AskedStage {
+        match (self.step, self.grading) {
+            (Some(open), _) => (open.step.stage(), Some(open.step)),
+            (None, Some(_)) => (Stage::Verification, None),
+            (None, None) => (Stage::Judge, None),
+        }
+    }
+
+    /// Whether that stage is asked for the second time, because files changed the first time.
+    #[must_use]
+    pub fn is_repeated(&self) -> bool {
+        self.repeated == Some(self.asked_stage())
+    }
+
     /// The command of the finish gate that is out.
     #[must_use]
     pub fn finish_open(&self) -> Option<u32> {

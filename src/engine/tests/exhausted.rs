@@ -26,7 +26,7 @@ tasks:
     );
     let mut simulation = Simulation::new(&yaml, options());
     while let Some(effect) = simulation.todo.front().cloned() {
-        if let Effect::ScanFiles { turn } = effect {
+        if let Effect::ScanFiles { turn, number } = effect {
             simulation.todo.pop_front();
             let fact = |(path, size): &(&str, Option<u64>)| crate::engine::FileFact {
                 path: (*path).to_owned(),
@@ -36,6 +36,7 @@ tasks:
             };
             simulation.feed(&Input::FilesScanned {
                 turn,
+                number,
                 files: declared.iter().map(fact).collect(),
                 hollow: None,
             });

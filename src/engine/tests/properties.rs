@@ -167,7 +167,8 @@ pub(super) fn is_up_to_date(state: &State) {
 /// Whether what comes of it would still mean something. Turns are adopted or lost, and are no part of it.
 fn is_awaited(state: &State, effect: &Effect) -> bool {
     let input = match effect {
-        Effect::RunTurn { .. } => return false,
+        // The next session looks first at what was accepted, whether or not this one was about to.
+        Effect::RunTurn { .. } | Effect::Audit { .. } => return false,
         Effect::PreparePrompt(turn) => vec![Input::PromptReady {
             turn: *turn,
             digest: None,

@@ -73,7 +73,13 @@ pub(crate) fn random_mission(random: &mut Random) -> String {
             "",
             ", approvalGates: [{name: g, when: \"task.priority > 2 or task.sideEffects\", approvers: [{command: z}]}]",
         ]),
-        random.pick(&["", ", defaultChannels: [ops]", ", foundation: false"])
+        random.pick(&[
+            "",
+            ", defaultChannels: [ops]",
+            ", foundation: false",
+            ", finalChecks: always",
+            ", finalChecks: never",
+        ])
             .to_owned()
             + random.pick(&["", ", sla: {violationAction: fail}", ", sla: {violationAction: fail, warningThreshold: 0.5}"]),
     );
@@ -321,6 +327,7 @@ pub(crate) fn random_answer(random: &mut Random, effect: &Effect) -> Answer {
         Effect::ScanFiles { .. } if random.chance(25) => Answer::Files(None, 0),
         Effect::ScanFiles { .. } => Answer::Files(Some(1), random.next() % 3),
         Effect::RunFinish { .. } => Answer::Check(random.chance(60)),
+        Effect::Audit { .. } => Answer::Audit(random.next()),
         Effect::RunCheck { .. } => Answer::Check(random.chance(65)),
         Effect::RunStep { .. } if random.chance(80) => Answer::Check(random.chance(70)),
         _ if random.chance(15) => Answer::Unreachable(class),

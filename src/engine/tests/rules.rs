@@ -605,7 +605,7 @@ fn files_are_scanned_and_scores_meet_a_bar_where_a_rule_says_so() {
         (", expectations: [{type: test, command: x}]", 0, None),
         (
             ", expectations: [{type: test, command: x}, {type: file_exists, paths: [f]}]",
-            1,
+            2,
             None,
         ),
         (

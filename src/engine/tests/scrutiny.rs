@@ -500,7 +500,7 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
         let mut simulation = Simulation::new(&yaml, options());
         let mut script = steps(findings(Severity::Low), Answer::Finished);
         while let Some(effect) = simulation.todo.front().cloned() {
-            let Effect::ScanFiles { turn } = effect else {
+            let Effect::ScanFiles { turn, number } = effect else {
                 simulation.perform(0, &mut script);
                 continue;
             };
@@ -510,6 +510,7 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
             output.result = result.then(|| record(2));
             simulation.feed(&Input::FilesScanned {
                 turn,
+                number,
                 files: vec![FileFact {
                     path: "f".to_owned(),
                     size: Some(size),

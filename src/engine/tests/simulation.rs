@@ -12,8 +12,8 @@ use crate::domain::{
     Status, Step, Timestamp, TurnId,
 };
 use crate::engine::{
-    ApproverSaid, Asked, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
-    KeeperRef, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
+    ApproverSaid, Asked, AuditReport, CheckResult, ConsultFailure, Effect, Event, Exit, FORMAT, FileFact, FileRef, Input,
+    KeeperRef, Looks, ReplyRef, RunPhase, RunStarted, SeatFailure, SeatResult, State, ToolCalls, TurnEnd, TurnFiles,
     Undelivered, Usage, apply, decide, effects, may_be_made, pending_effects, prior_points,
 };
 use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
@@ -44,6 +44,8 @@ pub enum Answer {
     Files(Option<u64>, u64),
     /// Something stands where screenshots should be that cannot be looked at.
     Obstacle,
+    /// An audit sees what this number makes of files and checks; any other answer, that everything stands.
+    Audit(u64),
     /// A check passed or failed.
     Check(bool),
     /// Protected files were changed while it was at work: still, or put back; by itself, or perhaps by others.
@@ -169,7 +171,12 @@ impl Simulation {
             kept: kept.to_vec(),
             last: Some(Timestamp(self.now)),
         };
-        self.feed(&input);
+        self.decide(&input);
+        // Most runs have nothing to look at.
+        match decide(&self.state, &Input::Audit, Timestamp(self.now)).is_empty() {
+            true => while self.decide(&Input::Advance) {},
+            false => self.feed(&Input::Audit),
+        }
         self.adopted.extend(kept);
         let running = kept.iter().map(|turn| Effect::RunTurn {
             turn: *turn,

@@ -448,7 +448,10 @@ fn nudges_checks_files_and_sub_tasks_add_up() {
     task.apply(&nudged(true, true, "b"));
     assert_eq!((task.nudged.compilation, task.nudged.others), (3, 2));
     assert_eq!(task.missing[0].description, "b");
-    task.apply(&Event::ScanRequested { task: TASK });
+    task.apply(&Event::ScanRequested {
+        task: TASK,
+        then: crate::engine::AfterScan::Preflight,
+    });
     assert!(task.judging.as_ref().unwrap().scanning);
     task.apply(&Event::FilesScanned {
         task: TASK,

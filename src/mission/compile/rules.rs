@@ -45,6 +45,7 @@ pub(super) fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         on_exhausted: mission.on_exhausted,
         verify_prior_feedback: settings.verify_prior_feedback.unwrap_or(true),
         tell_criteria: settings.tell_criteria.unwrap_or(true),
+        final_checks: settings.final_checks.unwrap_or_default(),
         judge_breaker: settings.judge_breaker.unwrap_or(defaults::JUDGE_BREAKER),
         protect: settings.protect.to_vec(),
         checks_may_write: settings

@@ -18,8 +18,8 @@ use super::{Key, OneShape, Referent, Shape, Table, key, one, one_shape, referenc
 use crate::domain::{Millis, Money, Points};
 use crate::mission::environment::{Secret, Template};
 use crate::mission::model::{
-    Adapter, Consensus, GateFailure, Independence, Input, OnExhausted, PanelMode, Remedy, Review, TaskType,
-    ToolKind, ToolPolicy, Url,
+    Adapter, Consensus, FinalChecks, GateFailure, Independence, Input, OnExhausted, PanelMode, Remedy,
+    Review, TaskType, ToolKind, ToolPolicy, Url,
 };
 use crate::mission::scalar::{
     Deadline, Filled, InnerGlob, InnerPath, Name, Positive, TargetFile, Temperature, Tries,
@@ -461,6 +461,12 @@ static SETTINGS: Table = Table {
             FLAG,
             "Whether a worker is told what its work will be judged by: criteria of reviews, acceptance, commands of checks, \
              target files; never the examples of a rubric [true].",
+        ),
+        key(
+            "finalChecks",
+            one::<FinalChecks>(),
+            "What is looked at again of accepted work, at the end of a run and when one is resumed: files, and checks \
+             behind which another turn ended (auto), files and all checks (always), or nothing (never) [auto].",
         ),
         key(
             "foundation",

@@ -11,8 +11,8 @@ use crate::mission::scalar::{Deadline, Filled, InnerGlob, Name, Positive, TaskTi
 
 use super::approval::ApprovalGate;
 use super::{
-    Agent, Autonomy, Budget, Channel, Clarification, Consensus, Independence, Middleware, OnExhausted,
-    PanelMode, Price, RedTeam, RemedyOrder, Rubric, Sla, Stage, Stakes, Task, Vision,
+    Agent, Autonomy, Budget, Channel, Clarification, Consensus, FinalChecks, Independence, Middleware,
+    OnExhausted, PanelMode, Price, RedTeam, RemedyOrder, Rubric, Sla, Stage, Stakes, Task, Vision,
 };
 
 /// A mission file.
@@ -175,6 +175,9 @@ pub struct Settings {
     /// Whether a worker is told what its work will be judged by.
     #[serde(deserialize_with = "read::option")]
     pub tell_criteria: Option<bool>,
+    /// What is looked at again of work that was accepted.
+    #[serde(deserialize_with = "read::option")]
+    pub final_checks: Option<FinalChecks>,
     /// Rules that make tasks wait for somebody's agreement.
     #[serde(deserialize_with = "read::option_of")]
     pub approval_gates: Option<Vec<ApprovalGate>>,
@@ -242,6 +245,7 @@ impl Settings {
             refer_below: self.refer_below.or(below.refer_below),
             verify_prior_feedback: self.verify_prior_feedback.or(below.verify_prior_feedback),
             tell_criteria: self.tell_criteria.or(below.tell_criteria),
+            final_checks: self.final_checks.or(below.final_checks),
             approval_gates: self.approval_gates.or(below.approval_gates),
             auto_reject_on_timeout: self.auto_reject_on_timeout.or(below.auto_reject_on_timeout),
             judge_breaker: self.judge_breaker.or(below.judge_breaker),

@@ -37,7 +37,8 @@ pub use task::Task;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Identity, Verification};
 pub use words::{
-    Autonomy, Consensus, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review, Stakes, TaskType,
+    Autonomy, Consensus, FinalChecks, Independence, OnExhausted, PanelMode, Remedy, RemedyOrder, Review,
+    Stakes, TaskType,
 };
 
 pub(super) use agent::Url;

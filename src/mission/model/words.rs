@@ -136,6 +136,31 @@ pub enum Independence {
     Family,
 }
 
+/// What is looked at again of work that was accepted (semantics, section 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FinalChecks {
+    /// Files, and the checks that something may have changed since.
+    #[default]
+    Auto,
+    /// Files and all checks.
+    Always,
+    /// Nothing.
+    Never,
+}
+
+impl FinalChecks {
+    /// The name as written in missions and in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
+}
+
 /// How much agents may decide alone (semantics, section 15). From the tightest to the loosest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Autonomy {
@@ -190,6 +215,7 @@ impl Stakes {
 words!(Autonomy: "a level of autonomy",
     "locked" => Locked, "supervised" => Supervised, "semi" => Semi, "full" => Full);
 words!(Stakes: "a level of stakes", "low" => Low, "medium" => Medium, "high" => High);
+words!(FinalChecks: "a way to look at accepted work again", "auto" => Auto, "always" => Always, "never" => Never);
 words!(Independence: "a kind of independence", "identity" => Identity, "model" => Model, "family" => Family);
 words!(PanelMode: "a kind of panel", "parallel" => Parallel, "adaptive" => Adaptive);
 words!(TaskType: "a type of task",

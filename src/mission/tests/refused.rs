@@ -175,6 +175,18 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("  - {title: t, assignTo: a, priority: 0}\n", vec!["Q0204"]),
         ("  - {title: t, assignTo: a, type: deploy}\n", vec!["Q0411"]),
         (
+            "  - {title: t, assignTo: a, targetFiles: [x]}\n  - {title: u, assignTo: a, targetFiles: [./x]}\n",
+            vec!["Q0430"],
+        ),
+        (
+            "  - {title: t, assignTo: a, targetFiles: [x], exclusive: true}\n  - {title: u, assignTo: a, targetFiles: [x]}\n",
+            vec![],
+        ),
+        (
+            "  - {title: t, assignTo: a, targetFiles: [x]}\n  - {title: u, assignTo: a, targetFiles: [x], dependsOn: [t]}\n",
+            vec![],
+        ),
+        (
             "  - {title: t, assignTo: a, requiresToolCalls: true}\n",
             vec!["Q0420"],
         ),

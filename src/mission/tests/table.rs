@@ -97,7 +97,7 @@ fn every_key_of_the_contract_is_known() {
     let settings = "concurrency orchestrator evaluate evalThreshold failOpenOnUnparsedEval maxAttempts maxFixAttempts \
         maxRetries maxQuestionRounds maxResolutionAttempts maxAssessmentRetries taskTimeout staleThreshold \
         approvalGates autoRejectOnTimeout independence consensus panel referBelow judgeBreaker verifyPriorFeedback \
-        tellCriteria foundation maxDelegationDepth maxDelegations onDependencyFailed protect checksMayWrite sla budget middleware clarification \
+        tellCriteria finalChecks foundation maxDelegationDepth maxDelegations onDependencyFailed protect checksMayWrite sla budget middleware clarification \
         hooks prices defaultChannels worktree sandbox network files";
     let task = "title assignTo description type workspace isolation sandbox network files deadline autonomy stakes onExhausted maxAttempts \
         maxFixAttempts maxRetries maxDuration staleThreshold onDependencyFailed dependsOn priority tags exclusive sideEffects \

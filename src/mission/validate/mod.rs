@@ -10,6 +10,7 @@ mod edges;
 mod fallback;
 pub(super) mod order;
 mod scrutiny;
+mod shared_files;
 mod tasks;
 mod waits;
 
@@ -135,6 +136,7 @@ pub(super) fn advise(mission: &Mission) -> Problems {
     let mut problems = Problems::default();
     fallback::validate(mission, &mut problems);
     criteria::warn(mission, &mut problems);
+    shared_files::warn(mission, &mut problems);
     problems
 }
 

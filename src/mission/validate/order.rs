@@ -47,7 +47,7 @@ pub(in crate::mission) fn going_back(mission: &Mission) -> BTreeSet<usize> {
 }
 
 /// Nodes are tasks, then what stands between them, by index.
-struct Graph {
+pub(super) struct Graph {
     nodes: usize,
     /// From a node to what it needs.
     needs: Edges<u32>,
@@ -58,7 +58,7 @@ struct Graph {
 }
 
 impl Graph {
-    fn new(mission: &Mission, names: &Names<'_>) -> Self {
+    pub(super) fn new(mission: &Mission, names: &Names<'_>) -> Self {
         let between = between(mission);
         let nodes = mission.tasks.len() + between.len();
         let mut pairs: Vec<(u32, u32)> = Vec::new();
@@ -119,7 +119,7 @@ impl Graph {
 
     /// Whether a node waits for another one, directly or not. Looks from both sides at once, so it costs no more than the
     /// smaller of them.
-    fn waits_for(&self, node: usize, on: usize) -> bool {
+    pub(super) fn waits_for(&self, node: usize, on: usize) -> bool {
         let mut sides = [node, on].map(|start| (VecDeque::from([start]), HashSet::from([start])));
         for turn in 0.. {
             let side = turn % 2;

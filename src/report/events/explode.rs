@@ -263,6 +263,11 @@ impl Exploder {
             | Event::TurnAdopted { .. } => self.turn_event(event),
             Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FilesChanged { .. }
+            | Event::AcceptanceRecorded { .. }
+            | Event::AuditRequested { .. }
+            | Event::Audited { .. }
+            | Event::Regressed { .. }
             | Event::FinishRequested { .. }
             | Event::FinishChecked { .. }
             | Event::CheckRequested { .. }

@@ -32,6 +32,11 @@ fn variant(event: &Event) -> &'static str {
         Event::TurnAdopted { .. } => "TurnAdopted",
         Event::ScanRequested { .. } => "ScanRequested",
         Event::FilesScanned { .. } => "FilesScanned",
+        Event::FilesChanged { .. } => "FilesChanged",
+        Event::AcceptanceRecorded { .. } => "AcceptanceRecorded",
+        Event::AuditRequested { .. } => "AuditRequested",
+        Event::Regressed { .. } => "Regressed",
+        Event::Audited { .. } => "Audited",
         Event::FinishRequested { .. } => "FinishRequested",
         Event::FinishChecked { .. } => "FinishChecked",
         Event::Nudged { .. } => "Nudged",
@@ -97,7 +102,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 80;
+const VARIANTS: usize = 85;
 
 fn mission() -> Mission {
     Mission::new("m")

@@ -289,6 +289,7 @@ impl Lines {
                 let detail = format!("not handed down: {wanted}: {reason}");
                 Some(Line::new("WARN", Role::Warn, title(state, *task), detail))
             }
+            Event::AuditRequested { .. } => Some(audit_line(state)),
             // Said by the lines around them, or by the final block.
             Event::RunFinished { .. }
             | Event::AgentSpawned { .. }
@@ -299,6 +300,10 @@ impl Lines {
             | Event::TurnFinished { .. }
             | Event::ScanRequested { .. }
             | Event::FilesScanned { .. }
+            | Event::FilesChanged { .. }
+            | Event::AcceptanceRecorded { .. }
+            | Event::Audited { .. }
+            | Event::Regressed { .. }
             | Event::FinishRequested { .. }
             | Event::FinishChecked { .. }
             | Event::CheckRequested { .. }
@@ -327,6 +332,13 @@ impl Lines {
 
 pub(super) fn title(state: &State, task: TaskId) -> &str {
     &state.plan.task(task).title
+}
+
+/// What was accepted is looked at again.
+fn audit_line(state: &State) -> Line {
+    let tasks = state.accepted().count();
+    let detail = "whether what was accepted still stands";
+    Line::new("CHECK", Role::Active, &count(tasks, "task"), detail)
 }
 
 fn gate_line(name: &str, result: &GateResult) -> Line {

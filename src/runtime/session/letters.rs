@@ -40,6 +40,7 @@ impl Session {
                     (path, why.to_owned())
                 }
                 Found::Command(path, queued) if queued.run == *self.folder.id() => {
+                    inputs.extend(operator::files_of(&self.state, &queued.command));
                     inputs.push(operator::input_of(&queued));
                     taken.push(path);
                     continue;

@@ -14,8 +14,8 @@ use crate::domain::{Digest, GateId, HoldId, Purpose, RunId, TaskId, Timestamp, T
 use crate::engine::random::{Random, grades, probes, random_answer, random_mission, random_options};
 use crate::engine::simulation::{Answer, good, inputs, outlives_a_stop, plan_of};
 use crate::engine::{
-    Command, DeadlineStep, Effect, Event, FORMAT, Input, KeeperRef, OperatorInput, RunPhase, RunStarted,
-    State, StopCause, Timer, TurnEnd, apply, decide, effects, pending_effects,
+    Command, DeadlineStep, Effect, Event, FORMAT, FileFact, Input, KeeperRef, OperatorInput, RunPhase,
+    RunStarted, State, StopCause, Timer, TurnEnd, apply, decide, effects, pending_effects,
 };
 use crate::mission::{SubTask, read_sub_task};
 
@@ -73,6 +73,8 @@ pub struct History {
     performed: BTreeSet<TurnId>,
     clock: u64,
     commands: u64,
+    /// Files may change while they are judged.
+    random_files: bool,
     pub tally: Tally,
 }
 
@@ -100,6 +102,7 @@ impl History {
             performed: BTreeSet::new(),
             clock: 1_000_000,
             commands: 0,
+            random_files: false,
             tally: Tally::default(),
         }
     }
@@ -157,7 +160,7 @@ impl History {
                 kept: kept.clone(),
                 last: None,
             };
-            self.turn(vec![resume], pending)
+            self.turn(vec![resume, Input::Audit], pending)
         };
         self.tally.adopted += kept.len() as u64;
         self.adopted.extend(&kept);
@@ -359,6 +362,7 @@ impl History {
                 self.tally.deadlines_met += u64::from(said.step == DeadlineStep::Met);
                 self.tally.deadlines_missed += u64::from(said.step == DeadlineStep::Violated);
             }
+            self.tally.regressed += u64::from(matches!(event, Event::Regressed { .. }));
             apply(&mut self.state, event);
             due.extend(effects(&self.state, event));
         }
@@ -409,6 +413,7 @@ impl History {
             // Timers fire late, never early.
             self.clock = self.clock.max(at.0) + self.random.next() % 100_000;
         }
+        self.random_files = answer.is_none();
         let answer = match (&effect, answer) {
             (Effect::RunTurn { .. }, _) if self.state.phase == RunPhase::Stopping => Answer::Interrupted,
             (effect, Some(answer)) => answer(&self.state, effect),
@@ -421,6 +426,18 @@ impl History {
             answer => answer,
         };
         let news = inputs(&self.state, &effect, &answer);
+        let mut news = news;
+        if let [Input::Audited(report)] = news.as_slice() {
+            self.tally.audits += 1;
+            if self.state.audit.out && report.number == self.state.audit.number {
+                self.witness.expect_audit(&self.state, report);
+            }
+        }
+        if self.random_files
+            && let Some(seen) = self.files_seen(&effect)
+        {
+            news.insert(0, seen);
+        }
         let of_turn = matches!(effect, Effect::RunTurn { .. });
         if of_turn {
             &mut self.told_of_turns
@@ -429,6 +446,31 @@ impl History {
         }
         .extend(news.iter().cloned());
         news
+    }
+
+    /// Now and then files change while they are judged.
+    fn files_seen(&mut self, effect: &Effect) -> Option<Input> {
+        let task = match effect {
+            Effect::CallSeat { task, .. } => *task,
+            Effect::Consult { id, purpose, .. } if purpose.is_judging() => id.task,
+            _ => return None,
+        };
+        let plan = self.state.plan.task(task);
+        if !plan.names_files() || !self.random.chance(20) {
+            return None;
+        }
+        let mark = self.random.next() % 3;
+        let fact = |path: &Box<str>| FileFact {
+            path: path.to_string(),
+            size: Some(1),
+            digest: Some(Digest::of(&mark.to_le_bytes())),
+            obstacle: None,
+        };
+        Some(Input::FilesSeen {
+            task,
+            attempt: self.state.task(task).attempt,
+            files: plan.target_files.iter().map(fact).collect(),
+        })
     }
 
     /// News that is old: of a turn that is over, of a seat that has replied. It means nothing.

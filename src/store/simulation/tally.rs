@@ -19,6 +19,8 @@ pub struct Tally {
     pub other_options: u64,
     pub deadlines_met: u64,
     pub deadlines_missed: u64,
+    pub audits: u64,
+    pub regressed: u64,
 }
 
 impl Tally {
@@ -28,7 +30,7 @@ impl Tally {
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 14] {
+    fn fields(&self) -> [(&'static str, u64); 16] {
         [
             ("sessions", self.sessions),
             ("records", self.records),
@@ -44,10 +46,12 @@ impl Tally {
             ("changed options", self.other_options),
             ("deadlines met", self.deadlines_met),
             ("deadlines missed", self.deadlines_missed),
+            ("audits", self.audits),
+            ("tasks regressed", self.regressed),
         ]
     }
 
-    fn fields_mut(&mut self) -> [&mut u64; 14] {
+    fn fields_mut(&mut self) -> [&mut u64; 16] {
         [
             &mut self.sessions,
             &mut self.records,
@@ -63,6 +67,8 @@ impl Tally {
             &mut self.other_options,
             &mut self.deadlines_met,
             &mut self.deadlines_missed,
+            &mut self.audits,
+            &mut self.regressed,
         ]
     }
 }

@@ -23,6 +23,10 @@ impl Witness {
         }
         let seen = &mut self.tasks[report.task.index()];
         assert_eq!(seen.attempt, report.attempt, "{report:?}");
+        if report.stage == Stage::Audit {
+            self.audit_said(report);
+        }
+        let seen = &mut self.tasks[report.task.index()];
         seen.sent_back |= report.stage == Stage::Judge && report.verdict == Verdict::Fail;
         if report.stage == Stage::Finish {
             seen.gate_met = Some(report.verdict == Verdict::Pass);
@@ -36,7 +40,7 @@ impl Witness {
         }
         match report.stage {
             Stage::Judge => {
-                if !by_person && report.cause != Some(Cause::Unparsed) {
+                if !by_person && !matches!(report.cause, Some(Cause::Unparsed | Cause::Unstable)) {
                     seen.is_what_they_said(state, report);
                 }
                 seen.judge = Some((report.verdict, by_person));
@@ -91,7 +95,10 @@ impl Witness {
                 seen.indeterminate = report.cause == Some(Cause::Unparsed);
             }
             Verdict::Refer => {
-                seen.indeterminate = matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer));
+                seen.indeterminate = matches!(
+                    report.cause,
+                    Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
+                );
                 if report.cause == Some(Cause::Person) && report.stage == Stage::Judge {
                     seen.points = report.points;
                 }
@@ -134,6 +141,13 @@ impl Witness {
             && gate.min_score.is_none_or(reached);
         assert_eq!(result.passed, passed, "{id:?} {result:?} {after:?}");
         self.gates[id.index()].0 = Some(result.clone());
+    }
+
+    /// Whether any task that the run takes has not ended.
+    pub(super) fn is_open_work(&self, state: &State) -> bool {
+        let ended = |id: &TaskId| matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
+        let mut taken = state.plan.selected_ids().filter(|id| !state.task(*id).not_taken);
+        taken.any(|id| !ended(&id))
     }
 
     /// The outcome by the table of section 20, from what the tasks show.
@@ -194,7 +208,7 @@ impl Witness {
             .map(|(class, _)| *class)
             .collect();
         if conditions.is_empty() {
-            conditions.push(if open {
+            conditions.push(if open || self.audit_is_open(state) {
                 OutcomeClass::Internal
             } else {
                 OutcomeClass::Ok

@@ -3,17 +3,20 @@
 //! in the same way.
 
 mod attempts;
+mod audits;
 mod deadlines;
 mod growth;
 mod seats;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use audits::{Audits, Record};
+
 use crate::domain::{
     Cause, FailureMode, HoldId, OutcomeClass, Points, QualityFlag, Status, Step, TaskId, TurnId, Verdict,
     WaitingReason,
 };
-use crate::engine::{Event, GateResult, HoldStage, SeatResult, State, StopCause, Way};
+use crate::engine::{AfterScan, Event, GateResult, HoldStage, SeatResult, State, StopCause, Way};
 use crate::mission::{Origin, Plan};
 
 /// The table of the life cycle (semantics, section 5), written down again.
@@ -110,6 +113,26 @@ pub(super) struct Seen {
     /// Its agent may have acted, and whether a person lets it act again.
     pub(super) acted: bool,
     pub(super) allowed: bool,
+    /// Turns that had ended when a check began.
+    pub(super) passed_at: BTreeMap<u32, u64>,
+    /// What it was accepted for.
+    pub(super) record: Option<Record>,
+    /// An audit says that this does not stand.
+    pub(super) regressed: bool,
+    /// Dependencies that did not stand after it had begun.
+    pub(super) goes_on: BTreeSet<TaskId>,
+    /// Who was asked last, and who was asked once more because files changed.
+    pub(super) asked_last: Asked,
+    pub(super) repeated: BTreeSet<Asked>,
+}
+
+/// Who is asked about a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Asked {
+    #[default]
+    Judges,
+    Grader,
+    Step(Step),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -140,6 +163,8 @@ pub struct Witness {
     deadlines: BTreeSet<(Option<TaskId>, u8)>,
     /// Judged rejections in a row, by agent and wave.
     pub(super) rejections: BTreeMap<(String, u32), u32>,
+    /// What was accepted, and when it was looked at.
+    pub(super) audits: Audits,
     /// Turns that were ever decided on, and those that ended on record.
     pub started: BTreeSet<TurnId>,
     pub ended: BTreeSet<TurnId>,
@@ -159,6 +184,7 @@ impl Witness {
             limit: false,
             deadlines: BTreeSet::new(),
             rejections: BTreeMap::new(),
+            audits: Audits::default(),
             started: BTreeSet::new(),
             ended: BTreeSet::new(),
         }
@@ -190,7 +216,10 @@ impl Witness {
                 assert!(is_edge(*from, *to), "no such edge: {event:?}");
                 match to {
                     Status::Assigned => self.may_start(state, *task),
-                    Status::Done => self.may_be_done(state, *task, *flag, forced(*task)),
+                    Status::Done => {
+                        self.is_recorded(state, *task);
+                        self.may_be_done(state, *task, *flag, forced(*task));
+                    }
                     Status::Failed => self.may_fail(state, *task, *mode),
                     _ => {}
                 }
@@ -203,6 +232,7 @@ impl Witness {
             Event::AttemptPlanned { task, attempt, kind } => self.plan_attempt(state, *task, *attempt, *kind),
             Event::TurnStarted { turn, .. } => {
                 assert!(!self.limit, "nothing is started any more: {event:?}");
+                self.no_audit_is_out(turn.task);
                 self.dependencies_hold(state, turn.task);
                 assert!(self.started.insert(*turn), "started twice: {turn:?}");
                 let seen = &mut self.tasks[turn.task.index()];
@@ -261,17 +291,26 @@ impl Witness {
                 seen.noted = seen.noted.filter(|noted| files.is_none() && noted != turn);
                 seen.tampered |= files.as_ref().is_some_and(|files| !files.protected.is_empty());
                 seen.agent_failed = exit.failure.is_some();
+                self.a_turn_ended(state, turn.task);
             }
             Event::TurnLost { turn } => {
                 self.is_in_flight(*turn);
                 self.tasks[turn.task.index()].in_flight = false;
+                self.a_turn_ended(state, turn.task);
             }
             Event::Escalated { turn, .. } => {
                 let seen = &mut self.tasks[turn.task.index()];
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
                 seen.escalated = true;
             }
-            Event::ScanRequested { task } => {
+            Event::ScanRequested { task, then } => {
+                if *then == AfterScan::Repeat {
+                    let seen = &mut self.tasks[task.index()];
+                    assert!(
+                        seen.repeated.insert(seen.asked_last),
+                        "asked a third time: {event:?} {seen:?}"
+                    );
+                }
                 assert!(
                     !self.tasks[task.index()].escalated,
                     "judged before a person was asked: {event:?}"
@@ -322,6 +361,7 @@ impl Witness {
                     "judged before a person was asked: {event:?}"
                 );
                 self.tasks[task.index()].checks.insert(*check, None);
+                self.a_check_begins(*task, *check);
             }
             Event::CheckFinished { task, check, result } => {
                 let before = self.tasks[task.index()]
@@ -350,8 +390,13 @@ impl Witness {
                     1
                 };
                 let most = (state.plan.rules.max_assessment_retries + 1).max(answers);
+                let seen = &mut self.tasks[task.index()];
+                seen.asked_last = Asked::Grader;
+                // Asked once more about other files, it begins from the first round.
+                let times = 1 + u32::from(seen.repeated.contains(&Asked::Grader));
+                let most = most * times;
                 assert!(*round <= most, "{event:?}");
-                self.tasks[task.index()].grading = Some(*round);
+                seen.grading = Some(*round);
             }
             Event::GradingFailed { task, round, .. } => {
                 assert_eq!(self.tasks[task.index()].grading.take(), Some(*round), "{event:?}");
@@ -362,10 +407,12 @@ impl Witness {
                 let seen = &mut self.tasks[task.index()];
                 // Who left points of an earlier review without an answer is asked for them once.
                 let has_points = seen.attempt > 1 || state.plan.mended_by(*task).is_some();
-                let for_answers = *round == 2 && has_points && seen.step == Some((*step, 1));
+                let for_answers = *round >= 2 && has_points && seen.step == Some((*step, *round - 1));
                 let open = seen.step.filter(|_| !for_answers);
                 assert_eq!((seen.status, open), (Status::Review, None), "{event:?}");
-                assert!(*round <= 2, "{event:?}");
+                seen.asked_last = Asked::Step(*step);
+                let times = 1 + u32::from(seen.repeated.contains(&Asked::Step(*step)));
+                assert!(*round <= 2 * times, "{event:?}");
                 // A vision check, and nobody else, looks first which of its pictures are there.
                 if *round == 0 {
                     (seen.looked, seen.scan_open) = (true, true);
@@ -406,7 +453,10 @@ impl Witness {
                 seen.asked = *number;
                 seen.open_approval = Some(*number);
                 seen.reason = Some((*reason, gate.clone()));
-                seen.for_judges = matches!(cause, Some(Cause::GateError | Cause::NoReviewer));
+                seen.for_judges = matches!(
+                    cause,
+                    Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
+                );
             }
             Event::ApprovalResolved {
                 task,
@@ -459,12 +509,30 @@ impl Witness {
             }
             Event::RunStarted(_) | Event::RunMoved { .. } | Event::ProtectionNoted { .. } => {}
             Event::RunResumed { .. } => {
+                self.audit_dropped();
                 (self.stop, self.paused, self.threshold) = (None, false, false);
                 self.limit = false;
                 self.foreign = false;
             }
             Event::StateForeign { .. } => self.foreign = true,
-            Event::Stopping { cause } => self.stop = Some(*cause),
+            Event::Stopping { cause } => {
+                self.stop = Some(*cause);
+                self.audit_dropped();
+            }
+            Event::AcceptanceRecorded { task, files, checks } => {
+                self.accepted_for(state, *task, files, checks);
+            }
+            Event::AuditRequested { number } => self.audit_requested(state, *number),
+            Event::Audited {
+                number,
+                checked,
+                files,
+            } => self.audited(event, *number, checked, files),
+            Event::FilesChanged { task, paths, .. } => {
+                let seen = &self.tasks[task.index()];
+                let is_asked = matches!(seen.status, Status::Review | Status::AwaitingApproval);
+                assert!(is_asked && !paths.is_empty(), "{event:?} {seen:?}");
+            }
             Event::Deadline(said) => self.deadline(said),
             Event::LimitReached { .. } => {
                 assert!(!self.limit && !state.plan.rules.budget.is_none(), "{event:?}");
@@ -497,6 +565,18 @@ impl Witness {
                 assert!(
                     self.tasks.iter().all(|seen| !seen.in_flight),
                     "ended with work in flight"
+                );
+                let stops = [
+                    OutcomeClass::Limit,
+                    OutcomeClass::Interrupted,
+                    OutcomeClass::Terminated,
+                ];
+                let stops = expected.iter().any(|class| stops.contains(class));
+                let ended = !self.is_open_work(state);
+                assert!(
+                    stops || !ended || !self.audit_is_open(state),
+                    "ended, and nobody looked at what was accepted: {:?}",
+                    self.audits
                 );
             }
             Event::TasksAdded(addition) => {
@@ -583,6 +663,16 @@ impl Witness {
             | Event::DelegationRequested { .. }
             | Event::DelegationRefused { .. }
             | Event::Salvaged { .. } => {}
+            // What has begun goes on; what has not waits for it.
+            Event::Regressed { task, .. } => {
+                for on_it in state.plan.dependents.of(task.index()) {
+                    let seen = &mut self.tasks[on_it.index()];
+                    let is_ended = matches!(seen.status, Status::Done | Status::Failed);
+                    if !is_ended && seen.status != Status::Pending {
+                        seen.goes_on.insert(*task);
+                    }
+                }
+            }
         }
     }
 
@@ -693,6 +783,8 @@ impl Seen {
             fixup: self.fixup,
             mends: self.mends,
             superseded: self.superseded,
+            regressed: self.regressed,
+            goes_on: std::mem::take(&mut self.goes_on),
             ..Self::default()
         };
         *self = Self {

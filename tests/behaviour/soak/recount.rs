@@ -52,6 +52,8 @@ pub struct Recount<'p> {
     pub(super) end: Option<Value>,
     /// A session has begun and has no end on record.
     pub(super) in_session: bool,
+    /// Whether accepted work is being looked at, and whether something happened since it was.
+    audit: (bool, bool),
     pub(super) bill: Bill,
     pub(super) tally: BTreeMap<String, u64>,
 }
@@ -68,6 +70,7 @@ impl<'p> Recount<'p> {
             next_seq: 1,
             end: None,
             in_session: false,
+            audit: (false, false),
             bill: Bill::default(),
             tally: BTreeMap::new(),
         };
@@ -100,16 +103,48 @@ impl<'p> Recount<'p> {
 
     fn event(&mut self, code: &str, body: &Value) {
         match code {
-            "run" | "res" => self.in_session = true,
+            "run" | "res" => {
+                self.in_session = true;
+                self.audit.0 = false;
+            }
+            "ab" => {
+                self.seen(body).recorded = true;
+                self.audit.1 = true;
+            }
+            "uq" => {
+                assert!(!self.audit.0, "looked at twice at once: {body}");
+                assert!(
+                    self.tasks
+                        .iter()
+                        .all(|seen| !seen.in_flight || seen.is_terminal()),
+                    "{body}"
+                );
+                self.audit.0 = true;
+            }
+            "uf" => {
+                assert!(self.audit.0, "nobody asked: {body}");
+                self.audit = (false, false);
+                self.count("audits");
+            }
+            "rg" => {
+                assert_eq!(self.seen(body).status, "done", "{body}");
+                self.seen(body).regressed = true;
+                self.count("regressed");
+            }
             "tr" => self.transition(body),
             "at" => self.seen(body).begin(number(&body["a"]), text(&body["k"])),
             "ts" => self.turn_started(&body["i"]),
             "tf" => {
                 let seen = self.turn_ended(&body["i"]);
                 seen.failure = body["x"]["f"].as_str().map(str::to_owned);
+                self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
+                let seen = self.seen_at(&body["i"]);
                 seen.tampered |= body["w"]["p"].as_array().is_some_and(|files| !files.is_empty());
             }
-            "tl" => self.turn_ended(&body["i"]).due = true,
+            "tl" => {
+                self.turn_ended(&body["i"]).due = true;
+                self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
+            }
             "nu" | "qr" => self.seen(body).due = true,
             "sv" => self.verdict(body),
             "eu" => self.seen(body).points = None,
@@ -173,6 +208,12 @@ impl<'p> Recount<'p> {
                     "at the end of a session"
                 );
                 assert_eq!(body["o"], conditions[0], "at the end of a session");
+                let ended = self.present().all(Seen::is_terminal);
+                let recorded = self.present().any(|seen| seen.recorded && seen.status == "done");
+                assert!(
+                    !ended || !recorded || !self.audit.1,
+                    "nobody looked at what was accepted: {body}"
+                );
                 self.end = Some(body.clone());
                 self.in_session = false;
             }
@@ -186,6 +227,10 @@ impl<'p> Recount<'p> {
 
     fn seen(&mut self, body: &Value) -> &mut Seen {
         &mut self.tasks[index(&body["t"])]
+    }
+
+    fn seen_at(&mut self, turn: &Value) -> &mut Seen {
+        &mut self.tasks[index(&turn[0])]
     }
 
     fn transition(&mut self, body: &Value) {
@@ -211,11 +256,13 @@ impl<'p> Recount<'p> {
                 "its agent is at work: {body}"
             ),
         }
-        if from == "failed" {
+        if from == "failed" || from == "done" {
             self.tried_again(task);
         }
         let seen = &mut self.tasks[task];
         seen.deadline.has_run_out = false;
+        seen.recorded &= to == "done";
+        seen.regressed &= to != "failed";
         if to == "assigned" && seen.attempt == 0 {
             seen.begin(1, "execute");
         }
@@ -326,6 +373,13 @@ impl<'p> Recount<'p> {
         }
         assert!(!relaxed || (by_judges && verdict == "pass"), "{body}");
         match (stage, verdict) {
+            ("audit", "skip") => {
+                assert_eq!((seen.status.as_str(), cause), ("done", Some("changed")), "{body}");
+                let flag = seen.flag.as_deref().unwrap_or_default();
+                if matches!(flag, "clean" | "relaxed" | "unreviewed") {
+                    seen.flag = Some("unverified".to_owned());
+                }
+            }
             ("judge", "pass") => {
                 seen.passed_by_judges = true;
                 seen.relaxed = relaxed;
@@ -340,7 +394,7 @@ impl<'p> Recount<'p> {
                 seen.against = Some(stage.to_owned());
             }
             ("judge", "refer") => {
-                seen.indeterminate = matches!(cause, Some("gate-error" | "no-reviewer"));
+                seen.indeterminate = matches!(cause, Some("gate-error" | "no-reviewer" | "unstable"));
                 if matches!(cause, Some("person" | "confidence")) {
                     seen.points = points;
                 }

@@ -103,6 +103,10 @@ pub struct Seen {
     pub superseded: bool,
     /// It was taken back: the run does not have it.
     pub withdrawn: bool,
+    /// What it was accepted for is on record.
+    pub recorded: bool,
+    /// An audit says that this does not stand.
+    pub regressed: bool,
 }
 
 impl Seen {
@@ -138,6 +142,8 @@ impl Seen {
             fixup: None,
             superseded: false,
             withdrawn: false,
+            recorded: false,
+            regressed: false,
         }
     }
 
@@ -158,7 +164,7 @@ impl Seen {
     /// It waits for judges that could not be had, not for a person.
     pub(super) fn is_for_judges(&self) -> bool {
         self.waiting.as_ref().is_some_and(|(_, reason, cause)| {
-            reason == "refer" && matches!(cause.as_deref(), Some("gate-error" | "no-reviewer"))
+            reason == "refer" && matches!(cause.as_deref(), Some("gate-error" | "no-reviewer" | "unstable"))
         })
     }
 
@@ -205,6 +211,7 @@ impl Seen {
             "protected" => self.tampered,
             "rejected" => self.rejected,
             "deadline" => self.deadline.has_run_out,
+            "regressed" => self.regressed,
             "hollow" => self.against.as_deref() == Some("preflight"),
             "quality" => matches!(self.against.as_deref(), Some("checks" | "judge")),
             "cascade" => {

@@ -94,7 +94,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
                 Input::TurnEnded(Box::new(end)),
             ]
         }
-        (Effect::ScanFiles { turn }, answer) => {
+        (Effect::ScanFiles { turn, number }, answer) => {
             let (size, mark) = if let Answer::Files(size, mark) = answer {
                 (*size, *mark)
             } else {
@@ -113,10 +113,12 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Answer) -> Vec<Input> {
             let files = targets.iter().map(AsRef::as_ref).chain(shots).map(fact).collect();
             vec![Input::FilesScanned {
                 turn: *turn,
+                number: *number,
                 files,
                 hollow: matches!(answer, Answer::Hollow).then(|| "it says nothing".to_owned()),
             }]
         }
+        (Effect::Audit { number }, answer) => vec![Input::Audited(Box::new(audit(state, *number, answer)))],
         (Effect::RunCheck { task, attempt, check }, answer) => {
             let passed = !matches!(answer, Answer::Check(false));
             let result = CheckResult {
@@ -450,5 +452,77 @@ fn reply_digest(time: u32) -> Digest {
     match time {
         1 => Digest::of(b"x"),
         time => Digest::of(&time.to_le_bytes()),
+    }
+}
+
+/// What an audit sees: everything as it was accepted last, or by a number that decides about each file and check.
+fn audit(state: &State, number: u32, answer: &Answer) -> AuditReport {
+    let chance = |salt: &str, index: usize| match answer {
+        Answer::Audit(seed) => {
+            let text = format!("{seed} {salt} {index}");
+            Digest::of(text.as_bytes())
+                .to_string()
+                .bytes()
+                .map(u32::from)
+                .sum::<u32>()
+                % 20
+        }
+        _ => 19,
+    };
+    let mut latest: std::collections::BTreeMap<String, (u64, FileFact)> = std::collections::BTreeMap::new();
+    for (_, acceptance) in state.accepted() {
+        for file in &acceptance.files {
+            let known = latest
+                .entry(file.path.clone())
+                .or_insert((acceptance.order, file.clone()));
+            if known.0 < acceptance.order {
+                *known = (acceptance.order, file.clone());
+            }
+        }
+    }
+    // A workspace is one: all tasks see the same file.
+    let seen = |path: &String| {
+        let (_, file) = latest[path].clone();
+        match chance(path, 0) {
+            0 => FileFact {
+                size: None,
+                digest: None,
+                ..file
+            },
+            1 => FileFact {
+                size: Some(0),
+                digest: Some(Digest::of(b"")),
+                ..file
+            },
+            2..=5 => FileFact {
+                size: Some(7),
+                digest: Some(Digest::of(b"another")),
+                ..file
+            },
+            _ => file,
+        }
+    };
+    let looks: Looks = state
+        .accepted()
+        .map(|(id, acceptance)| (id, acceptance.files.iter().map(|file| seen(&file.path)).collect()))
+        .collect();
+    let due = state.checks_due(&looks);
+    let result = |(index, (task, check)): (usize, &(TaskId, u32))| {
+        let result = CheckResult {
+            passed: chance("check", index) > 3,
+            message: "x".to_owned(),
+            duration: Millis(1),
+        };
+        (*task, *check, result)
+    };
+    AuditReport {
+        number,
+        checks: due.iter().enumerate().map(result).collect(),
+        behind: if due.is_empty() {
+            Looks::new()
+        } else {
+            looks.clone()
+        },
+        looks,
     }
 }

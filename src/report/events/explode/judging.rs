@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::domain::{
     Cause, CriterionGrade, FailureClass, Points, QualityFlag, Stage, Status, Step, TaskId, Timestamp, Verdict,
 };
-use crate::engine::{CheckResult, Event, SeatId, SeatResult, StageReport};
+use crate::engine::{AfterScan, CheckResult, Event, SeatId, SeatResult, StageReport};
 use crate::mission::Requirement;
 use crate::mission::model::{Check, CommandCheck};
 use crate::report::events::payload::{Payload, facts, file, findings_of, scores, tool_ledger, with_answers};
@@ -16,7 +16,40 @@ use super::{Exploder, Named};
 impl Exploder {
     pub(super) fn check_event(&self, event: &Event) -> Named {
         match event {
-            Event::ScanRequested { task } => ("files:requested", self.task(*task)),
+            Event::ScanRequested { task, then } => {
+                let again = (*then == AfterScan::Repeat).then_some(true);
+                ("files:requested", self.task(*task).maybe("stageRepeated", again))
+            }
+            Event::FilesChanged { task, paths, .. } => {
+                ("files:changed", self.task(*task).with("files", paths.as_slice()))
+            }
+            Event::AcceptanceRecorded { task, files, checks } => {
+                let payload = self.task(*task).with("files", facts(files));
+                ("acceptance:recorded", payload.with("checks", checks.as_slice()))
+            }
+            Event::AuditRequested { number } => {
+                ("audit:requested", Payload::default().with("number", *number))
+            }
+            Event::Audited {
+                number,
+                checked,
+                files,
+            } => {
+                let titles = checked.iter().map(|id| &*self.plan.task(*id).title);
+                let titles: Vec<&str> = titles.collect();
+                let payload = Payload::default().with("number", *number).with("checked", titles);
+                let changed = files.iter().map(|(id, files)| {
+                    let row = self.task(*id).with("files", facts(files));
+                    Value::Object(row.0)
+                });
+                (
+                    "audit:finished",
+                    payload.with("changed", changed.collect::<Vec<_>>()),
+                )
+            }
+            Event::Regressed { task, reason } => {
+                ("task:regressed", self.task(*task).with("reason", reason.as_str()))
+            }
             Event::FilesScanned { task, files, hollow } => {
                 let payload = self.task(*task).with("files", facts(files));
                 ("files:scanned", payload.maybe("hollow", hollow.as_deref()))
@@ -291,7 +324,7 @@ pub(super) fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
         )
     });
     match (report.stage, report.verdict) {
-        (Stage::Outcome, _) => None,
+        (Stage::Outcome | Stage::Audit, _) => None,
         (_, Verdict::Fail) => Some(false),
         (Stage::Judge | Stage::Verification, Verdict::Pass) => (!goes_on).then_some(true),
         (Stage::Checks | Stage::Stages, Verdict::Pass) => is_accepted.then_some(true),

@@ -307,7 +307,43 @@ pub(super) fn turn_samples() -> Vec<Event> {
         },
         Event::TurnLost { turn: turn() },
         Event::TurnAdopted { turn: turn() },
-        Event::ScanRequested { task: TASK },
+        Event::ScanRequested {
+            task: TASK,
+            then: crate::engine::AfterScan::Repeat,
+        },
+        Event::FilesChanged {
+            task: TASK,
+            paths: vec!["a.rs".to_owned()],
+            files: Vec::new(),
+        },
+        Event::AcceptanceRecorded {
+            task: TASK,
+            files: vec![FileFact {
+                path: "a.rs".to_owned(),
+                size: Some(3),
+                digest: None,
+                obstacle: None,
+            }],
+            checks: vec![0, 1],
+        },
+        Event::AuditRequested { number: 1 },
+        Event::Regressed {
+            task: TASK,
+            reason: "a.rs was removed after it was accepted".to_owned(),
+        },
+        Event::Audited {
+            number: 1,
+            checked: vec![TASK],
+            files: vec![(
+                TASK,
+                vec![FileFact {
+                    path: "a.rs".to_owned(),
+                    size: Some(4),
+                    digest: None,
+                    obstacle: None,
+                }],
+            )],
+        },
         Event::FilesScanned {
             task: TASK,
             files: vec![FileFact {

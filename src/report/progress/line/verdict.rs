@@ -48,6 +48,12 @@ impl Lines {
                 };
                 Some(Line::new("CHECK", role, title, detail))
             }
+            (Stage::Audit, Verdict::Pass | Verdict::Skip) => Some(Line::new(
+                "CHECK",
+                role,
+                title,
+                first_finding(report, "it is not what was accepted"),
+            )),
             (Stage::Stages | Stage::RedTeam | Stage::Vision, _) => {
                 Some(Line::new("STAGE", role, title, stage_words(report)))
             }

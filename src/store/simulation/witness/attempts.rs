@@ -9,6 +9,7 @@ use super::{Seen, Witness};
 impl Witness {
     /// Slots, the agent's own limit, and tasks that want to be alone.
     pub(super) fn may_start(&self, state: &State, task: TaskId) {
+        self.no_audit_is_out(task);
         self.dependencies_hold(state, task);
         self.gates_are_open(state, task);
         let plan = &state.plan;
@@ -182,6 +183,7 @@ impl Witness {
 
     pub(super) fn may_fail(&mut self, state: &State, task: TaskId, mode: Option<FailureMode>) {
         let mode = mode.expect("a failure has a mode");
+        self.may_regress(task, mode);
         self.tasks[task.index()].mode = Some(mode);
         let tampered = self.tasks[task.index()].tampered;
         assert_eq!(mode == FailureMode::Protected, tampered, "{task:?}");
@@ -281,6 +283,7 @@ impl Witness {
         if from == Status::AwaitingApproval && to == Status::Review && unanswered {
             assert!(seen.for_judges, "{task:?} {seen:?}");
             seen.checks.clear();
+            seen.repeated.clear();
             seen.gate.clear();
             seen.rounds = 0;
             // What a person accepted stays accepted, with all that came before it.
@@ -302,6 +305,16 @@ impl Witness {
         }
         if from == Status::AwaitingApproval && to == Status::Review && seen.for_judges {
             seen.indeterminate = false;
+        }
+        if to != Status::Done {
+            seen.record = None;
+        }
+        if to == Status::Pending {
+            seen.goes_on.clear();
+        }
+        // Whoever is asked after a person's word is asked anew.
+        if to != Status::Review {
+            seen.repeated.clear();
         }
         if matches!(to, Status::Done | Status::Failed) {
             seen.in_flight = false;

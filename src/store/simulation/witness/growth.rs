@@ -79,7 +79,8 @@ impl Witness {
 
     pub(super) fn dependencies_hold(&self, state: &State, task: TaskId) {
         for on in state.plan.dependencies.of(task.index()) {
-            if self.tasks[task.index()].without.contains_key(on) {
+            let seen = &self.tasks[task.index()];
+            if seen.without.contains_key(on) || seen.goes_on.contains(on) {
                 continue;
             }
             assert!(self.is_there(*on), "{task:?} starts before {on:?} is done");

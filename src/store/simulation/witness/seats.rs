@@ -15,6 +15,8 @@ impl Witness {
         };
         let is_open = self.is_open(state, task);
         let seen = &mut self.tasks[task.index()];
+        seen.asked_last = super::Asked::Judges;
+        let most = most + u32::from(seen.repeated.contains(&super::Asked::Judges));
         let is_first = seat.attempt_try == 1 && seen.rounds == 0 && seat.round != seen.round;
         assert!(
             !is_open || !is_first,

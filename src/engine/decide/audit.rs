@@ -1,0 +1,396 @@
+//! What was accepted must still stand (semantics, section 6): when an audit is made, and what follows from what it saw.
+//!
+//! An audit is looks and commands only. It takes no slot, and while it is under way nothing is started.
+
+use std::collections::BTreeMap;
+
+use crate::domain::{Cause, FailureMode, Finding, Severity, Stage, Status, TaskId, Timestamp, Verdict};
+use crate::engine::audit::{Acceptance, AuditReport, Found, differing, is_same};
+use crate::engine::event::Event;
+use crate::engine::payload::{FileFact, StageReport};
+use crate::engine::state::{RunPhase, State};
+use crate::mission::model::FinalChecks;
+use crate::mission::named_files::place;
+
+use super::again;
+use super::draft::Draft;
+use super::schedule::{finish, is_over};
+
+/// Files as they are recorded by acceptance.
+pub(super) fn record(draft: &mut Draft<'_>) {
+    let Some(judging) = draft.task.judging.as_deref() else {
+        return;
+    };
+    let plan = draft.task_plan();
+    let is_there = |file: &&FileFact| file.size.is_some() && plan.names(&file.path);
+    let files: Vec<FileFact> = judging.files.iter().filter(is_there).cloned().collect();
+    let checks: Vec<u32> = judging.passed.iter().map(|(check, _)| *check).collect();
+    if !files.is_empty() || !checks.is_empty() {
+        draft.emit(Event::AcceptanceRecorded {
+            task: draft.id,
+            files,
+            checks,
+        });
+    }
+}
+
+/// Files were looked at because somebody is about to be heard about them: a judge, or a person who says yes.
+pub(super) fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFact]) -> Vec<Event> {
+    let Some(task) = state.tasks.get(id.index()).filter(|task| task.attempt == attempt) else {
+        return Vec::new();
+    };
+    let is_asked = task.status == Status::AwaitingApproval;
+    let before = match task.judging.as_deref() {
+        _ if is_asked => &task.seen,
+        // What changed once is looked at anew before anybody is asked again.
+        Some(judging) if task.status == Status::Review && !judging.changed && !judging.scanning => {
+            &judging.files
+        }
+        _ => return Vec::new(),
+    };
+    let paths = differing(state.plan.task(id), before, now);
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    vec![Event::FilesChanged {
+        task: id,
+        paths,
+        files: if is_asked { now.to_vec() } else { Vec::new() },
+    }]
+}
+
+/// At the start of a session that goes on with a run, before any work. Where turns outlived the session before, work goes
+/// on already: then the end of the run has its audit.
+pub(super) fn at_the_start(state: &State) -> Vec<Event> {
+    let wanted = state.plan.rules.final_checks != FinalChecks::Never && state.accepted().next().is_some();
+    if !wanted || state.audit.out || state.turns_running > 0 || state.phase != RunPhase::Running {
+        return Vec::new();
+    }
+    request(state)
+}
+
+/// Before the end of a session in which everything came to its end.
+pub(super) fn at_the_end(state: &State) -> Option<Vec<Event>> {
+    let ends_well = state.phase == RunPhase::Running && state.ledger.limit().is_none();
+    (ends_well && state.has_all_ended() && !state.audit.out && state.audit_is_open()).then(|| request(state))
+}
+
+fn request(state: &State) -> Vec<Event> {
+    vec![Event::AuditRequested {
+        number: state.audit.number + 1,
+    }]
+}
+
+/// What an audit saw of one task.
+enum Verdicts {
+    Stands,
+    /// Though files changed.
+    StandsChanged(Vec<String>),
+    /// Files changed, and no check holds them.
+    Unverified(Vec<String>),
+    Regressed(Cause, Vec<String>),
+}
+
+/// An audit is over.
+pub(super) fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Vec<Event> {
+    if state.phase != RunPhase::Running || !state.audit.out || state.audit.number != report.number {
+        return Vec::new();
+    }
+    let audit = Audited::of(state, report);
+    let mut events = Vec::new();
+    let (mut checked, mut files, mut regressed) = (Vec::new(), Vec::new(), false);
+    for (id, acceptance) in state.accepted() {
+        let verdict = audit.verdict(id, acceptance);
+        if audit.ran_checks(id) && !matches!(verdict, Verdicts::Regressed(..)) {
+            checked.push(id);
+        }
+        if !matches!(verdict, Verdicts::Regressed(..)) {
+            files.extend(audit.moved(id, acceptance));
+        }
+        match verdict {
+            Verdicts::Stands => {}
+            Verdicts::StandsChanged(found) => {
+                events.push(said(state, id, Verdict::Pass, None, Severity::Info, found));
+            }
+            Verdicts::Unverified(found) => {
+                let cause = Some(Cause::Changed);
+                events.push(said(state, id, Verdict::Skip, cause, Severity::Medium, found));
+            }
+            Verdicts::Regressed(cause, found) => {
+                regressed = true;
+                events.extend(regress(state, id, cause, found));
+            }
+        }
+    }
+    let calm = events.is_empty();
+    events.push(Event::Audited {
+        number: report.number,
+        checked,
+        files,
+    });
+    // Nothing has changed but that it was looked: whatever ends the session may stand in the same record.
+    if calm && !regressed && state.has_all_ended() {
+        let mut looked = state.clone();
+        looked.audit.out = false;
+        looked.audit.due = false;
+        if is_over(&looked) {
+            events.extend(finish(&looked, now));
+        }
+    }
+    events
+}
+
+fn said(
+    state: &State,
+    task: TaskId,
+    verdict: Verdict,
+    cause: Option<Cause>,
+    severity: Severity,
+    found: Vec<String>,
+) -> Event {
+    let attempt = state.task(task).attempt;
+    let mut report = StageReport::new(task, attempt, Stage::Audit, verdict, cause);
+    report.points = state.task(task).points.filter(|_| verdict != Verdict::Fail);
+    report.findings = found
+        .into_iter()
+        .map(|text| Finding::new(severity, text))
+        .collect();
+    Event::StageVerdict(Box::new(report))
+}
+
+/// The task failed: what it was accepted for does not stand. Without fixup, without a policy for what is exhausted, and
+/// nothing that is done goes with it.
+fn regress(state: &State, id: TaskId, cause: Cause, found: Vec<String>) -> Vec<Event> {
+    let reason = found
+        .iter()
+        .map(|text| first_line(text))
+        .collect::<Vec<_>>()
+        .join("; ");
+    let mut draft = Draft::new(state, id);
+    draft.emit(said(state, id, Verdict::Fail, Some(cause), Severity::High, found));
+    draft.emit(Event::Regressed {
+        task: id,
+        reason: reason.clone(),
+    });
+    draft.enter_because(
+        Status::Pending,
+        "what it was accepted for does not stand any more",
+    );
+    draft.fail(FailureMode::Regressed, reason);
+    draft.into_events()
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// An audit with what it is held against.
+struct Audited<'s> {
+    state: &'s State,
+    report: &'s AuditReport,
+    latest: BTreeMap<String, (u64, &'s FileFact)>,
+    looks: BTreeMap<TaskId, &'s [FileFact]>,
+    behind: BTreeMap<TaskId, &'s [FileFact]>,
+    /// The checks that were due, each with what it showed.
+    checks: BTreeMap<TaskId, Vec<Option<&'s crate::engine::payload::CheckResult>>>,
+}
+
+impl<'s> Audited<'s> {
+    fn of(state: &'s State, report: &'s AuditReport) -> Self {
+        let by_task = |looks: &'s crate::engine::audit::Looks| {
+            looks.iter().map(|(id, files)| (*id, files.as_slice())).collect()
+        };
+        let mut checks: BTreeMap<TaskId, Vec<_>> = BTreeMap::new();
+        let results: BTreeMap<_, _> = report
+            .checks
+            .iter()
+            .map(|(id, n, result)| ((*id, *n), result))
+            .collect();
+        for (id, check) in state.checks_due(&report.looks) {
+            checks
+                .entry(id)
+                .or_default()
+                .push(results.get(&(id, check)).copied());
+        }
+        Self {
+            state,
+            report,
+            latest: state.latest_records(),
+            looks: by_task(&report.looks),
+            behind: by_task(&report.behind),
+            checks,
+        }
+    }
+
+    fn ran_checks(&self, id: TaskId) -> bool {
+        self.checks.contains_key(&id)
+    }
+
+    fn looks(&self, id: TaskId) -> &'s [FileFact] {
+        self.looks.get(&id).copied().unwrap_or_default()
+    }
+
+    /// What was seen of its files last.
+    fn last_look(&self, id: TaskId) -> &'s [FileFact] {
+        match self.report.behind.is_empty() {
+            true => self.looks(id),
+            false => self.behind.get(&id).copied().unwrap_or_default(),
+        }
+    }
+
+    fn verdict(&self, id: TaskId, acceptance: &Acceptance) -> Verdicts {
+        let mut gone = self.missing(id, self.looks(id));
+        if gone.is_empty() {
+            gone = self.missing(id, self.last_look(id));
+        }
+        if !gone.is_empty() {
+            return Verdicts::Regressed(Cause::Artifact, gone);
+        }
+        let failed = self.failed(id);
+        if !failed.is_empty() {
+            return Verdicts::Regressed(Cause::Checks, failed);
+        }
+        let changed = |seen: &'s [FileFact]| -> Vec<&FileFact> {
+            let found = self.state.found(id, &self.latest, seen);
+            let changed = found.filter(|(_, found)| *found == Found::Changed);
+            changed.map(|(file, _)| file).collect()
+        };
+        let mut files = changed(self.looks(id));
+        // What its own checks have written is part of the work.
+        if files.is_empty() && !self.ran_checks(id) {
+            files = changed(self.last_look(id));
+        }
+        if files.is_empty() {
+            return Verdicts::Stands;
+        }
+        let holds = if self.ran_checks(id) {
+            ", and its checks passed again"
+        } else {
+            ", and no check holds it"
+        };
+        let how = self.since(id, acceptance);
+        let say = |file: &&FileFact| {
+            format!(
+                "{} changed {how}{holds}{}",
+                file.path,
+                self.also_named(id, &file.path)
+            )
+        };
+        let found = files.iter().map(say).collect();
+        match self.ran_checks(id) {
+            true => Verdicts::StandsChanged(found),
+            false => Verdicts::Unverified(found),
+        }
+    }
+
+    fn missing(&self, id: TaskId, seen: &'s [FileFact]) -> Vec<String> {
+        let found = self.state.found(id, &self.latest, seen);
+        let missing = found.filter_map(|(file, found)| {
+            let how = match found {
+                Found::Gone => "removed",
+                Found::Emptied => "emptied",
+                Found::Same | Found::Changed => return None,
+            };
+            let others = self.also_named(id, &file.path);
+            Some(format!("{} was {how} after it was accepted{others}", file.path))
+        });
+        missing.collect()
+    }
+
+    /// The checks that do not pass any more. One of which nothing is known has not passed.
+    fn failed(&self, id: TaskId) -> Vec<String> {
+        let results = self.checks.get(&id).map_or(&[][..], Vec::as_slice);
+        let mut failed: Vec<String> = Vec::new();
+        for result in results {
+            let message = match result {
+                Some(result) if result.passed => continue,
+                Some(result) => result.message.as_str(),
+                None => "it was not run",
+            };
+            failed.push(format!("a check that had passed fails now: {message}"));
+        }
+        let shared = self
+            .state
+            .task(id)
+            .acceptance
+            .as_deref()
+            .map_or(&[][..], |it| &it.files);
+        if let Some(first) = failed.first_mut() {
+            let others: Vec<String> = shared
+                .iter()
+                .filter_map(|file| {
+                    let others = self.also_named(id, &file.path);
+                    (!others.is_empty()).then(|| others.replacen("; it", &format!("; {}", file.path), 1))
+                })
+                .collect();
+            // Behind the first line, which says which check it is.
+            let end = first.find('\n').unwrap_or(first.len());
+            first.insert_str(end, &others.concat());
+        }
+        failed
+    }
+
+    /// When a file changed, as far as that is known.
+    fn since(&self, id: TaskId, acceptance: &Acceptance) -> String {
+        let (last, now) = (acceptance.session, self.state.sessions);
+        if last < now && !self.state.was_worked_on_since(id, acceptance) {
+            format!("between session {last} and session {now}")
+        } else {
+            "after it was accepted".to_owned()
+        }
+    }
+
+    /// Who else names a file.
+    fn also_named(&self, id: TaskId, path: &str) -> String {
+        let plan = &self.state.plan;
+        let whole = place(plan.task(id), path);
+        let names = |other: &TaskId| {
+            let task = plan.task(*other);
+            let mut targets = task.target_files.iter();
+            *other != id
+                && (task.workspace == plan.task(id).workspace && task.names(path)
+                    || targets.any(|target| place(task, target) == whole))
+        };
+        let others: Vec<String> = plan
+            .selected_ids()
+            .filter(names)
+            .take(3)
+            .map(|other| format!("'{}'", plan.task(other).title))
+            .collect();
+        match others.is_empty() {
+            true => String::new(),
+            false => format!("; it is also named by task {}", others.join(", ")),
+        }
+    }
+
+    /// Its files, where they are not what is on record.
+    fn moved(&self, id: TaskId, acceptance: &Acceptance) -> Option<(TaskId, Vec<FileFact>)> {
+        let seen = self.last_look(id);
+        let differs = |file: &FileFact| {
+            let now = seen.iter().find(|now| now.path == file.path)?;
+            let newest = self.latest.get(&place(self.state.plan.task(id), &file.path));
+            let newest = newest.map_or(file, |(_, newest)| *newest);
+            (!is_same(newest, now)).then(|| now.clone())
+        };
+        let moved: Vec<FileFact> = acceptance.files.iter().filter_map(differs).collect();
+        (!moved.is_empty()).then_some((id, moved))
+    }
+}
+
+/// Accepted work whose files are not there is done again by a person's word. What was built on it stays.
+pub(super) fn reopen(state: &State, id: TaskId) -> Vec<Event> {
+    let done = state
+        .tasks
+        .get(id.index())
+        .is_some_and(|task| task.status == Status::Done);
+    if !done {
+        return Vec::new();
+    }
+    again::from_the_start(state, id, "its files are not there any more")
+}
+
+/// Whether a task may be redone although it failed: what it had been accepted for did not stand.
+pub(super) fn has_regressed(state: &State, id: TaskId) -> bool {
+    let task = state.task(id);
+    task.status == Status::Failed && task.mode == Some(FailureMode::Regressed)
+}

@@ -1,0 +1,57 @@
+//! The files that a task names: targets, and what a check wants to be there.
+
+use super::model::Check;
+use super::plan::TaskPlan;
+
+impl TaskPlan {
+    /// Whether the task names files: targets, or such as a check wants to be there.
+    #[must_use]
+    pub fn names_files(&self) -> bool {
+        !self.target_files.is_empty() || self.wanted_files().next().is_some()
+    }
+
+    /// Whether a path, relative to its workspace, is one that the task names.
+    #[must_use]
+    pub fn names(&self, path: &str) -> bool {
+        let is_meant = |pattern: &String| {
+            pattern == path
+                || pattern.contains(['*', '?', '[', '{'])
+                    && globset::GlobBuilder::new(pattern)
+                        .literal_separator(true)
+                        .build()
+                        .or_else(|_| globset::Glob::new(pattern))
+                        .is_ok_and(|glob| glob.compile_matcher().is_match(path))
+        };
+        self.target_files.iter().any(|target| **target == *path) || self.wanted_files().any(is_meant)
+    }
+
+    fn wanted_files(&self) -> impl Iterator<Item = &String> {
+        let checks = self.expectations.as_deref().map_or(&[][..], |e| &e.checks);
+        checks.iter().flat_map(|check| match check {
+            Check::FileExists { paths, .. } => paths.as_slice(),
+            _ => &[],
+        })
+    }
+}
+
+/// Where a file of a task lies, seen from the mission's workspace: equal for two tasks that name the same file.
+#[must_use]
+pub fn place(task: &TaskPlan, path: &str) -> String {
+    place_in(task.workspace.as_deref().unwrap_or_default(), path)
+}
+
+/// The same by the workspace as it is written; empty is the mission's own.
+#[must_use]
+pub fn place_in(workspace: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let is_absolute = workspace.starts_with('/');
+    for part in workspace.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    if is_absolute { format!("/{joined}") } else { joined }
+}

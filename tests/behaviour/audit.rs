@@ -1,0 +1,344 @@
+//! What was accepted must still stand: what is recorded, when it is looked at again, and what follows (semantics, section 6).
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Workspace, gate, standing, task, wait_for_file};
+
+/// One task writes `a.txt`, one behind it does something to it.
+fn changed_later(more: &str, script: &str) -> Workspace {
+    Workspace::with(&format!(
+        "
+name: one writes, another changes
+agents:
+  writer: {{run: 'echo a >> turns; echo one > a.txt'}}
+  changer: {{run: '{script}'}}
+settings: {{evaluate: false}}
+tasks:
+  - {{title: a, assignTo: writer, targetFiles: [a.txt]{more}}}
+  - {{title: b, assignTo: changer, dependsOn: [a]}}
+"
+    ))
+}
+
+fn names(events: &[Value]) -> Vec<&str> {
+    events
+        .iter()
+        .filter_map(|event| event["event"].as_str())
+        .collect()
+}
+
+#[test]
+fn work_that_names_no_file_and_has_no_check_leaves_no_record() {
+    let workspace = Workspace::with(
+        "
+name: nothing to look at
+agents:
+  worker: {run: 'true'}
+tasks: [{title: a}, {title: b, dependsOn: [a]}]
+",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(
+        (&document["audit"], &document["resumable"]),
+        (&json!("none"), &json!(false))
+    );
+    let events = workspace.events();
+    let names = names(&events);
+    assert!(
+        !names
+            .iter()
+            .any(|name| name.starts_with("audit:") || name.starts_with("acceptance:")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_changed_file_that_no_check_holds_makes_the_work_unverified() {
+    let workspace = changed_later("", "echo two > a.txt");
+    let document = workspace.run_json(5, &[]);
+    assert_eq!(standing(&document, "a"), ("done", "unverified"));
+    assert_eq!(
+        (&document["counts"]["unverified"], &document["counts"]["done"]),
+        (&json!(1), &json!(2))
+    );
+    let found = task(&document, "a")["findings"].to_string();
+    assert!(found.contains("a.txt changed after it was accepted"), "{found}");
+    assert!(
+        document["warnings"].to_string().contains("a.txt"),
+        "{}",
+        document["warnings"]
+    );
+    // It stays so, and is not found once more.
+    let again = workspace.status();
+    assert_eq!(standing(&again, "a"), ("done", "unverified"));
+}
+
+#[test]
+fn a_changed_file_stands_where_its_checks_pass_again_and_it_is_said() {
+    let workspace = changed_later(
+        ", expectations: [{type: test, command: 'echo x >> checked; test -s a.txt'}]",
+        "echo two >> a.txt",
+    );
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(standing(&document, "a"), ("done", "clean"));
+    assert_eq!(workspace.lines("checked").len(), 2);
+    let findings = task(&document, "a")["findings"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let said = findings
+        .iter()
+        .find(|finding| finding["stage"] == "audit")
+        .expect("it is said");
+    assert_eq!(said["severity"], "info");
+    assert!(said["description"].to_string().contains("a.txt"), "{said}");
+}
+
+#[test]
+fn a_file_that_was_emptied_does_not_stand_and_one_that_was_empty_does() {
+    let workspace = changed_later("", ": > a.txt");
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(
+        task(&document, "a")["failure"]["message"],
+        "a.txt was emptied after it was accepted"
+    );
+
+    let workspace = Workspace::with(
+        "
+name: a marker
+agents:
+  worker: {run: 'touch marker'}
+  other: {run: 'true'}
+settings: {evaluate: false}
+tasks:
+  - {title: a, assignTo: worker, expectations: [{type: file_exists, paths: [marker]}]}
+  - {title: b, assignTo: other, dependsOn: [a]}
+",
+    );
+    workspace.run_json(0, &[]);
+}
+
+#[test]
+fn checks_run_again_only_behind_a_turn_in_their_workspace_and_each_command_once() {
+    let mission = |settings: &str, more: &str| {
+        Workspace::with(&format!(
+            "
+name: checks
+agents:
+  worker: {{run: 'true'}}
+settings: {{evaluate: false{settings}}}
+tasks:
+  - {{title: a, expectations: [{{type: test, command: 'echo x >> ran'}}]}}
+  - {{title: b, dependsOn: [a], expectations: [{{type: script, command: 'echo x >> ran'}}]}}
+{more}"
+        ))
+    };
+    // Behind the check of `a` ended the turn of `b`, behind that of `b` none.
+    let workspace = mission("", "");
+    workspace.run_json(0, &[]);
+    assert_eq!(workspace.lines("ran").len(), 3);
+    // Both are due, and are one command.
+    let workspace = mission("", "  - {title: c, dependsOn: [b]}\n");
+    workspace.run_json(0, &[]);
+    assert_eq!(workspace.lines("ran").len(), 3);
+    // Elsewhere nobody touches it.
+    let workspace = mission("", "  - {title: c, dependsOn: [b], workspace: elsewhere}\n");
+    workspace.run_json(0, &[]);
+    assert_eq!(workspace.lines("ran").len(), 3);
+    let workspace = mission(", finalChecks: always", "");
+    workspace.run_json(0, &[]);
+    assert_eq!(workspace.lines("ran").len(), 3);
+    let workspace = mission(", finalChecks: never", "  - {title: c, dependsOn: [b]}\n");
+    workspace.run_json(0, &[]);
+    assert_eq!(workspace.lines("ran").len(), 2);
+}
+
+#[test]
+fn with_final_checks_never_nothing_is_looked_at_and_every_output_says_so() {
+    let workspace =
+        changed_later("", "rm a.txt").tap_mission("evaluate: false", "evaluate: false, finalChecks: never");
+    let finished = workspace
+        .quorum(&[
+            "run",
+            "mission.yaml",
+            "--report",
+            "junit=r.xml",
+            "--report",
+            "html=r.html",
+            "--report",
+            "markdown=r.md",
+        ])
+        .exits(0);
+    assert!(
+        finished.stdout.contains("finalChecks: never"),
+        "{}",
+        finished.stdout
+    );
+    let document = workspace.status();
+    assert_eq!(
+        (&document["finalChecks"], &document["audit"]),
+        (&json!("never"), &json!("none"))
+    );
+    assert!(document["warnings"].to_string().contains("finalChecks: never"));
+    for report in ["r.xml", "r.html", "r.md"] {
+        assert!(workspace.read(report).contains("finalChecks: never"), "{report}");
+    }
+    assert!(
+        workspace
+            .quorum(&["status"])
+            .stdout
+            .contains("finalChecks: never")
+    );
+}
+
+#[test]
+fn a_gate_over_regressed_work_is_taken_again_and_fails() {
+    let workspace = Workspace::with(
+        "
+name: a gate that let pass
+agents:
+  writer: {run: 'echo one > a.txt'}
+  tidy: {run: 'rm a.txt'}
+settings: {evaluate: false}
+tasks:
+  - {title: a, assignTo: writer, targetFiles: [a.txt]}
+  - {title: b, assignTo: tidy}
+qualityGates:
+  - {name: g, afterTasks: [a], blocksTasks: [b], requireAllPassed: true}
+",
+    );
+    let document = workspace.run_json(3, &[]);
+    assert_eq!(standing(&document, "b").0, "done", "what ran stays");
+    assert_eq!(gate(&document, "g")["state"], "failed");
+    assert_eq!(document["conditions"], json!(["task_failed", "gate_failed"]));
+}
+
+#[test]
+fn regressed_work_is_tried_again_by_a_persons_word() {
+    for words in [&["--retry-failed"][..], &["--redo", "a"]] {
+        let workspace = changed_later("", "test -e seen || rm a.txt; touch seen");
+        workspace.run_json(3, &[]);
+        let document = workspace.resume_json(0, words);
+        assert_eq!(standing(&document, "a").0, "done", "{words:?}");
+        assert_eq!(workspace.lines("turns").len(), 2);
+        assert_eq!(document["audit"], "held");
+    }
+}
+
+/// The first task is accepted, then the run waits for a person.
+fn until_a_person(more: &str) -> (Workspace, String) {
+    let workspace = Workspace::with(&format!(
+        "
+name: two sessions
+agents:
+  writer: {{run: 'echo one > a.txt'}}
+  other: {{run: 'true'}}
+settings: {{evaluate: false}}
+tasks:
+  - {{title: a, assignTo: writer, targetFiles: [a.txt]{more}}}
+  - {{title: b, assignTo: other, dependsOn: [a], requiresApproval: true}}
+"
+    ));
+    let document = workspace.run_json(8, &[]);
+    assert_eq!(document["audit"], "open");
+    let id = document["approvals"][0]["id"].as_str().expect("it has an id");
+    let id = id.to_owned();
+    (workspace, id)
+}
+
+#[test]
+fn what_a_person_changed_between_sessions_is_named_with_the_session() {
+    let (workspace, id) = until_a_person("");
+    workspace.write("a.txt", "another\n");
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(5, &[]);
+    assert_eq!(standing(&document, "a"), ("done", "unverified"));
+    let found = task(&document, "a")["findings"].to_string();
+    assert!(
+        found.contains("a.txt changed between session 1 and session 2"),
+        "{found}"
+    );
+
+    let (workspace, id) = until_a_person(", expectations: [{type: test, command: 'test -s a.txt'}]");
+    workspace.write("a.txt", "another\n");
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    let found = task(&document, "a")["findings"].to_string();
+    assert!(found.contains("between session 1 and session 2"), "{found}");
+}
+
+#[test]
+fn with_side_effects_reopened_work_waits_for_a_person() {
+    let (workspace, id) = until_a_person(", sideEffects: true");
+    std::fs::remove_file(workspace.path("a.txt")).expect("it is there");
+    workspace.quorum(&["approve", &id]).exits(0);
+    let document = workspace.resume_json(8, &["--reopen"]);
+    assert_eq!(task(&document, "a")["waiting"]["reason"], "side-effects");
+    assert!(!workspace.exists("a.txt"), "nobody let it act again");
+}
+
+#[test]
+fn a_session_that_was_stopped_during_its_audit_leaves_it_to_the_next_one() {
+    let workspace = Workspace::with(
+        "
+name: an audit that takes long
+agents:
+  worker: {run: 'true'}
+settings: {evaluate: false, finalChecks: always}
+tasks:
+  - title: a
+    expectations:
+      - type: test
+        command: |
+          if test -e ran; then echo x >> again; until test -e go; do sleep 0.02; done; fi
+          touch ran
+",
+    );
+    let running = workspace.start(&["run", "mission.yaml"]);
+    wait_for_file(&workspace.path("again"));
+    running.signal(Signal::INT);
+    running.finish().exits(130);
+    let document = workspace.status();
+    assert_eq!(standing(&document, "a").0, "done");
+    assert_eq!(
+        (&document["audit"], &document["resumable"], &document["state"]),
+        (&json!("open"), &json!(true), &json!("suspended"))
+    );
+    workspace.write("go", "");
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(
+        (&document["audit"], &document["resumable"]),
+        (&json!("held"), &json!(false))
+    );
+}
+
+#[test]
+fn files_that_change_whenever_they_are_judged_are_put_to_a_person() {
+    let workspace = Workspace::with(
+        "
+name: restless
+agents:
+  worker: {run: 'echo good > out.txt'}
+  judge: {role: reviewer, run: 'cat > /dev/null; echo x >> out.txt; echo x >> calls; echo SCORE: 95'}
+tasks:
+  - {title: work, assignTo: worker, targetFiles: [out.txt]}
+",
+    );
+    let document = workspace.run_json(6, &[]);
+    assert_eq!(workspace.lines("calls").len(), 2);
+    let work = task(&document, "work");
+    assert_eq!(work["waiting"]["reason"], "refer");
+    assert_eq!(work["attempts"][0]["cause"], "unstable");
+    // Their yes is for what is there.
+    let id = document["approvals"][0]["id"].as_str().expect("it has an id");
+    workspace.write("out.txt", "mended by hand\n");
+    workspace.quorum(&["approve", id]).exits(0);
+    let document = workspace.resume_json(0, &[]);
+    assert_eq!(standing(&document, "work"), ("done", "clean"));
+    let found = task(&document, "work")["findings"].to_string();
+    assert!(
+        found.contains("out.txt changed after the question was asked"),
+        "{found}"
+    );
+}
